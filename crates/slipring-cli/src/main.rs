@@ -1,0 +1,3 @@
+//! The slipring binary: serve, beanstalkd, queue, send, receive and the rest.
+
+fn main() {}

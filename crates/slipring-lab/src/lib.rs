@@ -1,0 +1,1 @@
+//! Load driver, workloads, targets and reports for Slipring and its peers.

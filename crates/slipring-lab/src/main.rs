@@ -1,0 +1,3 @@
+//! Load driver, workloads, targets and reports for Slipring and its peers.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Listeners, sessions, admin API and metrics of the Slipring server, as a library.

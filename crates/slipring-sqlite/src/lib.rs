@@ -1,0 +1,1 @@
+//! The SQLite store of Slipring: one durable file.

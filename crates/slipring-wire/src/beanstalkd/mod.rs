@@ -1,0 +1,1 @@
+//! The beanstalkd protocol: bytes to commands, replies to bytes.

@@ -1,0 +1,3 @@
+//! The repository's own checks: test, tidy, clients, schema.
+
+fn main() {}
