@@ -1,1 +1,32 @@
-//! A durable message and job queue: types, lifecycle, store contract, engine and worker.
+//! Slipring: a durable message and job queue on a database.
+//!
+//! This crate says what a message, a lease and a queue *are*. It holds the types, the pure state
+//! machine ([`lifecycle`]), the contract a store fulfils ([`Store`], [`AdminStore`]), the
+//! [`Engine`] that combines callers and wakes waiters, the [`Worker`] loop for in-process users,
+//! and the in-memory reference store. It knows no database, no HTTP and no wire protocol. The
+//! promises are written out in `docs/semantics.md`.
+
+pub mod admin;
+pub mod clock;
+pub mod error;
+pub mod lease;
+pub mod lifecycle;
+pub mod limits;
+pub mod message;
+pub mod queue;
+pub mod random;
+pub mod store;
+pub mod waits;
+
+pub use admin::{AdminStore, MessageState, MoveRequest, PeekFilter, Peeked};
+pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
+pub use error::{Error, ErrorKind, Retry};
+pub use lease::{Fence, Receipt, ReceiptKey};
+pub use limits::Limits;
+pub use message::{Delivery, Headers, Message, MessageId, NewMessage, Priority};
+pub use queue::{
+    Backoff, DedupScope, Durability, QueueId, QueueInfo, QueueName, QueueSettings, QueueStats,
+};
+pub use random::{Randomness, SeededRandomness, SystemRandomness};
+pub use store::{Capabilities, Store};
+pub use waits::{WaitClass, WaitSnapshot, Waits};

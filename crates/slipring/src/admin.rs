@@ -1,0 +1,165 @@
+//! The second, wider contract of a store: queues, statistics, inspection, bulk moves.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::clock::Timestamp;
+use crate::error::Error;
+use crate::lease::ReceiptKey;
+use crate::message::{Message, MessageId};
+use crate::queue::{QueueId, QueueInfo, QueueName, QueueSettings, QueueStats};
+
+pub use crate::lifecycle::State as MessageState;
+
+/// Which messages a peek shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PeekFilter {
+    /// Only this state; `None` for any.
+    pub state: Option<MessageState>,
+    /// At most so many, 1 to 1,000.
+    pub limit: u32,
+}
+
+/// A message looked at without taking it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Peeked {
+    /// Its queue.
+    pub queue: QueueId,
+    /// The message; `attempts` counts deliveries so far.
+    pub message: Message,
+    /// Its state.
+    pub state: MessageState,
+    /// When the delay ends or the lease lapses.
+    pub until: Option<Timestamp>,
+}
+
+/// A bounded step of moving messages from one queue to another (redrive).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MoveRequest {
+    /// Where ready and parked messages are taken from, in their order.
+    pub source: QueueId,
+    /// Where they go; `None` sends each back to the queue it was dead-lettered from, and leaves
+    /// those without one.
+    pub target: Option<QueueId>,
+    /// At most so many in this step, 1 to 10,000.
+    pub limit: u32,
+}
+
+/// Administration of a store. Every change is durable when it returns.
+#[async_trait]
+pub trait AdminStore: Send + Sync + 'static {
+    /// The key that seals receipts; made once per store and kept.
+    ///
+    /// # Errors
+    /// Storage errors.
+    async fn receipt_key(&self) -> Result<ReceiptKey, Error>;
+
+    /// Creates a queue, or returns the existing one with equal settings (S14.2). The flag says
+    /// whether it is new.
+    ///
+    /// # Errors
+    /// `QueueExists` when one exists with other settings; `LimitExceeded`; storage errors.
+    async fn create_queue(
+        &self,
+        name: &QueueName,
+        settings: &QueueSettings,
+        now: Timestamp,
+    ) -> Result<(QueueInfo, bool), Error>;
+
+    /// Replaces a queue's settings.
+    ///
+    /// # Errors
+    /// `QueueNotFound`; `Invalid` when `fifo` would change; storage errors.
+    async fn configure(
+        &self,
+        queue: QueueId,
+        settings: &QueueSettings,
+        now: Timestamp,
+    ) -> Result<QueueInfo, Error>;
+
+    /// Deletes a queue with all that is in it.
+    ///
+    /// # Errors
+    /// `QueueNotFound`; storage errors.
+    async fn delete_queue(&self, queue: QueueId) -> Result<(), Error>;
+
+    /// All queues, by name.
+    ///
+    /// # Errors
+    /// Storage errors.
+    async fn queues(&self) -> Result<Vec<Arc<QueueInfo>>, Error>;
+
+    /// What a queue holds; costs no walk over its messages.
+    ///
+    /// # Errors
+    /// `QueueNotFound`; storage errors.
+    async fn stats(&self, queue: QueueId, now: Timestamp) -> Result<QueueStats, Error>;
+
+    /// Looks at messages in hand-out order (delayed ones by due time) without taking them.
+    ///
+    /// # Errors
+    /// `QueueNotFound`; storage errors.
+    async fn peek(
+        &self,
+        queue: QueueId,
+        filter: PeekFilter,
+        now: Timestamp,
+    ) -> Result<Vec<Peeked>, Error>;
+
+    /// Looks at one message, wherever it is.
+    ///
+    /// # Errors
+    /// Storage errors; `None` when there is no such message.
+    async fn lookup(&self, message: MessageId, now: Timestamp) -> Result<Option<Peeked>, Error>;
+
+    /// Removes one message that nobody holds (S4.2).
+    ///
+    /// # Errors
+    /// `MessageGone`; `WrongState` when somebody holds it; storage errors.
+    async fn cancel(&self, message: MessageId, now: Timestamp) -> Result<(), Error>;
+
+    /// Makes parked messages ready, or delayed ones when none is parked, in their order; answers
+    /// how many.
+    ///
+    /// # Errors
+    /// `QueueNotFound`; storage errors.
+    async fn kick(&self, queue: QueueId, limit: u32, now: Timestamp) -> Result<u64, Error>;
+
+    /// Makes one parked or delayed message ready.
+    ///
+    /// # Errors
+    /// `MessageGone`; `WrongState` when it is ready or leased; storage errors.
+    async fn kick_message(&self, message: MessageId, now: Timestamp) -> Result<QueueId, Error>;
+
+    /// Removes up to `limit` messages in any state that were sent at or before `sent_until`
+    /// (S14.5); answers how many. Call until it answers 0.
+    ///
+    /// # Errors
+    /// `QueueNotFound`; storage errors.
+    async fn purge(&self, queue: QueueId, limit: u32, sent_until: Timestamp) -> Result<u64, Error>;
+
+    /// Moves messages between queues, atomically each; answers queues that got some, with how
+    /// many. Empty when there is nothing left to move.
+    ///
+    /// # Errors
+    /// `QueueNotFound`; storage errors.
+    async fn move_messages(
+        &self,
+        request: MoveRequest,
+        now: Timestamp,
+    ) -> Result<Vec<(QueueId, u64)>, Error>;
+
+    /// Whether the store can serve at the moment; the error says why not.
+    ///
+    /// # Errors
+    /// Storage errors.
+    async fn check(&self) -> Result<(), Error>;
+
+    /// Writes back what is cached (a checkpoint) and releases files. Calls after it fail with
+    /// `Closed`.
+    ///
+    /// # Errors
+    /// Storage errors; the data is as durable as before.
+    async fn close(&self) -> Result<(), Error>;
+}

@@ -1,0 +1,183 @@
+//! Time as an argument (S13.1): the clock trait, the system's clock, and one that is set by hand.
+//!
+//! This is the only file of the core that reads the machine's clocks.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::LazyLock;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use tokio::sync::oneshot;
+
+/// A moment, in whole milliseconds since 1970-01-01 UTC.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Timestamp(u64);
+
+impl Timestamp {
+    /// The last moment that can be named; used for "never".
+    pub const MAX: Timestamp = Timestamp(i64::MAX as u64);
+
+    /// The moment `ms` milliseconds after 1970-01-01 UTC; later than [`Timestamp::MAX`] becomes
+    /// that.
+    pub const fn from_millis(ms: u64) -> Timestamp {
+        if ms > i64::MAX as u64 { Timestamp::MAX } else { Timestamp(ms) }
+    }
+
+    /// Milliseconds since 1970-01-01 UTC; always fits an `i64`.
+    pub const fn as_millis(self) -> u64 {
+        self.0
+    }
+
+    /// Whole seconds since 1970-01-01 UTC.
+    pub const fn as_secs(self) -> u64 {
+        self.0 / 1000
+    }
+
+    /// The moment `duration` later, rounded up to a millisecond so that it is never early.
+    #[must_use]
+    pub fn after(self, duration: Duration) -> Timestamp {
+        Timestamp::from_millis(self.0.saturating_add(millis_ceil(duration)))
+    }
+
+    /// How long until `later`; zero when it has passed.
+    pub fn until(self, later: Timestamp) -> Duration {
+        Duration::from_millis(later.0.saturating_sub(self.0))
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// Whole milliseconds of a duration, rounded up; saturates.
+pub fn millis_ceil(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
+}
+
+/// A future that ends at a moment of a [`Clock`].
+pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Where engine and stores take the time from. `now` never runs backwards within a process.
+pub trait Clock: Send + Sync + 'static {
+    /// The present moment.
+    fn now(&self) -> Timestamp;
+    /// A future that ends when `now() >= at`; at once when it already is.
+    fn sleep_until(&self, at: Timestamp) -> Sleep;
+}
+
+/// Nanoseconds since some fixed moment of this process, for measuring waits (never for semantics).
+pub fn monotonic_ns() -> u64 {
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    u64::try_from(START.elapsed().as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// The machine's clock, read once; from then on it advances with the monotonic clock, so steps of
+/// the wall clock neither end leases early nor hold delays back.
+#[derive(Debug)]
+pub struct SystemClock {
+    started: Instant,
+    started_ms: u64,
+}
+
+impl SystemClock {
+    /// A clock that starts at the machine's present wall time.
+    pub fn new() -> SystemClock {
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        SystemClock {
+            started: Instant::now(),
+            started_ms: u64::try_from(wall.as_millis()).unwrap_or(0),
+        }
+    }
+}
+
+impl Default for SystemClock {
+    fn default() -> SystemClock {
+        SystemClock::new()
+    }
+}
+
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        let elapsed_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Timestamp::from_millis(self.started_ms.saturating_add(elapsed_ms))
+    }
+
+    fn sleep_until(&self, at: Timestamp) -> Sleep {
+        let offset = Duration::from_millis(at.as_millis().saturating_sub(self.started_ms));
+        // A far moment may not fit an Instant; waking early there is harmless, callers look again.
+        let ceiling = self.started.elapsed() + Duration::from_secs(24 * 3600);
+        let target = self.started + offset.min(ceiling);
+        Box::pin(async move { tokio::time::sleep_until(target.into()).await })
+    }
+}
+
+/// A clock that moves only when told, for tests and simulations of programs that embed Slipring.
+#[derive(Debug, Clone, Default)]
+pub struct ManualClock(Arc<Mutex<ManualState>>);
+
+#[derive(Debug, Default)]
+struct ManualState {
+    now: Timestamp,
+    sleepers: BTreeMap<(Timestamp, u64), oneshot::Sender<()>>,
+    next: u64,
+}
+
+impl ManualClock {
+    /// A clock that stands at `now`.
+    pub fn at(now: Timestamp) -> ManualClock {
+        let clock = ManualClock::default();
+        clock.0.lock().now = now;
+        clock
+    }
+
+    /// Moves the clock forward by `duration` and wakes everybody whose moment has come.
+    pub fn advance(&self, duration: Duration) {
+        let mut state = self.0.lock();
+        state.now = state.now.after(duration);
+        let first_later = (state.now.after(Duration::from_millis(1)), 0);
+        let later = state.sleepers.split_off(&first_later);
+        let due = std::mem::replace(&mut state.sleepers, later);
+        drop(state);
+        for (_, waker) in due {
+            // A sleeper that was dropped has nobody to wake.
+            let _ = waker.send(());
+        }
+    }
+
+    /// How many sleepers wait for a later moment.
+    pub fn sleepers(&self) -> usize {
+        let mut state = self.0.lock();
+        state.sleepers.retain(|_, waker| !waker.is_closed());
+        state.sleepers.len()
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> Timestamp {
+        self.0.lock().now
+    }
+
+    fn sleep_until(&self, at: Timestamp) -> Sleep {
+        let mut state = self.0.lock();
+        if at <= state.now {
+            return Box::pin(std::future::ready(()));
+        }
+        let (waker, woken) = oneshot::channel();
+        let key = (at, state.next);
+        state.next += 1;
+        state.sleepers.insert(key, waker);
+        Box::pin(async move {
+            let _ = woken.await;
+        })
+    }
+}

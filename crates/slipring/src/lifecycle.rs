@@ -1,0 +1,300 @@
+//! The state machine of a message: pure functions, the only place where a state may change.
+//!
+//! The picture is in `docs/semantics.md`. Stores call these functions with what they have stored
+//! and write down what comes back; they never decide by themselves.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Timestamp;
+use crate::error::{Error, ErrorKind};
+use crate::lease::Fence;
+use crate::message::NewMessage;
+use crate::queue::{Backoff, QueueSettings};
+
+/// Where a message stands. Done messages are not stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// Waits for its delay or backoff to end.
+    Delayed,
+    /// A receive may take it.
+    Ready,
+    /// In a holder's hands.
+    Leased,
+    /// Stays, handed out to nobody.
+    Parked,
+}
+
+impl State {
+    /// The name used in JSON, SQL and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Delayed => "delayed",
+            State::Ready => "ready",
+            State::Leased => "leased",
+            State::Parked => "parked",
+        }
+    }
+}
+
+/// How a holder ends its lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Settlement {
+    /// Done: the message leaves.
+    Ack,
+    /// Failed: the message comes back, or goes away when its attempts are used up (S6.2).
+    Nack {
+        /// How long to wait; `None` waits by the queue's backoff.
+        delay: Option<Duration>,
+        /// A new priority for the message.
+        priority: Option<crate::message::Priority>,
+    },
+    /// Never reached its holder: back at once, the attempt not counted (S2.3).
+    HandBack,
+    /// Park it (bury).
+    Park {
+        /// A new priority for the message.
+        priority: Option<crate::message::Priority>,
+    },
+    /// Give up now: to the dead-letter queue, or parked where there is none.
+    DeadLetter,
+}
+
+/// What a message does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// It leaves for good.
+    Done,
+    /// It is ready at once, with this count of attempts.
+    Ready {
+        /// Attempts to store.
+        attempts: u32,
+    },
+    /// It waits until the moment.
+    Delayed {
+        /// When it is ready again.
+        until: Timestamp,
+    },
+    /// It is parked.
+    Parked,
+    /// Its attempts are used up: to the dead-letter queue if there is one, else parked.
+    DeadLetter,
+}
+
+/// What a store knows of a message when somebody shows a receipt for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Held {
+    /// Its state.
+    pub state: State,
+    /// The fence of its newest hand-out.
+    pub fence: Fence,
+    /// The deadline of its newest hand-out.
+    pub deadline: Timestamp,
+    /// Attempts, the newest hand-out included.
+    pub attempts: u32,
+}
+
+/// Where a message starts: ready, or delayed until a moment.
+pub fn arrival(message: &NewMessage, settings: &QueueSettings, now: Timestamp) -> Next {
+    let delay = message.delay.unwrap_or(settings.delay);
+    if delay.is_zero() {
+        Next::Ready { attempts: 0 }
+    } else {
+        Next::Delayed { until: now.after(delay) }
+    }
+}
+
+/// How long a lease lasts: the receive's word, else the message's own, else the queue's.
+pub fn lease_duration(
+    asked: Option<Duration>,
+    own: Option<Duration>,
+    settings: &QueueSettings,
+) -> Duration {
+    asked.or(own).unwrap_or(settings.visibility_timeout)
+}
+
+/// How many messages a receive of at most `up_to` may get when the message at its head has failed
+/// `attempts` times (S11.2). At least one; exactly one when the coming delivery is the last try.
+pub fn company(attempts: u32, up_to: u32, settings: &QueueSettings) -> u32 {
+    if attempts == 0 {
+        return up_to.max(1);
+    }
+    if settings.max_attempts.is_some_and(|max| attempts.saturating_add(1) >= max) {
+        return 1;
+    }
+    up_to.checked_shr(attempts).unwrap_or(0).max(1)
+}
+
+/// What a settlement does to a message (S3.3 to S3.5). `jitter` is a random number from 0 to 1.
+///
+/// # Errors
+/// `LeaseLost` when the fence is not the newest, or the lease is over and the settlement is not
+/// an ack.
+pub fn settle(
+    held: &Held,
+    fence: Fence,
+    settlement: Settlement,
+    settings: &QueueSettings,
+    now: Timestamp,
+    jitter: f64,
+) -> Result<Next, Error> {
+    if fence != held.fence {
+        return Err(lease_lost("another hand-out is newer"));
+    }
+    if settlement == Settlement::Ack {
+        return Ok(Next::Done);
+    }
+    check_valid(held, fence, now)?;
+    Ok(match settlement {
+        Settlement::Ack => Next::Done,
+        Settlement::HandBack => Next::Ready { attempts: held.attempts.saturating_sub(1) },
+        Settlement::Park { .. } => Next::Parked,
+        Settlement::DeadLetter => Next::DeadLetter,
+        Settlement::Nack { delay, .. } => failure(held.attempts, delay, settings, now, jitter),
+    })
+}
+
+/// Checks that a lease may be prolonged (S3.3).
+///
+/// # Errors
+/// `LeaseLost` when the fence is not the newest or the lease is over.
+pub fn check_valid(held: &Held, fence: Fence, now: Timestamp) -> Result<(), Error> {
+    if fence != held.fence {
+        return Err(lease_lost("another hand-out is newer"));
+    }
+    if held.state != State::Leased || now >= held.deadline {
+        return Err(lease_lost("its deadline has passed"));
+    }
+    Ok(())
+}
+
+/// What a lapse does: as a nack without delay, except that no backoff is waited, for the lease
+/// was the wait.
+pub fn lapse(attempts: u32, settings: &QueueSettings) -> Next {
+    if settings.max_attempts.is_some_and(|max| attempts >= max) {
+        Next::DeadLetter
+    } else {
+        Next::Ready { attempts }
+    }
+}
+
+/// Whether a kick makes a message of this state ready.
+pub fn kick(state: State) -> Option<Next> {
+    match state {
+        State::Parked | State::Delayed => Some(Next::Ready { attempts: 0 }),
+        State::Ready | State::Leased => None,
+    }
+}
+
+/// Whether a message of this state may be cancelled or taken by id without a receipt.
+pub fn free_to_take(state: State) -> bool {
+    state != State::Leased
+}
+
+fn failure(
+    attempts: u32,
+    delay: Option<Duration>,
+    settings: &QueueSettings,
+    now: Timestamp,
+    jitter: f64,
+) -> Next {
+    if settings.max_attempts.is_some_and(|max| attempts >= max) {
+        return Next::DeadLetter;
+    }
+    let delay = delay.unwrap_or_else(|| backoff(attempts, settings.backoff, jitter));
+    if delay.is_zero() {
+        Next::Ready { attempts }
+    } else {
+        Next::Delayed { until: now.after(delay) }
+    }
+}
+
+/// The wait before the next attempt, `attempts` having been made (S6.5).
+pub fn backoff(attempts: u32, backoff: Backoff, jitter: f64) -> Duration {
+    match backoff {
+        Backoff::None => Duration::ZERO,
+        Backoff::Fixed { delay } => delay,
+        Backoff::Exponential { base, max } => {
+            let doublings = attempts.saturating_sub(1).min(31);
+            let whole = base.saturating_mul(1_u32 << doublings).min(max);
+            whole.mul_f64(0.5 + 0.5 * jitter.clamp(0.0, 1.0))
+        }
+    }
+}
+
+fn lease_lost(why: &str) -> Error {
+    Error::new(ErrorKind::LeaseLost, format!("the receipt no longer holds the message: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(max: Option<u32>) -> QueueSettings {
+        QueueSettings { max_attempts: max, ..QueueSettings::default() }
+    }
+
+    fn held(state: State, attempts: u32) -> Held {
+        Held { state, fence: Fence(5), deadline: Timestamp::from_millis(1000), attempts }
+    }
+
+    const NACK: Settlement = Settlement::Nack { delay: None, priority: None };
+
+    #[test]
+    fn an_old_fence_is_refused_whatever_it_asks() {
+        // S3.3, S3.4
+        for what in [Settlement::Ack, NACK, Settlement::HandBack, Settlement::DeadLetter] {
+            let now = Timestamp::from_millis(1);
+            let answer = settle(&held(State::Leased, 1), Fence(4), what, &settings(None), now, 0.0);
+            assert_eq!(answer.unwrap_err().kind(), ErrorKind::LeaseLost);
+        }
+    }
+
+    #[test]
+    fn after_the_deadline_only_an_ack_with_the_newest_fence_counts() {
+        // S3.3, S3.4
+        let now = Timestamp::from_millis(1000);
+        let late = held(State::Ready, 1);
+        let ack = settle(&late, Fence(5), Settlement::Ack, &settings(None), now, 0.0);
+        assert_eq!(ack.unwrap(), Next::Done);
+        let nack = settle(&late, Fence(5), NACK, &settings(None), now, 0.0);
+        assert_eq!(nack.unwrap_err().kind(), ErrorKind::LeaseLost);
+        assert!(check_valid(&late, Fence(5), now).is_err());
+    }
+
+    #[test]
+    fn the_last_failure_ends_in_the_dead_letter_queue() {
+        // S6.2
+        let now = Timestamp::from_millis(1);
+        let nack = |attempts| {
+            settle(&held(State::Leased, attempts), Fence(5), NACK, &settings(Some(3)), now, 0.0)
+        };
+        assert_eq!(nack(2).unwrap(), Next::Ready { attempts: 2 });
+        assert_eq!(nack(3).unwrap(), Next::DeadLetter);
+        assert_eq!(lapse(2, &settings(Some(3))), Next::Ready { attempts: 2 });
+        assert_eq!(lapse(3, &settings(Some(3))), Next::DeadLetter);
+    }
+
+    #[test]
+    fn company_shrinks_with_failures_and_the_last_try_is_alone() {
+        // S11.2
+        assert_eq!(company(0, 100, &settings(Some(5))), 100);
+        assert_eq!(company(1, 100, &settings(Some(5))), 50);
+        assert_eq!(company(3, 100, &settings(Some(5))), 12);
+        assert_eq!(company(4, 100, &settings(Some(5))), 1);
+        assert_eq!(company(40, 100, &settings(None)), 1);
+    }
+
+    #[test]
+    fn exponential_backoff_doubles_to_its_ceiling_and_jitter_takes_at_most_half() {
+        // S6.5
+        let rule =
+            Backoff::Exponential { base: Duration::from_secs(1), max: Duration::from_secs(60) };
+        assert_eq!(backoff(1, rule, 1.0), Duration::from_secs(1));
+        assert_eq!(backoff(4, rule, 1.0), Duration::from_secs(8));
+        assert_eq!(backoff(4, rule, 0.0), Duration::from_secs(4));
+        assert_eq!(backoff(4_000_000_000, rule, 1.0), Duration::from_secs(60));
+    }
+}

@@ -1,0 +1,239 @@
+//! The contract of a store: queue verbs only, all batch-shaped. Administration is
+//! [`crate::AdminStore`].
+//!
+//! Every verb takes the time from its caller (S13.1) and leaves nothing behind when it fails. A
+//! store is correct when `slipring-conformance` passes over it.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use crate::admin::AdminStore;
+use crate::clock::Timestamp;
+use crate::error::Error;
+use crate::lease::Receipt;
+use crate::lifecycle::Settlement;
+use crate::message::{Delivery, MessageId, NewMessage, Priority};
+use crate::queue::QueueId;
+
+/// What a store can do beyond the contract; read by code, tests and docs instead of the store's
+/// name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Capabilities {
+    /// The store's name for people.
+    pub name: &'static str,
+    /// Survives the process (S1).
+    pub durable: bool,
+    /// Other processes may change the data meanwhile; the engine then polls
+    /// [`Store::foreign_changes`].
+    pub shared: bool,
+    /// Messages may be sent and acked inside the caller's own database transaction (S10).
+    pub transactions: bool,
+}
+
+/// Messages for one queue.
+#[derive(Debug)]
+pub struct AppendBatch {
+    /// The queue.
+    pub queue: QueueId,
+    /// The present moment.
+    pub now: Timestamp,
+    /// All messages, unit after unit.
+    pub messages: Vec<NewMessage>,
+    /// How many messages each unit has; a unit is stored whole or not at all (S9.1).
+    pub units: Vec<u32>,
+}
+
+/// A message that was accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sent {
+    /// Its number; the first message's number when it is a duplicate.
+    pub id: MessageId,
+    /// Nothing was stored, for the id was seen within the window (S8.1).
+    pub duplicate: bool,
+    /// When it becomes ready; `None` when it is ready now.
+    pub due: Option<Timestamp>,
+}
+
+/// What one receive wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Demand {
+    /// At most so many messages; at least 1.
+    pub up_to: u32,
+    /// How long the lease lasts; `None` takes the message's or queue's.
+    pub lease: Option<Duration>,
+    /// The lease belongs to a connection of this process: it ends when the process does (see
+    /// failure table).
+    pub session: bool,
+}
+
+/// Receives of one queue that wait at the same time, first come first.
+#[derive(Debug)]
+pub struct ClaimBatch {
+    /// The queue.
+    pub queue: QueueId,
+    /// The present moment.
+    pub now: Timestamp,
+    /// The receives in order of arrival.
+    pub demands: Vec<Demand>,
+}
+
+/// Why a claim gave no more than it gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClaimEnd {
+    /// Every demand was served in full, or there may be more messages.
+    More,
+    /// No message is ready any more.
+    Drained,
+    /// The queue's `in_flight_max` is reached.
+    InFlightLimit,
+    /// The queue is paused.
+    Paused,
+}
+
+/// The answer to a claim.
+#[derive(Debug)]
+pub struct Claimed {
+    /// One list for each demand, possibly empty.
+    pub deliveries: Vec<Vec<Delivery>>,
+    /// Why there was no more.
+    pub end: ClaimEnd,
+}
+
+/// Settlements of one queue.
+#[derive(Debug)]
+pub struct SettleBatch {
+    /// The queue.
+    pub queue: QueueId,
+    /// The present moment.
+    pub now: Timestamp,
+    /// What is settled and how.
+    pub entries: Vec<(Receipt, Settlement)>,
+}
+
+/// What became of a settled message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Settled {
+    /// It is gone.
+    Done,
+    /// It is ready again.
+    Ready,
+    /// It is ready again at the moment.
+    Delayed(Timestamp),
+    /// It is parked.
+    Parked,
+    /// It is ready in another queue.
+    DeadLettered(QueueId),
+}
+
+/// Lease prolongations of one queue.
+#[derive(Debug)]
+pub struct ExtendBatch {
+    /// The queue.
+    pub queue: QueueId,
+    /// The present moment.
+    pub now: Timestamp,
+    /// Which lease, and how long from now; `None` takes the message's or queue's own duration.
+    pub entries: Vec<(Receipt, Option<Duration>)>,
+}
+
+/// The first ready message of a queue, for receives over several queues (S7.6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Head {
+    /// Its priority.
+    pub priority: Priority,
+    /// When it was sent.
+    pub sent_at: Timestamp,
+    /// Its number.
+    pub id: MessageId,
+}
+
+/// What a pass over deadlines did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pass {
+    /// Queues in which messages became ready, with how many.
+    pub ready: Vec<(QueueId, u64)>,
+    /// How many messages left for good or were parked.
+    pub removed: u64,
+    /// When the next pass has something to do; not later than now when the pass was cut short.
+    pub next: Option<Timestamp>,
+}
+
+/// The storage of messages. All verbs are safe to call from many tasks at once; dropping the
+/// returned future does not undo what the store already took on.
+#[async_trait]
+pub trait Store: AdminStore {
+    /// What this store can do.
+    fn capabilities(&self) -> Capabilities;
+
+    /// Stores messages; durable when it returns (S1). Answers message by message; the messages of
+    /// a refused unit all carry the unit's error.
+    ///
+    /// # Errors
+    /// For the call as a whole: `QueueNotFound` and storage errors; nothing is stored then.
+    async fn append(&self, batch: AppendBatch) -> Result<Vec<Result<Sent, Error>>, Error>;
+
+    /// Hands out ready messages to demands in order. Not flushed before it returns (S1.4).
+    ///
+    /// # Errors
+    /// `QueueNotFound` and storage errors; nothing is handed out then.
+    async fn claim(&self, batch: ClaimBatch) -> Result<Claimed, Error>;
+
+    /// Hands out one given message that nobody holds, in whatever state it is (beanstalkd's
+    /// reserve-job).
+    ///
+    /// # Errors
+    /// `MessageGone` when there is no such message in the queue, `WrongState` when somebody holds
+    /// it.
+    async fn claim_message(
+        &self,
+        queue: QueueId,
+        message: MessageId,
+        demand: Demand,
+        now: Timestamp,
+    ) -> Result<Delivery, Error>;
+
+    /// The first ready message of each queue; `None` for an empty, paused or unknown one.
+    ///
+    /// # Errors
+    /// Storage errors.
+    async fn heads(&self, queues: &[QueueId], now: Timestamp) -> Result<Vec<Option<Head>>, Error>;
+
+    /// Ends leases; durable when it returns (S1.3). Answers entry by entry (S9.3): `LeaseLost` or
+    /// `MessageGone`.
+    ///
+    /// # Errors
+    /// For the call as a whole: storage errors; nothing is settled then.
+    async fn settle(&self, batch: SettleBatch) -> Result<Vec<Result<Settled, Error>>, Error>;
+
+    /// Prolongs leases to now + duration and answers the new deadlines, entry by entry.
+    ///
+    /// # Errors
+    /// For the call as a whole: storage errors.
+    async fn extend(&self, batch: ExtendBatch) -> Result<Vec<Result<Timestamp, Error>>, Error>;
+
+    /// Makes ready what is due (delays, backoff, ends of pauses); bounded work per call.
+    ///
+    /// # Errors
+    /// Storage errors.
+    async fn due(&self, now: Timestamp) -> Result<Pass, Error>;
+
+    /// Ends the leases whose deadline has passed (S5.2, S6.2); bounded work per call.
+    ///
+    /// # Errors
+    /// Storage errors.
+    async fn expire(&self, now: Timestamp) -> Result<Pass, Error>;
+
+    /// Removes what retention and deduplication windows allow to forget; bounded work per call.
+    ///
+    /// # Errors
+    /// Storage errors.
+    async fn prune(&self, now: Timestamp) -> Result<Pass, Error>;
+
+    /// A number that moves whenever another process has changed the data; cheap, called many
+    /// times a second while receives wait. Constant for stores that are not shared.
+    ///
+    /// # Errors
+    /// Storage errors.
+    async fn foreign_changes(&self) -> Result<u64, Error>;
+}
