@@ -1,0 +1,169 @@
+//! The server side of a connection: bytes in pieces of any size to commands, bounded in memory.
+
+use bytes::{Buf, BytesMut};
+
+use super::command::{Command, Line, Put, parse_line};
+use super::refusal::Refusal;
+
+/// The longest command line, in bytes, with its CR LF.
+pub const LINE_BYTES_MAX: usize = 224;
+
+/// A body buffer above this size is given back once it is empty, so that a connection which sent
+/// one large job and then sits idle does not keep the memory.
+const KEPT_BUFFER_BYTES_MAX: usize = 256 * 1024;
+
+/// What the next bytes belong to.
+enum Expect {
+    Line,
+    /// The rest of a line that is too long.
+    LineEnd,
+    /// The body of a job whose command line is in `Put` (with an empty body), and its CR LF.
+    Body {
+        put: Put,
+        bytes: usize,
+    },
+    /// Bytes of a body that is not wanted, its CR LF included.
+    Skip {
+        left: u64,
+    },
+}
+
+/// Turns received bytes into commands.
+///
+/// Bytes come in through [`feed`](Parser::feed) or by reading into
+/// [`buffer_mut`](Parser::buffer_mut); commands come out by iterating, in the order in which they
+/// were sent. The iterator ends where the bytes end and goes on after more were fed. Bodies are
+/// slices of the received bytes, not copies, so a kept body keeps the buffer it came in.
+///
+/// Call it dry before feeding more: then the buffer holds at most one unfinished command, that is
+/// a line of 224 bytes or a body of the limit, beside what was fed last.
+pub struct Parser {
+    buffer: BytesMut,
+    expect: Expect,
+    job_bytes_max: u32,
+}
+
+impl Parser {
+    /// A parser that refuses job bodies above `job_bytes_max` bytes.
+    pub fn new(job_bytes_max: u32) -> Parser {
+        Parser { buffer: BytesMut::new(), expect: Expect::Line, job_bytes_max }
+    }
+
+    /// Appends received bytes. Copies them; see [`buffer_mut`](Parser::buffer_mut).
+    pub fn feed(&mut self, bytes: &[u8]) {
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// The buffer to append received bytes to, for reading from a socket without a copy.
+    pub fn buffer_mut(&mut self) -> &mut BytesMut {
+        &mut self.buffer
+    }
+
+    /// Whether no unfinished command is held.
+    pub fn is_idle(&self) -> bool {
+        matches!(self.expect, Expect::Line) && self.buffer.is_empty()
+    }
+
+    /// A complete line without its CR LF, handed to `parse_line`; `None` if there is none yet.
+    fn next_line(&mut self) -> Option<Result<Line, Refusal>> {
+        let window = self.buffer.get(..LINE_BYTES_MAX).unwrap_or(&self.buffer);
+        let Some(end) = line_end(window) else {
+            if self.buffer.len() >= LINE_BYTES_MAX {
+                self.expect = Expect::LineEnd;
+            }
+            return None;
+        };
+        let line = parse_line(window.get(..end).unwrap_or_default());
+        self.buffer.advance(end + 2);
+        Some(line)
+    }
+
+    /// Throws away an overlong line; true when its end was seen.
+    fn drop_line(&mut self) -> bool {
+        if let Some(end) = line_end(&self.buffer) {
+            self.buffer.advance(end + 2);
+            self.expect = Expect::Line;
+            return true;
+        }
+        // A CR at the very end may be the first half of the line end.
+        let keep = usize::from(self.buffer.last() == Some(&b'\r'));
+        self.buffer.advance(self.buffer.len() - keep);
+        false
+    }
+
+    /// Decides what follows a `put` line.
+    fn expect_body(&mut self, put: Put, announced_bytes: u32) {
+        self.expect = if announced_bytes > self.job_bytes_max {
+            Expect::Skip { left: u64::from(announced_bytes) + 2 }
+        } else {
+            Expect::Body { put, bytes: announced_bytes as usize }
+        };
+    }
+
+    /// Throws away bytes of an unwanted body; true when all of it is gone.
+    fn skip_body(&mut self, left: u64) -> bool {
+        let here = usize::try_from(left).unwrap_or(usize::MAX).min(self.buffer.len());
+        self.buffer.advance(here);
+        let left = left - here as u64;
+        self.expect = if left == 0 { Expect::Line } else { Expect::Skip { left } };
+        left == 0
+    }
+
+    fn drop_spare_memory(&mut self) {
+        if self.buffer.is_empty() && self.buffer.capacity() > KEPT_BUFFER_BYTES_MAX {
+            self.buffer = BytesMut::new();
+        }
+    }
+}
+
+impl Iterator for Parser {
+    type Item = Result<Command, Refusal>;
+
+    fn next(&mut self) -> Option<Result<Command, Refusal>> {
+        loop {
+            match &mut self.expect {
+                Expect::Line => match self.next_line() {
+                    Some(Ok(Line::Whole(command))) => return Some(Ok(command)),
+                    Some(Ok(Line::Put { put, body_bytes })) => {
+                        self.expect_body(put, body_bytes);
+                    }
+                    Some(Err(refusal)) => return Some(Err(refusal)),
+                    None if matches!(self.expect, Expect::LineEnd) => {}
+                    None => {
+                        self.drop_spare_memory();
+                        return None;
+                    }
+                },
+                Expect::LineEnd => {
+                    return self.drop_line().then_some(Err(Refusal::BadFormat));
+                }
+                Expect::Body { put, bytes } => {
+                    let bytes = *bytes;
+                    if self.buffer.len() < bytes + 2 {
+                        return None;
+                    }
+                    let mut put = put.clone();
+                    let mut body = self.buffer.split_to(bytes + 2);
+                    self.expect = Expect::Line;
+                    if !body.ends_with(b"\r\n") {
+                        return Some(Err(Refusal::ExpectedCrlf));
+                    }
+                    body.truncate(bytes);
+                    put.body = body.freeze();
+                    return Some(Ok(Command::Put(put)));
+                }
+                Expect::Skip { left } => {
+                    let left = *left;
+                    return self.skip_body(left).then_some(Err(Refusal::JobTooBig));
+                }
+            }
+        }
+    }
+}
+
+/// The offset of the first CR LF. A lone CR or LF does not end a line.
+pub(super) fn line_end(bytes: &[u8]) -> Option<usize> {
+    memchr::memchr_iter(b'\n', bytes)
+        .filter_map(|at| at.checked_sub(1))
+        .find(|&at| bytes.get(at) == Some(&b'\r'))
+}
