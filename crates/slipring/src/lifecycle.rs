@@ -180,10 +180,11 @@ pub fn lapse(attempts: u32, settings: &QueueSettings) -> Next {
     }
 }
 
-/// Whether a kick makes a message of this state ready.
-pub fn kick(state: State) -> Option<Next> {
+/// What a kick does: a parked or delayed message becomes ready, its attempts kept (S6.6); others
+/// are not kicked.
+pub fn kick(state: State, attempts: u32) -> Option<Next> {
     match state {
-        State::Parked | State::Delayed => Some(Next::Ready { attempts: 0 }),
+        State::Parked | State::Delayed => Some(Next::Ready { attempts }),
         State::Ready | State::Leased => None,
     }
 }

@@ -1,0 +1,222 @@
+//! Administration of the memory store: queues, inspection, bulk moves.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use async_trait::async_trait;
+
+use crate::admin::{AdminStore, MoveRequest, PeekFilter, Peeked};
+use crate::clock::Timestamp;
+use crate::error::{Error, ErrorKind};
+use crate::lease::ReceiptKey;
+use crate::lifecycle::{self, State};
+use crate::message::MessageId;
+use crate::queue::{QueueId, QueueInfo, QueueName, QueueSettings, QueueStats};
+use crate::waits::NamedMutex;
+
+use super::queue::{QueueState, gone};
+use super::{MemoryStore, Queue, held, lock_both};
+
+#[async_trait]
+impl AdminStore for MemoryStore {
+    async fn receipt_key(&self) -> Result<ReceiptKey, Error> {
+        self.check_open()?;
+        Ok(self.key.clone())
+    }
+
+    async fn create_queue(
+        &self,
+        name: &QueueName,
+        settings: &QueueSettings,
+        now: Timestamp,
+    ) -> Result<(QueueInfo, bool), Error> {
+        self.check_open()?;
+        let mut names = self.names.write();
+        if let Some(queue) = names.get(name) {
+            let info = QueueInfo::clone(&queue.state.lock().info);
+            if info.settings == *settings {
+                return Ok((info, false));
+            }
+            let text = format!("queue {name} exists with other settings");
+            return Err(Error::new(ErrorKind::QueueExists, text).with("queue", name));
+        }
+        let id = QueueId(self.next_queue.fetch_add(1, Ordering::Relaxed));
+        let (name, settings) = (name.clone(), settings.clone());
+        let info = QueueInfo { id, name, settings, created_at: now, modified_at: now };
+        let state = QueueState::new(info.clone(), Arc::clone(&self.directory));
+        let state = NamedMutex::new(Arc::clone(&self.lock_class), state);
+        let queue = Arc::new(Queue { id, state });
+        self.queues.insert(id.0, Arc::clone(&queue));
+        names.insert(info.name.clone(), queue);
+        Ok((info, true))
+    }
+
+    async fn configure(
+        &self,
+        queue: QueueId,
+        settings: &QueueSettings,
+        now: Timestamp,
+    ) -> Result<QueueInfo, Error> {
+        let queue = self.queue(queue)?;
+        let mut state = queue.lock()?;
+        if state.info.settings.fifo != settings.fifo {
+            let text = "fifo is fixed when a queue is created; make another queue";
+            return Err(Error::new(ErrorKind::Invalid, text).with("queue", &state.info.name));
+        }
+        let settings = settings.clone();
+        let info = QueueInfo { settings, modified_at: now, ..QueueInfo::clone(&state.info) };
+        state.pause_end = info.settings.paused_until;
+        state.info = Arc::new(info.clone());
+        Ok(info)
+    }
+
+    async fn delete_queue(&self, queue: QueueId) -> Result<(), Error> {
+        let queue = self.queue(queue)?;
+        let mut names = self.names.write();
+        let mut state = queue.lock()?;
+        names.remove(&state.info.name);
+        self.queues.remove(queue.id.0);
+        drop(names);
+        state.deleted = true;
+        while let Some(id) = state.messages.keys().next().copied() {
+            state.remove(id);
+        }
+        Ok(())
+    }
+
+    async fn queues(&self) -> Result<Vec<Arc<QueueInfo>>, Error> {
+        self.check_open()?;
+        Ok(self.all().iter().map(|queue| Arc::clone(&queue.state.lock().info)).collect())
+    }
+
+    async fn stats(&self, queue: QueueId, _now: Timestamp) -> Result<QueueStats, Error> {
+        Ok(self.queue(queue)?.lock()?.stats())
+    }
+
+    async fn peek(
+        &self,
+        queue: QueueId,
+        filter: PeekFilter,
+        _now: Timestamp,
+    ) -> Result<Vec<Peeked>, Error> {
+        Ok(self.queue(queue)?.lock()?.peek(filter))
+    }
+
+    async fn lookup(&self, message: MessageId, _now: Timestamp) -> Result<Option<Peeked>, Error> {
+        Ok(self.with_message(message, |state| state.show(message))?.flatten())
+    }
+
+    async fn cancel(&self, message: MessageId, _now: Timestamp) -> Result<(), Error> {
+        let cancelled = self.with_message(message, |state| {
+            let stored = state.messages.get(&message).ok_or_else(|| gone(message))?;
+            if !lifecycle::free_to_take(stored.state) {
+                return Err(held(message));
+            }
+            state.remove(message);
+            Ok(())
+        })?;
+        cancelled.unwrap_or_else(|| Err(gone(message)))
+    }
+
+    async fn kick(&self, queue: QueueId, limit: u32, now: Timestamp) -> Result<u64, Error> {
+        let queue = self.queue(queue)?;
+        let mut state = queue.lock()?;
+        let limit = limit as usize;
+        let parked = state.orders.parked.iter().map(|(_, id)| *id);
+        let mut ids: Vec<MessageId> = parked.take(limit).collect();
+        if ids.is_empty() {
+            ids.extend(state.orders.delayed.iter().map(|(_, id)| *id).take(limit));
+        }
+        Ok(ids.into_iter().filter(|id| state.kick(*id, now)).count() as u64)
+    }
+
+    async fn kick_message(&self, message: MessageId, now: Timestamp) -> Result<QueueId, Error> {
+        let kicked = self.with_message(message, |state| {
+            state.kick(message, now).then_some(state.info.id).ok_or_else(|| {
+                let text = format!("message {message} is neither parked nor delayed");
+                Error::new(ErrorKind::WrongState, text).with("message", message)
+            })
+        })?;
+        kicked.unwrap_or_else(|| Err(gone(message)))
+    }
+
+    async fn purge(&self, queue: QueueId, limit: u32, sent_until: Timestamp) -> Result<u64, Error> {
+        let queue = self.queue(queue)?;
+        let mut state = queue.lock()?;
+        let sent = state.messages.values().map(|stored| &stored.message);
+        let goes = sent.filter(|message| message.sent_at <= sent_until).map(|message| message.id);
+        let ids: Vec<MessageId> = goes.take(limit as usize).collect();
+        Ok(ids.into_iter().filter(|id| state.remove(*id)).count() as u64)
+    }
+
+    async fn move_messages(
+        &self,
+        request: MoveRequest,
+        _now: Timestamp,
+    ) -> Result<Vec<(QueueId, u64)>, Error> {
+        let source = self.queue(request.source)?;
+        if request.target == Some(request.source) {
+            let text = "source and target are the same queue; name two queues";
+            return Err(Error::new(ErrorKind::Invalid, text).with("queue", request.source));
+        }
+        let target = request.target.map(|id| self.queue(id)).transpose()?;
+        let mut moved = Vec::new();
+        for (target, ids) in self.movable(&source, target.as_ref(), request.limit)? {
+            let (mut from, mut to) = lock_both(&source, &target);
+            let free = |from: &QueueState, id| from.messages.get(&id).is_some_and(is_movable);
+            let mut count = 0;
+            for id in ids {
+                if !to.deleted && free(&from, id) {
+                    from.move_to(id, &mut to, false);
+                    count += 1;
+                }
+            }
+            if count > 0 {
+                moved.push((target.id, count));
+            }
+        }
+        Ok(moved)
+    }
+
+    async fn check(&self) -> Result<(), Error> {
+        self.check_open()
+    }
+
+    async fn close(&self) -> Result<(), Error> {
+        self.closed.store(true, Ordering::Release);
+        Ok(())
+    }
+}
+
+type Moves = Vec<(Arc<Queue>, Vec<MessageId>)>;
+
+impl MemoryStore {
+    /// The next messages that a redrive takes, by where they go: to `target`, or back to where
+    /// each came from.
+    fn movable(
+        &self,
+        source: &Queue,
+        target: Option<&Arc<Queue>>,
+        limit: u32,
+    ) -> Result<Moves, Error> {
+        // The table of names is not looked at under a queue's lock, so it is copied before.
+        let names = if target.is_none() { self.names.read().clone() } else { BTreeMap::new() };
+        let state = source.lock()?;
+        let parked = state.orders.parked.iter().map(|(_, id)| *id);
+        let goes = state.orders.ready_in_order().chain(parked).filter_map(|id| {
+            let came_from = || state.messages.get(&id)?.message.dead_letter_source.as_ref();
+            let to = target.or_else(|| names.get(came_from()?)).filter(|to| to.id != source.id)?;
+            Some((Arc::clone(to), id))
+        });
+        let mut by_target: BTreeMap<QueueId, (Arc<Queue>, Vec<MessageId>)> = BTreeMap::new();
+        for (to, id) in goes.take(limit as usize) {
+            by_target.entry(to.id).or_insert_with(|| (to, Vec::new())).1.push(id);
+        }
+        Ok(by_target.into_values().collect())
+    }
+}
+
+fn is_movable(stored: &super::stored::Stored) -> bool {
+    matches!(stored.state, State::Ready | State::Parked)
+}

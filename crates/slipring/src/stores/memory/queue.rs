@@ -1,0 +1,424 @@
+//! One queue of the memory store: what the verbs do to its messages.
+//!
+//! All of it runs under the queue's lock. States change only as [`lifecycle`] says.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::admin::{PeekFilter, Peeked};
+use crate::clock::Timestamp;
+use crate::error::{Error, ErrorKind};
+use crate::lease::{Fence, Receipt};
+use crate::lifecycle::{self, Next, Settlement, State};
+use crate::message::{Delivery, Message, MessageId, NewMessage};
+use crate::queue::{QueueId, QueueInfo, QueueStats};
+use crate::store::{ClaimEnd, Claimed, Demand, Head, Sent, Settled};
+
+use super::dedup::{self, Remembered};
+use super::sharded::Sharded;
+use super::stored::{Orders, Stored};
+
+/// The messages of one queue.
+#[derive(Debug)]
+pub(super) struct QueueState {
+    pub(super) info: Arc<QueueInfo>,
+    /// No longer in the store; whoever still has a handle must turn away.
+    pub(super) deleted: bool,
+    pub(super) messages: BTreeMap<MessageId, Stored>,
+    pub(super) orders: Orders,
+    pub(super) remembered: Remembered,
+    /// The end of a pause that no pass over due messages has announced yet.
+    pub(super) pause_end: Option<Timestamp>,
+    bytes: u64,
+    /// Which queue holds a message; shared by all queues of the store.
+    directory: Arc<Sharded<QueueId>>,
+}
+
+/// Where a message goes that is given up.
+pub(super) enum DeadLetters<'a> {
+    /// Not known: its lock is not held. The caller stops there and comes back with the answer.
+    Unknown,
+    /// Nowhere: the message is parked.
+    Nobody,
+    /// To this queue.
+    Queue(&'a mut QueueState),
+}
+
+/// The lock of the dead-letter queue is needed to go on.
+#[derive(Debug)]
+pub(super) struct NeedsDeadLetters;
+
+enum Plan {
+    Store,
+    /// A message stored before has the same deduplication id.
+    Seen(MessageId),
+    /// So has an earlier message of the same unit: the n-th that is stored.
+    Twin(u64),
+}
+
+impl QueueState {
+    pub(super) fn new(info: QueueInfo, directory: Arc<Sharded<QueueId>>) -> QueueState {
+        QueueState {
+            orders: Orders::new(info.settings.fifo),
+            pause_end: info.settings.paused_until,
+            info: Arc::new(info),
+            deleted: false,
+            messages: BTreeMap::new(),
+            remembered: Remembered::default(),
+            bytes: 0,
+            directory,
+        }
+    }
+
+    /// Stores a unit whole or not at all; answers for each message.
+    pub(super) fn append_unit(
+        &mut self,
+        unit: Vec<NewMessage>,
+        ids: &AtomicU64,
+        now: Timestamp,
+    ) -> Result<Vec<Sent>, Error> {
+        let (plans, stored) = self.plan(&unit, now)?;
+        let first = ids.fetch_add(stored, Ordering::Relaxed);
+        let mut next = first;
+        let mut answers = Vec::with_capacity(unit.len());
+        for (message, plan) in unit.into_iter().zip(plans) {
+            let duplicate = |id| Sent { id, duplicate: true, due: None };
+            answers.push(match plan {
+                Plan::Seen(id) => duplicate(id),
+                Plan::Twin(nth) => duplicate(MessageId(first + nth)),
+                Plan::Store => {
+                    next += 1;
+                    self.store(message, MessageId(next - 1), now)
+                }
+            });
+        }
+        Ok(answers)
+    }
+
+    /// Decides what a unit does, and checks that it fits; answers how many messages it stores.
+    fn plan(&self, unit: &[NewMessage], now: Timestamp) -> Result<(Vec<Plan>, u64), Error> {
+        let settings = &self.info.settings;
+        let mut twins = BTreeMap::new();
+        let (mut count, mut bytes) = (0, 0);
+        let mut plans = Vec::with_capacity(unit.len());
+        for (index, message) in unit.iter().enumerate() {
+            if let Some(key) = dedup::key(message, settings) {
+                if let Some(id) = self.remembered.first(&key, now) {
+                    plans.push(Plan::Seen(id));
+                    continue;
+                }
+                if let Some(nth) = twins.get(&key) {
+                    plans.push(Plan::Twin(*nth));
+                    continue;
+                }
+                twins.insert(key, count);
+            }
+            count += 1;
+            bytes += message.size_bytes();
+            plans.push(Plan::Store);
+            let total = self.messages.len() as u64 + count;
+            for (limit, value, asked) in [
+                ("messages_max", settings.messages_max, total),
+                ("bytes_max", settings.bytes_max, self.bytes + bytes),
+            ] {
+                if let Some(value) = value.filter(|value| asked > *value) {
+                    let error = Error::limit(limit, value, asked).with("index", index);
+                    return Err(error.with("queue", &self.info.name));
+                }
+            }
+        }
+        Ok((plans, count))
+    }
+
+    fn store(&mut self, new: NewMessage, id: MessageId, now: Timestamp) -> Sent {
+        let settings = &self.info.settings;
+        if let Some(key) = dedup::key(&new, settings) {
+            self.remembered.remember(key, now.after(settings.dedup_window), id);
+        }
+        let (state, due) = match lifecycle::arrival(&new, settings, now) {
+            Next::Delayed { until } => (State::Delayed, Some(until)),
+            _ => (State::Ready, None),
+        };
+        let bytes = new.size_bytes();
+        let message = Message {
+            id,
+            body: new.body,
+            priority: new.priority,
+            sent_at: now,
+            attempts: 0,
+            first_received_at: None,
+            delay: new.delay.unwrap_or(settings.delay),
+            lease: new.lease,
+            group: new.group,
+            dedup_id: new.dedup_id,
+            headers: new.headers,
+            dead_letter_source: None,
+        };
+        let until = due.unwrap_or(now);
+        self.insert(Stored { message, state, until, fence: Fence(0), bytes });
+        Sent { id, duplicate: false, due }
+    }
+
+    pub(super) fn insert(&mut self, stored: Stored) {
+        let id = stored.message.id;
+        self.directory.insert(id.0, self.info.id);
+        self.bytes += stored.bytes;
+        self.orders.put(&stored);
+        self.messages.insert(id, stored);
+    }
+
+    pub(super) fn remove(&mut self, id: MessageId) -> bool {
+        let removed = self.take_out(id).is_some();
+        if removed {
+            self.directory.remove(id.0);
+        }
+        removed
+    }
+
+    /// Removes a message that the directory still shows here.
+    fn take_out(&mut self, id: MessageId) -> Option<Stored> {
+        let stored = self.messages.remove(&id)?;
+        self.orders.take(&stored);
+        self.bytes -= stored.bytes;
+        Some(stored)
+    }
+
+    /// Changes a message and keeps the orders right.
+    pub(super) fn change(&mut self, id: MessageId, change: impl FnOnce(&mut Stored)) {
+        if let Some(stored) = self.messages.get_mut(&id) {
+            self.orders.take(stored);
+            change(stored);
+            self.orders.put(stored);
+        }
+    }
+
+    pub(super) fn claim(&mut self, demands: &[Demand], now: Timestamp) -> Claimed {
+        let mut end = ClaimEnd::More;
+        if self.info.settings.is_paused(now) {
+            end = ClaimEnd::Paused;
+        }
+        let mut deliveries = Vec::with_capacity(demands.len());
+        for demand in demands {
+            if end != ClaimEnd::More {
+                deliveries.push(Vec::new());
+                continue;
+            }
+            let leased = self.orders.leased.len() as u64;
+            let room = self.info.settings.in_flight_max.saturating_sub(leased);
+            let chosen = self.choose(demand.up_to.max(1), room);
+            let found = chosen.len() as u64;
+            let served = chosen.into_iter().filter_map(|id| self.hand_out(id, *demand, now));
+            deliveries.push(served.collect());
+            if found < u64::from(demand.up_to.max(1)) {
+                if self.orders.claimable().next().is_none() {
+                    end = ClaimEnd::Drained;
+                } else if found == room {
+                    end = ClaimEnd::InFlightLimit;
+                }
+            }
+        }
+        Claimed { deliveries, end }
+    }
+
+    /// The first messages that may be handed out together (S11.2).
+    fn choose(&self, up_to: u32, room: u64) -> Vec<MessageId> {
+        let mut company = u64::from(up_to).min(room);
+        let mut chosen = Vec::new();
+        for id in self.orders.claimable() {
+            let attempts = self.messages.get(&id).map_or(0, |stored| stored.message.attempts);
+            let own = lifecycle::company(attempts, up_to, &self.info.settings);
+            let with_this = company.min(u64::from(own));
+            if chosen.len() as u64 >= with_this {
+                break;
+            }
+            company = with_this;
+            chosen.push(id);
+        }
+        chosen
+    }
+
+    /// Leases a message whatever its state.
+    pub(super) fn hand_out(
+        &mut self,
+        id: MessageId,
+        demand: Demand,
+        now: Timestamp,
+    ) -> Option<Delivery> {
+        let info = Arc::clone(&self.info);
+        self.change(id, |stored| {
+            let own = stored.message.lease;
+            let lasts = lifecycle::lease_duration(demand.lease, own, &info.settings);
+            stored.state = State::Leased;
+            stored.until = now.after(lasts);
+            stored.fence = Fence(stored.fence.0 + 1);
+            stored.message.attempts = stored.message.attempts.saturating_add(1);
+            stored.message.first_received_at.get_or_insert(now);
+        });
+        let stored = self.messages.get(&id)?;
+        let receipt = Receipt { queue: self.info.id, message: id, fence: stored.fence };
+        Some(Delivery { message: stored.message.clone(), receipt, deadline: stored.until })
+    }
+
+    pub(super) fn settle(
+        &mut self,
+        receipt: Receipt,
+        settlement: Settlement,
+        now: Timestamp,
+        jitter: f64,
+        dead_letters: &mut DeadLetters<'_>,
+    ) -> Result<Result<Settled, Error>, NeedsDeadLetters> {
+        let id = receipt.message;
+        let Some(stored) = self.messages.get(&id) else {
+            return Ok(Err(gone(id)));
+        };
+        let settings = &self.info.settings;
+        let held = stored.held();
+        let next = match lifecycle::settle(&held, receipt.fence, settlement, settings, now, jitter)
+        {
+            Ok(next) => next,
+            Err(error) => return Ok(Err(error.with("message", id))),
+        };
+        if next == Next::DeadLetter {
+            return self.give_up(id, dead_letters).map(Ok);
+        }
+        if next == Next::Done {
+            self.remove(id);
+            return Ok(Ok(Settled::Done));
+        }
+        self.change(id, |stored| {
+            if let Settlement::Nack { priority, .. } | Settlement::Park { priority } = settlement {
+                stored.message.priority = priority.unwrap_or(stored.message.priority);
+            }
+            if let (Settlement::Nack { .. }, Next::Ready { .. }) = (settlement, next) {
+                stored.message.delay = std::time::Duration::ZERO;
+            }
+        });
+        Ok(Ok(self.enter(id, next, now)))
+    }
+
+    /// Brings a message that stays into its next state.
+    fn enter(&mut self, id: MessageId, next: Next, now: Timestamp) -> Settled {
+        let mut became = Settled::Parked;
+        self.change(id, |stored| match next {
+            Next::Ready { attempts } => {
+                stored.state = State::Ready;
+                stored.message.attempts = attempts;
+                became = Settled::Ready;
+            }
+            Next::Delayed { until } => {
+                stored.state = State::Delayed;
+                stored.until = until;
+                stored.message.delay = now.until(until);
+                became = Settled::Delayed(until);
+            }
+            Next::Done | Next::Parked | Next::DeadLetter => stored.state = State::Parked,
+        });
+        became
+    }
+
+    /// Sends a message to the dead-letter queue, or parks it where there is none (S6.2).
+    fn give_up(
+        &mut self,
+        id: MessageId,
+        dead_letters: &mut DeadLetters<'_>,
+    ) -> Result<Settled, NeedsDeadLetters> {
+        match dead_letters {
+            DeadLetters::Unknown if self.info.settings.dead_letter.is_some() => {
+                Err(NeedsDeadLetters)
+            }
+            DeadLetters::Queue(target) => {
+                self.move_to(id, target, true);
+                Ok(Settled::DeadLettered(target.info.id))
+            }
+            _ => {
+                self.change(id, |stored| stored.state = State::Parked);
+                Ok(Settled::Parked)
+            }
+        }
+    }
+
+    /// Moves a message, ready and without attempts (S6.4). Both queues are locked, so that nobody
+    /// sees it in two places or none.
+    pub(super) fn move_to(&mut self, id: MessageId, target: &mut QueueState, dead: bool) {
+        if let Some(mut stored) = self.take_out(id) {
+            stored.state = State::Ready;
+            stored.message.attempts = 0;
+            stored.message.first_received_at = None;
+            stored.message.dead_letter_source = dead.then(|| self.info.name.clone());
+            target.insert(stored);
+        }
+    }
+
+    /// Ends the lease that lapses next, if that is over; answers what became of its message.
+    pub(super) fn lapse_next(
+        &mut self,
+        now: Timestamp,
+        dead_letters: &mut DeadLetters<'_>,
+    ) -> Result<Option<Settled>, NeedsDeadLetters> {
+        let Some((_, id)) = self.orders.leased.first().copied().filter(|(at, _)| *at <= now) else {
+            return Ok(None);
+        };
+        let attempts = self.messages.get(&id).map_or(0, |stored| stored.message.attempts);
+        match lifecycle::lapse(attempts, &self.info.settings) {
+            Next::DeadLetter => self.give_up(id, dead_letters).map(Some),
+            next => Ok(Some(self.enter(id, next, now))),
+        }
+    }
+
+    /// Makes a parked or delayed message ready; answers whether it was one.
+    pub(super) fn kick(&mut self, id: MessageId, now: Timestamp) -> bool {
+        let Some(stored) = self.messages.get(&id) else { return false };
+        let Some(next) = lifecycle::kick(stored.state, stored.message.attempts) else {
+            return false;
+        };
+        self.enter(id, next, now);
+        true
+    }
+
+    pub(super) fn head(&self, now: Timestamp) -> Option<Head> {
+        if self.info.settings.is_paused(now) {
+            return None;
+        }
+        let first = &self.messages.get(&self.orders.claimable().next()?)?.message;
+        Some(Head { priority: first.priority, sent_at: first.sent_at, id: first.id })
+    }
+
+    pub(super) fn stats(&self) -> QueueStats {
+        let oldest = self.orders.oldest_ready().and_then(|id| self.messages.get(&id));
+        QueueStats {
+            ready: self.orders.ready_count,
+            urgent: self.orders.urgent_count,
+            delayed: self.orders.delayed.len() as u64,
+            leased: self.orders.leased.len() as u64,
+            parked: self.orders.parked.len() as u64,
+            bytes: self.bytes,
+            oldest_ready_sent_at: oldest.map(|stored| stored.message.sent_at),
+        }
+    }
+
+    pub(super) fn peek(&self, filter: PeekFilter) -> Vec<Peeked> {
+        let orders = &self.orders;
+        let wanted = |state| filter.state.is_none_or(|only| only == state);
+        let ready = wanted(State::Ready).then(|| orders.ready_in_order());
+        let delayed = wanted(State::Delayed).then(|| orders.delayed.iter().map(|(_, id)| *id));
+        let leased = wanted(State::Leased).then(|| orders.leased.iter().map(|(_, id)| *id));
+        let parked = wanted(State::Parked).then(|| orders.parked.iter().map(|(_, id)| *id));
+        let ids = ready.into_iter().flatten().chain(delayed.into_iter().flatten());
+        let ids = ids.chain(leased.into_iter().flatten()).chain(parked.into_iter().flatten());
+        ids.take(filter.limit as usize).filter_map(|id| self.show(id)).collect()
+    }
+
+    pub(super) fn show(&self, id: MessageId) -> Option<Peeked> {
+        let stored = self.messages.get(&id)?;
+        let until = matches!(stored.state, State::Delayed | State::Leased).then_some(stored.until);
+        let message = stored.message.clone();
+        Some(Peeked { queue: self.info.id, message, state: stored.state, until })
+    }
+}
+
+/// The error for a message that has left its queue (S3.5).
+pub(super) fn gone(id: MessageId) -> Error {
+    Error::new(ErrorKind::MessageGone, format!("message {id} is not in the queue any more"))
+        .with("message", id)
+}

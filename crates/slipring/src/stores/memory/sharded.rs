@@ -1,0 +1,36 @@
+//! A map that many tasks use at once: split over locks, so that it is not one shared thing.
+
+use std::collections::BTreeMap;
+
+use parking_lot::Mutex;
+
+const SHARDS: usize = 64;
+
+/// A map from numbers, spread over 64 locks. The locks are leaves of the lock order: nothing else
+/// is taken while one is held.
+#[derive(Debug)]
+pub(super) struct Sharded<V>([Shard<V>; SHARDS]);
+
+type Shard<V> = Mutex<BTreeMap<u64, V>>;
+
+impl<V: Clone> Sharded<V> {
+    pub(super) fn new() -> Sharded<V> {
+        Sharded(std::array::from_fn(|_| Mutex::default()))
+    }
+
+    pub(super) fn get(&self, key: u64) -> Option<V> {
+        self.shard(key).lock().get(&key).cloned()
+    }
+
+    pub(super) fn insert(&self, key: u64, value: V) {
+        self.shard(key).lock().insert(key, value);
+    }
+
+    pub(super) fn remove(&self, key: u64) {
+        self.shard(key).lock().remove(&key);
+    }
+
+    fn shard(&self, key: u64) -> &Shard<V> {
+        &self.0[(key % SHARDS as u64) as usize]
+    }
+}

@@ -1,0 +1,127 @@
+//! A message as the memory store keeps it, and the indexes that order messages by state.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::clock::Timestamp;
+use crate::lease::Fence;
+use crate::lifecycle::{Held, State};
+use crate::message::{Message, MessageId, Priority};
+
+use super::groups::Groups;
+
+/// A message with its state.
+#[derive(Debug)]
+pub(super) struct Stored {
+    pub(super) message: Message,
+    pub(super) state: State,
+    /// When a delay ends or a lease lapses; without meaning in other states.
+    pub(super) until: Timestamp,
+    /// The newest hand-out; kept through moves, so that no fence ever comes again (S3.2).
+    pub(super) fence: Fence,
+    /// [`crate::NewMessage::size_bytes`] when it was sent.
+    pub(super) bytes: u64,
+}
+
+impl Stored {
+    pub(super) fn held(&self) -> Held {
+        Held {
+            state: self.state,
+            fence: self.fence,
+            deadline: self.until,
+            attempts: self.message.attempts,
+        }
+    }
+
+    /// Whether it was handed out before, so that its delay is a retry's.
+    pub(super) fn retried(&self) -> bool {
+        self.message.attempts > 0
+    }
+}
+
+/// The messages of one queue, ordered within their states. Every message is in exactly one of the
+/// four orders; in a FIFO queue also in its group.
+#[derive(Debug, Default)]
+pub(super) struct Orders {
+    pub(super) ready: BTreeMap<Priority, BTreeSet<MessageId>>,
+    pub(super) delayed: BTreeSet<(Timestamp, MessageId)>,
+    pub(super) leased: BTreeSet<(Timestamp, MessageId)>,
+    pub(super) parked: BTreeSet<(Priority, MessageId)>,
+    pub(super) ready_count: u64,
+    pub(super) urgent_count: u64,
+    /// Of FIFO queues only.
+    groups: Option<Groups>,
+}
+
+impl Orders {
+    pub(super) fn new(fifo: bool) -> Orders {
+        Orders { groups: fifo.then(Groups::default), ..Orders::default() }
+    }
+
+    /// Adds a message to the order of its state.
+    pub(super) fn put(&mut self, stored: &Stored) {
+        let (id, rank) = (stored.message.id, self.rank(stored));
+        match stored.state {
+            State::Ready => {
+                self.ready.entry(rank).or_default().insert(id);
+                self.ready_count += 1;
+                self.urgent_count += u64::from(is_urgent(stored));
+            }
+            State::Delayed => drop(self.delayed.insert((stored.until, id))),
+            State::Leased => drop(self.leased.insert((stored.until, id))),
+            State::Parked => drop(self.parked.insert((rank, id))),
+        }
+        if let Some(groups) = &mut self.groups {
+            groups.put(stored);
+        }
+    }
+
+    /// Undoes [`Orders::put`]; the message must not have changed since.
+    pub(super) fn take(&mut self, stored: &Stored) {
+        let (id, rank) = (stored.message.id, self.rank(stored));
+        match stored.state {
+            State::Ready => {
+                if let Some(same_rank) = self.ready.get_mut(&rank) {
+                    same_rank.remove(&id);
+                    if same_rank.is_empty() {
+                        self.ready.remove(&rank);
+                    }
+                }
+                self.ready_count -= 1;
+                self.urgent_count -= u64::from(is_urgent(stored));
+            }
+            State::Delayed => drop(self.delayed.remove(&(stored.until, id))),
+            State::Leased => drop(self.leased.remove(&(stored.until, id))),
+            State::Parked => drop(self.parked.remove(&(rank, id))),
+        }
+        if let Some(groups) = &mut self.groups {
+            groups.take(stored);
+        }
+    }
+
+    /// What a receive may get, in hand-out order (S7.1, S7.3).
+    pub(super) fn claimable(&self) -> Box<dyn Iterator<Item = MessageId> + '_> {
+        match &self.groups {
+            Some(groups) => Box::new(groups.in_order()),
+            None => Box::new(self.ready_in_order()),
+        }
+    }
+
+    /// All ready messages in order, those of blocked groups too.
+    pub(super) fn ready_in_order(&self) -> impl Iterator<Item = MessageId> + '_ {
+        self.ready.values().flatten().copied()
+    }
+
+    /// The ready message that was sent first; costs a step for each priority in use.
+    pub(super) fn oldest_ready(&self) -> Option<MessageId> {
+        self.ready.values().filter_map(|same_rank| same_rank.first().copied()).min()
+    }
+
+    /// Priority does not apply in a FIFO queue (S7.4).
+    fn rank(&self, stored: &Stored) -> Priority {
+        if self.groups.is_some() { Priority(0) } else { stored.message.priority }
+    }
+}
+
+fn is_urgent(stored: &Stored) -> bool {
+    stored.message.priority < Priority::URGENT_BELOW
+}
