@@ -1,0 +1,79 @@
+//! What a case is: a named sentence about a store, tied to clauses.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use slipring::Capabilities;
+
+use crate::bench::Bench;
+
+/// A case that runs.
+pub type Running = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// One sentence about a store.
+pub struct Case {
+    /// The module it stands in.
+    pub module: &'static str,
+    /// The sentence, words joined by `_`.
+    pub name: &'static str,
+    /// The clauses of `docs/semantics.md` that it checks.
+    pub clauses: &'static [&'static str],
+    /// What the store must be able to do.
+    pub need: Need,
+    /// Worker threads of the runtime; 1 runs everything on one thread.
+    pub threads: usize,
+    /// Starts it.
+    pub run: fn(Bench) -> Running,
+}
+
+/// The capability without which a case means nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// None: every store.
+    Nothing,
+    /// [`Capabilities::durable`]: the place may be opened again.
+    Durable,
+    /// [`Capabilities::shared`]: the place may be opened several times at once.
+    Shared,
+}
+
+impl Need {
+    /// The capability's name if the store lacks it.
+    pub fn missing(self, capabilities: &Capabilities) -> Option<&'static str> {
+        match self {
+            Need::Durable if !capabilities.durable => Some("durable"),
+            Need::Shared if !capabilities.shared => Some("shared"),
+            _ => None,
+        }
+    }
+}
+
+impl Case {
+    /// `subject::sentence`, the name of its test.
+    pub fn title(&self) -> String {
+        let subject = self.module.rsplit("::").next().unwrap_or(self.module);
+        format!("{subject}::{}", self.name)
+    }
+}
+
+/// A [`Case`] from an async function: its name, its clauses, and what it needs.
+macro_rules! case {
+    ($name:ident, $($clause:literal),+) => { $crate::case::case!($name, Nothing, 1, $($clause),+) };
+    ($name:ident, needs $need:ident, $($clause:literal),+) => {
+        $crate::case::case!($name, $need, 1, $($clause),+)
+    };
+    ($name:ident, threads $threads:literal, $($clause:literal),+) => {
+        $crate::case::case!($name, Nothing, $threads, $($clause),+)
+    };
+    ($name:ident, $need:ident, $threads:literal, $($clause:literal),+) => {
+        $crate::case::Case {
+            module: module_path!(),
+            name: stringify!($name),
+            clauses: &[$($clause),+],
+            need: $crate::case::Need::$need,
+            threads: $threads,
+            run: |bench| Box::pin($name(bench)),
+        }
+    };
+}
+pub(crate) use case;

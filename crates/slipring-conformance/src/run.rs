@@ -1,0 +1,55 @@
+//! Runs the suite as a test program.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use libtest_mimic::{Arguments, Trial};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::bench::{Bench, Factory};
+use crate::case::Case;
+use crate::cases;
+
+/// Every case of the suite, by subject.
+pub fn all() -> Vec<&'static Case> {
+    cases::all().collect()
+}
+
+/// Runs the suite over the stores of `factory` with the arguments of the process, and answers
+/// with its exit code.
+pub fn main(factory: impl Factory) -> ExitCode {
+    let arguments = Arguments::from_args();
+    let factory: Arc<dyn Factory> = Arc::new(factory);
+    let opened = runtime(1).block_on(Bench::open(Arc::clone(&factory)));
+    let capabilities = opened.store().capabilities();
+    let trial = |case: &'static Case| {
+        let factory = Arc::clone(&factory);
+        let trial = Trial::test(case.title(), move || {
+            run(case, factory);
+            Ok(())
+        });
+        match case.need.missing(&capabilities) {
+            Some(lacks) => trial.with_kind(format!("needs {lacks}")).with_ignored_flag(true),
+            None => trial.with_kind(case.clauses.join(" ")),
+        }
+    };
+    libtest_mimic::run(&arguments, all().into_iter().map(trial).collect()).exit_code()
+}
+
+fn run(case: &'static Case, factory: Arc<dyn Factory>) {
+    runtime(case.threads).block_on(async move {
+        let bench = Bench::open(factory).await;
+        (case.run)(bench).await;
+    });
+}
+
+fn runtime(threads: usize) -> Runtime {
+    let mut builder = if threads > 1 {
+        let mut builder = Builder::new_multi_thread();
+        builder.worker_threads(threads);
+        builder
+    } else {
+        Builder::new_current_thread()
+    };
+    builder.enable_all().build().expect("a runtime can be made")
+}
