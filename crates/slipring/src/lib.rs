@@ -5,9 +5,23 @@
 //! [`Engine`] that combines callers and wakes waiters, the [`Worker`] loop for in-process users,
 //! and the in-memory reference store. It knows no database, no HTTP and no wire protocol. The
 //! promises are written out in `docs/semantics.md`.
+//!
+//! ```
+//! use slipring::{Engine, EngineOptions, NewMessage, QueueSettings, ReceiveRequest};
+//! use slipring::stores::MemoryStore;
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), slipring::Error> {
+//! let engine = Engine::open(MemoryStore::shared(), EngineOptions::default()).await?;
+//! let queue = engine.create_queue("emails", QueueSettings::default()).await?;
+//! queue.send(NewMessage::new("hello")).await?;
+//! let deliveries = queue.receive(ReceiveRequest::up_to(1)).await?;
+//! queue.ack(&deliveries[0].receipt).await?;
+//! engine.shutdown().await;
+//! # Ok(()) }
+//! ```
 
 pub mod admin;
 pub mod clock;
+pub mod engine;
 pub mod error;
 pub mod lease;
 pub mod lifecycle;
@@ -16,10 +30,13 @@ pub mod message;
 pub mod queue;
 pub mod random;
 pub mod store;
+pub mod stores;
 pub mod waits;
+pub mod worker;
 
 pub use admin::{AdminStore, MessageState, MoveRequest, PeekFilter, Peeked};
 pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
+pub use engine::{Engine, EngineOptions, Queue, ReceiveRequest};
 pub use error::{Error, ErrorKind, Retry};
 pub use lease::{Fence, Receipt, ReceiptKey};
 pub use limits::Limits;
@@ -30,3 +47,4 @@ pub use queue::{
 pub use random::{Randomness, SeededRandomness, SystemRandomness};
 pub use store::{Capabilities, Store};
 pub use waits::{WaitClass, WaitSnapshot, Waits};
+pub use worker::{Worker, WorkerOptions};

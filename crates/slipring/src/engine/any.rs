@@ -1,0 +1,109 @@
+//! Receives over several queues: the best priority first, then the oldest send (S7.6).
+
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+
+use crate::clock::Timestamp;
+use crate::error::{Error, ErrorKind};
+use crate::message::Delivery;
+use crate::queue::QueueId;
+use crate::store::Head;
+
+use super::queue::{Queue, ReceiveRequest};
+use super::receives::Ticket;
+
+const LOOKS_MAX: usize = 1000;
+
+/// One receive over `queues`; empty when the wait is over. See [`super::Engine::receive_any`].
+pub(super) async fn receive(
+    queues: &[Queue],
+    request: ReceiveRequest,
+) -> Result<Vec<Delivery>, Error> {
+    let Some(first) = queues.first() else {
+        return Err(Error::new(ErrorKind::Invalid, "a receive needs at least one queue"));
+    };
+    if queues.len() == 1 {
+        return first.receive(request).await;
+    }
+    let until = first.check_receive(&request)?;
+    let clock = Arc::clone(&first.engine.services.clock);
+    let bell = Arc::new(Notify::new());
+    loop {
+        // The generations are taken before looking: whoever sends after this moment moves one of
+        // them.
+        let seen: Vec<u64> = queues.iter().map(|q| q.core.receives.generation()).collect();
+        let list = look(queues, request).await?;
+        if !list.is_empty() {
+            return Ok(list);
+        }
+        let Some(until) = until else { return Ok(Vec::new()) };
+        let watch = Watch::enter(queues, &bell);
+        if watch.moved_since(&seen) {
+            continue;
+        }
+        let over = async {
+            match until {
+                Timestamp::MAX => std::future::pending().await,
+                until => clock.sleep_until(until).await,
+            }
+        };
+        tokio::select! {
+            () = bell.notified() => {}
+            () = over => return Ok(Vec::new()),
+        }
+        drop(watch);
+        if queues.iter().all(|queue| queue.core.receives.is_closed()) {
+            return Ok(Vec::new());
+        }
+    }
+}
+
+/// Claims from the best queue until a claim gives something or all are empty.
+async fn look(queues: &[Queue], request: ReceiveRequest) -> Result<Vec<Delivery>, Error> {
+    let Some(first) = queues.first() else { return Ok(Vec::new()) };
+    let services = &first.engine.services;
+    let ids: Vec<QueueId> = queues.iter().map(Queue::id).collect();
+    let now_request = ReceiveRequest { wait: std::time::Duration::ZERO, ..request };
+    // Each round that finds a head and claims nothing means somebody else got on; the bound is
+    // for a store at fault.
+    for _ in 0..LOOKS_MAX {
+        let heads = services.store.heads(&ids, services.clock.now()).await?;
+        let best = heads.iter().zip(queues).filter_map(|(head, queue)| head.map(|h| (h, queue)));
+        let Some((_, queue)) = best.min_by_key(|(head, _): &(Head, &Queue)| *head) else {
+            return Ok(Vec::new());
+        };
+        match queue.receive(now_request).await {
+            // Somebody else was faster, so there was progress; look again.
+            Ok(list) if list.is_empty() => {}
+            Err(error) if error.kind() == ErrorKind::LimitExceeded => return Ok(Vec::new()),
+            answer => return answer,
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// The registrations of one receive with all its queues; undone when dropped.
+struct Watch<'a> {
+    queues: &'a [Queue],
+    tickets: Vec<(Ticket, u64)>,
+}
+
+impl<'a> Watch<'a> {
+    fn enter(queues: &'a [Queue], bell: &Arc<Notify>) -> Watch<'a> {
+        let tickets = queues.iter().map(|queue| queue.core.receives.watch(bell)).collect();
+        Watch { queues, tickets }
+    }
+
+    fn moved_since(&self, seen: &[u64]) -> bool {
+        self.tickets.iter().zip(seen).any(|((_, generation), seen)| generation != seen)
+    }
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        for (queue, (ticket, _)) in self.queues.iter().zip(&self.tickets) {
+            queue.core.receives.unwatch(*ticket);
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Flat combining (law 2): calls that wait at the same time go into one store call.
+//!
+//! The first caller's turn starts at once; those who arrive meanwhile form the next batch. Nobody
+//! waits for a timer to fill a batch. A turn runs as a task of its own, so a caller that goes
+//! away takes nobody's call with it.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::sync::Arc;
+
+use tokio::runtime::Handle;
+use tokio::sync::{Notify, oneshot};
+
+use crate::clock::monotonic_ns;
+use crate::error::{Error, ErrorKind};
+use crate::limits::Limits;
+use crate::waits::{NamedMutex, WaitClass, Waits};
+
+/// Turns of one combiner that may run at a time: while the store works on one, the next is
+/// already on its way, so the store need not wait for callers to wake up.
+const TURNS_MAX: u32 = 2;
+/// Calls and bytes of one turn; bounds how long others wait behind it in the store.
+const TURN_CALLS_MAX: usize = 2048;
+const TURN_BYTES_MAX: u64 = 8 << 20;
+
+/// What a combiner does with the calls it gathered.
+pub(super) trait Turn: Send + Sync + 'static {
+    /// What a caller brings.
+    type Request: Send + 'static;
+    /// What a caller gets.
+    type Answer: Send + 'static;
+    /// What a request weighs.
+    fn bytes(request: &Self::Request) -> u64;
+    /// Runs all requests and answers them in order, one answer for each.
+    fn run(
+        &self,
+        requests: Vec<Self::Request>,
+    ) -> impl Future<Output = Vec<Self::Answer>> + Send + '_;
+}
+
+/// Gathers the calls of one queue and kind.
+pub(super) struct Combiner<T: Turn> {
+    turn: T,
+    runtime: Handle,
+    calls_max: usize,
+    bytes_max: u64,
+    state: NamedMutex<State<T>>,
+    waiting: Arc<WaitClass>,
+    room: Notify,
+    idle: Notify,
+}
+
+struct State<T: Turn> {
+    calls: VecDeque<Call<T>>,
+    bytes: u64,
+    turns: u32,
+    closed: bool,
+}
+
+struct Call<T: Turn> {
+    request: T::Request,
+    bytes: u64,
+    slot: oneshot::Sender<T::Answer>,
+    since_ns: u64,
+}
+
+/// The names of a combiner's two wait classes: its lock, and the wait for a turn.
+pub(super) struct CombinerClasses {
+    pub(super) lock: &'static str,
+    pub(super) turn: &'static str,
+}
+
+impl<T: Turn> Combiner<T> {
+    pub(super) fn new(
+        turn: T,
+        runtime: Handle,
+        limits: &Limits,
+        waits: &Waits,
+        classes: &CombinerClasses,
+    ) -> Arc<Combiner<T>> {
+        let state = State { calls: VecDeque::new(), bytes: 0, turns: 0, closed: false };
+        Arc::new(Combiner {
+            turn,
+            runtime,
+            calls_max: limits.combiner_requests_max,
+            bytes_max: limits.combiner_bytes_max,
+            state: NamedMutex::new(waits.class(classes.lock), state),
+            waiting: waits.class(classes.turn),
+            room: Notify::new(),
+            idle: Notify::new(),
+        })
+    }
+
+    /// Brings a request and waits for its answer. When the combiner is full the caller waits to
+    /// get in (S12.3). Dropping the future does not undo a call that got in.
+    pub(super) async fn call(self: &Arc<Self>, request: T::Request) -> Result<T::Answer, Error> {
+        let bytes = T::bytes(&request);
+        let (slot, answer) = oneshot::channel();
+        let mut call = Call { request, bytes, slot, since_ns: monotonic_ns() };
+        while let Err(refused) = self.enter(call)? {
+            call = refused;
+            let room = self.room.notified();
+            tokio::pin!(room);
+            // Registered before the second look, so that room made in between is not missed.
+            room.as_mut().enable();
+            match self.enter(call)? {
+                Ok(()) => break,
+                Err(refused) => call = refused,
+            }
+            room.await;
+        }
+        answer.await.map_err(|_| {
+            Error::new(ErrorKind::Internal, "the turn ended without an answer for this call")
+        })
+    }
+
+    /// Refuses further calls; those that are in are still answered.
+    pub(super) fn close(&self) {
+        self.state.lock().closed = true;
+        self.room.notify_waiters();
+    }
+
+    /// Waits until no call is in and no turn runs.
+    pub(super) async fn drained(&self) {
+        loop {
+            let idle = self.idle.notified();
+            tokio::pin!(idle);
+            idle.as_mut().enable();
+            {
+                let state = self.state.lock();
+                if state.turns == 0 && state.calls.is_empty() {
+                    return;
+                }
+            }
+            idle.await;
+        }
+    }
+
+    fn enter(self: &Arc<Self>, call: Call<T>) -> Result<Result<(), Call<T>>, Error> {
+        let mut state = self.state.lock();
+        if state.closed {
+            return Err(Error::closed());
+        }
+        let fits = state.bytes == 0 || state.bytes + call.bytes <= self.bytes_max;
+        if state.calls.len() >= self.calls_max || !fits {
+            return Ok(Err(call));
+        }
+        state.bytes += call.bytes;
+        state.calls.push_back(call);
+        if state.turns < TURNS_MAX {
+            state.turns += 1;
+            drop(state);
+            self.runtime.spawn(Arc::clone(self).take_turns());
+        }
+        Ok(Ok(()))
+    }
+
+    async fn take_turns(self: Arc<Self>) {
+        let mut guard = TurnGuard { combiner: &self, running: true };
+        while let Some((requests, slots)) = self.gather() {
+            self.room.notify_waiters();
+            let answers = self.turn.run(requests).await;
+            for (slot, answer) in slots.into_iter().zip(answers) {
+                // A caller that went away needs no answer.
+                let _ = slot.send(answer);
+            }
+        }
+        guard.running = false;
+        self.idle.notify_waiters();
+    }
+
+    /// Takes the calls of the next turn. When there are none the turn is over: it is given back
+    /// under the same lock under which callers look whether they have to start one.
+    #[allow(clippy::type_complexity)]
+    fn gather(&self) -> Option<(Vec<T::Request>, Vec<oneshot::Sender<T::Answer>>)> {
+        let mut state = self.state.lock();
+        let ready = state.calls.len().min(TURN_CALLS_MAX);
+        if ready == 0 {
+            state.turns -= 1;
+            return None;
+        }
+        let now_ns = monotonic_ns();
+        let mut requests = Vec::with_capacity(ready);
+        let mut slots = Vec::with_capacity(ready);
+        let mut bytes = 0;
+        while requests.len() < ready && (bytes < TURN_BYTES_MAX) {
+            let Some(call) = state.calls.pop_front() else { break };
+            state.bytes -= call.bytes;
+            bytes += call.bytes;
+            self.waiting.waited(now_ns.saturating_sub(call.since_ns));
+            requests.push(call.request);
+            slots.push(call.slot);
+        }
+        Some((requests, slots))
+    }
+}
+
+/// Gives the turn back when it ends by a fault, and lets another one go on with the calls that
+/// still wait.
+struct TurnGuard<'a, T: Turn> {
+    combiner: &'a Arc<Combiner<T>>,
+    running: bool,
+}
+
+impl<T: Turn> Drop for TurnGuard<'_, T> {
+    fn drop(&mut self) {
+        if self.running {
+            self.combiner.runtime.spawn(Arc::clone(self.combiner).take_turns());
+        }
+    }
+}

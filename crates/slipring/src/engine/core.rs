@@ -1,0 +1,94 @@
+//! A queue inside the engine: its settings, its combiners and its receives.
+
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+
+use crate::error::Error;
+use crate::queue::{QueueId, QueueInfo};
+
+use super::Services;
+use super::combiner::{Combiner, CombinerClasses};
+use super::receives::{ReceiveParts, Receives};
+use super::registry::Registry;
+use super::turns::{ExtendTurn, SendTurn, SettleTurn, TurnParts};
+
+/// What the engine keeps for a queue.
+pub(super) struct QueueCore {
+    pub(super) id: QueueId,
+    info: RwLock<Arc<QueueInfo>>,
+    pub(super) sends: Arc<Combiner<SendTurn>>,
+    pub(super) settlements: Arc<Combiner<SettleTurn>>,
+    pub(super) extensions: Arc<Combiner<ExtendTurn>>,
+    pub(super) receives: Arc<Receives>,
+}
+
+impl QueueCore {
+    pub(super) fn new(
+        info: Arc<QueueInfo>,
+        services: &Services,
+        registry: &Arc<Registry>,
+    ) -> Arc<QueueCore> {
+        let receive_parts = ReceiveParts {
+            store: Arc::clone(&services.store),
+            clock: Arc::clone(&services.clock),
+            runtime: services.runtime.clone(),
+            timers: services.timers_of(info.id),
+            schedule: Arc::clone(&services.schedule),
+            waiters_max: services.limits.waiters_max,
+        };
+        let receives = Receives::new(info.id, receive_parts, &services.waits);
+        let parts = TurnParts {
+            queue: info.id,
+            fifo: info.settings.fifo,
+            store: Arc::clone(&services.store),
+            clock: Arc::clone(&services.clock),
+            receives: Arc::clone(&receives),
+            schedule: Arc::clone(&services.schedule),
+            registry: Arc::clone(registry),
+        };
+        let classes = |lock, turn| CombinerClasses { lock, turn };
+        Arc::new(QueueCore {
+            id: info.id,
+            info: RwLock::new(info),
+            sends: services
+                .combiner(SendTurn(parts.clone()), &classes("send_combiner_lock", "send_turn")),
+            settlements: services.combiner(
+                SettleTurn(parts.clone()),
+                &classes("settle_combiner_lock", "settle_turn"),
+            ),
+            extensions: services
+                .combiner(ExtendTurn(parts), &classes("extend_combiner_lock", "extend_turn")),
+            receives,
+        })
+    }
+
+    /// The queue's settings and names at the moment.
+    pub(super) fn info(&self) -> Arc<QueueInfo> {
+        Arc::clone(&self.info.read())
+    }
+
+    /// Takes over changed settings; a queue that may hand out again lets its receives look.
+    pub(super) fn update(&self, info: Arc<QueueInfo>) {
+        let before = std::mem::replace(&mut *self.info.write(), Arc::clone(&info));
+        if before.settings != info.settings {
+            self.receives.notify(u64::MAX);
+        }
+    }
+
+    /// Ends the receives with `error` and refuses what comes later with it.
+    pub(super) fn close(&self, error: &Error) {
+        self.receives.close(error.clone(), Some(error.clone()));
+    }
+
+    /// Refuses new calls, ends waits with nothing, and answers the calls that are in.
+    pub(super) async fn shut_down(&self) {
+        self.receives.close(Error::closed(), None);
+        self.sends.close();
+        self.settlements.close();
+        self.extensions.close();
+        self.sends.drained().await;
+        self.settlements.drained().await;
+        self.extensions.drained().await;
+    }
+}

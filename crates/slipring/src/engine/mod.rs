@@ -1,0 +1,433 @@
+//! The engine: combines callers, wakes waiters, fires timers, keeps queues in order. One per
+//! process and store.
+//!
+//! Per queue there is a combiner for sends, one for settlements, one for lease prolongations, and
+//! the combined receives with those who wait. Timers are in shards. Nothing on a hot path is
+//! instance-wide (law 1).
+//!
+//! Lock order: registry name shard → registry number shard; a queue's receive lock → timer shard.
+//! No other two locks are held together, and none across an await.
+
+mod any;
+mod combiner;
+mod core;
+mod queue;
+mod receives;
+mod registry;
+mod timers;
+mod turns;
+mod upkeep;
+mod wheel;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::admin::{MoveRequest, Peeked};
+use crate::clock::{Clock, SystemClock};
+use crate::error::Error;
+use crate::lease::{Receipt, ReceiptKey};
+use crate::limits::Limits;
+use crate::message::{Delivery, MessageId};
+use crate::queue::{QueueId, QueueInfo, QueueName, QueueSettings};
+use crate::random::{Randomness, SystemRandomness};
+use crate::store::{Capabilities, Store};
+use crate::waits::{WaitSnapshot, Waits};
+
+use self::combiner::{Combiner, CombinerClasses, Turn};
+use self::core::QueueCore;
+use self::registry::Registry;
+use self::timers::Timers;
+use self::upkeep::{Schedule, Upkeep};
+
+pub use self::queue::{Queue, ReceiveRequest};
+
+/// What an engine is opened with.
+#[derive(Clone)]
+pub struct EngineOptions {
+    /// Where the time comes from.
+    pub clock: Arc<dyn Clock>,
+    /// Where jitter comes from.
+    pub randomness: Arc<dyn Randomness>,
+    /// The limits.
+    pub limits: Limits,
+    /// The table of wait classes; give the store the same one.
+    pub waits: Waits,
+    /// Timer shards, 1 to 64. Default 4.
+    pub timer_shards: usize,
+    /// How often a shared store is asked for changes by other processes. Default 10 ms.
+    pub foreign_poll: Duration,
+}
+
+impl Default for EngineOptions {
+    fn default() -> EngineOptions {
+        EngineOptions {
+            clock: Arc::new(SystemClock::new()),
+            randomness: Arc::new(SystemRandomness),
+            limits: Limits::default(),
+            waits: Waits::new(),
+            timer_shards: 4,
+            foreign_poll: Duration::from_millis(10),
+        }
+    }
+}
+
+impl fmt::Debug for EngineOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EngineOptions")
+            .field("limits", &self.limits)
+            .field("timer_shards", &self.timer_shards)
+            .field("foreign_poll", &self.foreign_poll)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A running engine. Cheap to clone; when the last clone and the last [`Queue`] are gone its
+/// tasks end.
+#[derive(Clone)]
+pub struct Engine(Arc<EngineHandle>);
+
+pub(crate) struct EngineHandle {
+    services: Services,
+    registry: Arc<Registry>,
+    key: ReceiptKey,
+    stop: CancellationToken,
+    tasks: TaskTracker,
+}
+
+/// What everything in the engine shares.
+struct Services {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    randomness: Arc<dyn Randomness>,
+    limits: Limits,
+    waits: Waits,
+    runtime: Handle,
+    timers: Vec<Arc<Timers>>,
+    schedule: Arc<Schedule>,
+}
+
+impl Services {
+    fn timers_of(&self, queue: QueueId) -> Arc<Timers> {
+        Arc::clone(&self.timers[queue.0 as usize % self.timers.len()])
+    }
+
+    fn combiner<T: Turn>(&self, turn: T, classes: &CombinerClasses) -> Arc<Combiner<T>> {
+        Combiner::new(turn, self.runtime.clone(), &self.limits, &self.waits, classes)
+    }
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine").field("store", &self.capabilities().name).finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    /// Opens an engine over a store, inside a tokio runtime, and starts its tasks.
+    ///
+    /// # Errors
+    /// Storage errors.
+    pub async fn open(store: Arc<dyn Store>, options: EngineOptions) -> Result<Engine, Error> {
+        let key = store.receipt_key().await?;
+        let shards = options.timer_shards.clamp(1, 64);
+        let timers = (0..shards)
+            .map(|_| Arc::new(Timers::new(Arc::clone(&options.clock), &options.waits)))
+            .collect();
+        let handle = EngineHandle {
+            services: Services {
+                store,
+                clock: options.clock,
+                randomness: options.randomness,
+                limits: options.limits,
+                waits: options.waits,
+                runtime: Handle::current(),
+                timers,
+                schedule: Arc::new(Schedule::new()),
+            },
+            registry: Arc::new(Registry::new()),
+            key,
+            stop: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+        };
+        let engine = Engine(Arc::new(handle));
+        engine.refresh().await?;
+        engine.start(options.foreign_poll);
+        Ok(engine)
+    }
+
+    fn start(&self, foreign_poll: Duration) {
+        let handle = &self.0;
+        for timers in &handle.services.timers {
+            handle.tasks.spawn(Arc::clone(timers).run(handle.stop.clone()));
+        }
+        handle.tasks.spawn(self.upkeep().run(handle.stop.clone()));
+        if self.capabilities().shared {
+            let stop = handle.stop.clone();
+            handle.tasks.spawn(upkeep::watch_foreign_changes(self.upkeep(), foreign_poll, stop));
+        }
+    }
+
+    fn upkeep(&self) -> Upkeep {
+        let services = &self.0.services;
+        Upkeep {
+            store: Arc::clone(&services.store),
+            clock: Arc::clone(&services.clock),
+            schedule: Arc::clone(&services.schedule),
+            registry: Arc::clone(&self.0.registry),
+        }
+    }
+
+    /// What the store can do.
+    pub fn capabilities(&self) -> Capabilities {
+        self.0.services.store.capabilities()
+    }
+
+    /// The engine's clock.
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.0.services.clock
+    }
+
+    /// The engine's source of randomness.
+    pub fn randomness(&self) -> &Arc<dyn Randomness> {
+        &self.0.services.randomness
+    }
+
+    /// The engine's limits.
+    pub fn limits(&self) -> &Limits {
+        &self.0.services.limits
+    }
+
+    /// The wait table at this moment (law 5).
+    pub fn waits(&self) -> Vec<WaitSnapshot> {
+        self.0.services.waits.snapshot()
+    }
+
+    /// A receipt as a text that cannot be guessed (S3.6).
+    pub fn seal(&self, receipt: &Receipt) -> String {
+        self.0.key.seal(receipt)
+    }
+
+    /// The receipt in a text.
+    ///
+    /// # Errors
+    /// `ReceiptInvalid`.
+    pub fn unseal(&self, text: &str) -> Result<Receipt, Error> {
+        self.0.key.open(text)
+    }
+
+    /// Creates a queue, or returns the existing one with equal settings (S14.2).
+    ///
+    /// # Errors
+    /// `Invalid` or `LimitExceeded` naming the setting, `QueueExists`, storage errors.
+    pub async fn create_queue(&self, name: &str, settings: QueueSettings) -> Result<Queue, Error> {
+        let name = QueueName::new(name)?;
+        let services = &self.0.services;
+        services.limits.check_settings(&settings)?;
+        if self.0.registry.len() >= services.limits.queues_max {
+            let most = services.limits.queues_max as u64;
+            return Err(Error::limit("queues_max", most, most + 1).with("queue", &name));
+        }
+        let now = services.clock.now();
+        let (info, _) = services
+            .store
+            .create_queue(&name, &settings, now)
+            .await
+            .map_err(|e| e.during("create_queue"))?;
+        if let Some(until) = info.settings.paused_until {
+            services.schedule.due_at(until);
+        }
+        Ok(self.enter(Arc::new(info)))
+    }
+
+    /// The queue of this name.
+    ///
+    /// # Errors
+    /// `QueueNotFound`, `Invalid` for a name out of range, storage errors.
+    pub async fn queue(&self, name: &str) -> Result<Queue, Error> {
+        let name = QueueName::new(name)?;
+        if let Some(core) = self.0.registry.by_name(&name) {
+            return Ok(self.handle(core));
+        }
+        if self.capabilities().shared {
+            // Another process may have made it a moment ago.
+            self.refresh().await?;
+            if let Some(core) = self.0.registry.by_name(&name) {
+                return Ok(self.handle(core));
+            }
+        }
+        Err(Error::queue_not_found(&name))
+    }
+
+    /// The queue of this name, created with `settings` when there is none.
+    ///
+    /// # Errors
+    /// As [`Engine::create_queue`].
+    pub async fn queue_or_create(
+        &self,
+        name: &str,
+        settings: &QueueSettings,
+    ) -> Result<Queue, Error> {
+        let checked = QueueName::new(name)?;
+        if let Some(core) = self.0.registry.by_name(&checked) {
+            return Ok(self.handle(core));
+        }
+        match self.create_queue(name, settings.clone()).await {
+            Err(error) if error.kind() == crate::ErrorKind::QueueExists => self.queue(name).await,
+            answer => answer,
+        }
+    }
+
+    /// The queue of this number, if this engine knows it.
+    pub fn queue_by_id(&self, id: QueueId) -> Option<Queue> {
+        self.0.registry.by_id(id).map(|core| self.handle(core))
+    }
+
+    /// All queues, by name.
+    ///
+    /// # Errors
+    /// Storage errors.
+    pub async fn queues(&self) -> Result<Vec<Queue>, Error> {
+        if self.capabilities().shared {
+            self.refresh().await?;
+        }
+        let mut queues: Vec<Queue> =
+            self.0.registry.all().into_iter().map(|core| self.handle(core)).collect();
+        queues.sort_by_cached_key(Queue::name);
+        Ok(queues)
+    }
+
+    /// Deletes a queue with all that is in it (S4.2); its receives end with `QueueNotFound`.
+    ///
+    /// # Errors
+    /// `QueueNotFound`, storage errors.
+    pub async fn delete_queue(&self, queue: &Queue) -> Result<(), Error> {
+        let deleted = self.0.services.store.delete_queue(queue.id()).await;
+        deleted.map_err(|e| e.during("delete_queue"))?;
+        self.0.registry.remove(&queue.core);
+        Ok(())
+    }
+
+    /// Receives from several queues: the best priority first, then the oldest send (S7.6).
+    ///
+    /// # Errors
+    /// As [`Queue::receive`]; `Invalid` when there is no queue.
+    pub async fn receive_any(
+        &self,
+        queues: &[Queue],
+        request: ReceiveRequest,
+    ) -> Result<Vec<Delivery>, Error> {
+        any::receive(queues, request).await
+    }
+
+    /// Looks at one message, wherever it is.
+    ///
+    /// # Errors
+    /// Storage errors.
+    pub async fn lookup(&self, message: MessageId) -> Result<Option<Peeked>, Error> {
+        let services = &self.0.services;
+        services.store.lookup(message, services.clock.now()).await.map_err(|e| e.during("lookup"))
+    }
+
+    /// Removes one message that nobody holds (S4.2).
+    ///
+    /// # Errors
+    /// `MessageGone`, `WrongState` when somebody holds it, storage errors.
+    pub async fn cancel(&self, message: MessageId) -> Result<(), Error> {
+        let services = &self.0.services;
+        services.store.cancel(message, services.clock.now()).await.map_err(|e| e.during("cancel"))
+    }
+
+    /// Makes one parked or delayed message ready.
+    ///
+    /// # Errors
+    /// `MessageGone`, `WrongState` when it is ready or leased, storage errors.
+    pub async fn kick_message(&self, message: MessageId) -> Result<(), Error> {
+        let services = &self.0.services;
+        let kicked = services.store.kick_message(message, services.clock.now()).await;
+        let queue = kicked.map_err(|e| e.during("kick_message"))?;
+        if let Some(core) = self.0.registry.by_id(queue) {
+            core.receives.notify(1);
+        }
+        Ok(())
+    }
+
+    /// Moves a bounded number of messages between queues (redrive); answers how many. Zero means
+    /// there is nothing left to move.
+    ///
+    /// # Errors
+    /// `QueueNotFound`, storage errors.
+    pub async fn move_messages(&self, request: MoveRequest) -> Result<u64, Error> {
+        let services = &self.0.services;
+        let moved = services.store.move_messages(request, services.clock.now()).await;
+        let moved = moved.map_err(|e| e.during("move_messages"))?;
+        let mut total = 0;
+        for (target, count) in moved {
+            total += count;
+            if let Some(core) = self.0.registry.by_id(target) {
+                core.receives.notify(count);
+            }
+        }
+        Ok(total)
+    }
+
+    /// Whether the store can serve at the moment; the error says why not.
+    ///
+    /// # Errors
+    /// Storage errors.
+    pub async fn check(&self) -> Result<(), Error> {
+        self.0.services.store.check().await
+    }
+
+    /// Stops: refuses new calls, ends waits with nothing, finishes what is in hand, writes back
+    /// and closes the store. Returns when that is done. Leases of workers are handed back by the
+    /// workers before.
+    pub async fn shutdown(&self) {
+        for core in self.0.registry.all() {
+            core.shut_down().await;
+        }
+        self.0.stop.cancel();
+        self.0.tasks.close();
+        self.0.tasks.wait().await;
+        if let Err(error) = self.0.services.store.close().await {
+            tracing::warn!(%error, "the store did not close cleanly; nothing acknowledged is lost");
+        }
+        self.0.registry.clear();
+    }
+
+    /// Takes over the store's list of queues: new ones, changed settings, deletions.
+    async fn refresh(&self) -> Result<(), Error> {
+        let infos = self.0.services.store.queues().await?;
+        for gone in self.0.registry.all() {
+            if !infos.iter().any(|info| info.id == gone.id) {
+                self.0.registry.remove(&gone);
+            }
+        }
+        for info in infos {
+            self.enter(info);
+        }
+        Ok(())
+    }
+
+    fn enter(&self, info: Arc<QueueInfo>) -> Queue {
+        let registry = &self.0.registry;
+        let core = registry.put(info, |info| QueueCore::new(info, &self.0.services, registry));
+        self.handle(core)
+    }
+
+    fn handle(&self, core: Arc<QueueCore>) -> Queue {
+        Queue { engine: Arc::clone(&self.0), core }
+    }
+}
+
+impl Drop for EngineHandle {
+    fn drop(&mut self) {
+        // Queues and registry refer to each other; this lets both go.
+        self.stop.cancel();
+        self.registry.clear();
+    }
+}

@@ -1,0 +1,374 @@
+//! The handle of a queue: send, receive, settle, and administration of the one queue.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::admin::{PeekFilter, Peeked};
+use crate::clock::{Clock, Timestamp};
+use crate::error::{Error, ErrorKind};
+use crate::lease::Receipt;
+use crate::lifecycle::Settlement;
+use crate::message::{Delivery, MessageId, NewMessage};
+use crate::queue::{QueueId, QueueInfo, QueueName, QueueSettings, QueueStats};
+use crate::store::{Demand, Sent, Settled};
+
+use super::EngineHandle;
+use super::core::QueueCore;
+use super::turns::{SendAnswer, SendRequest};
+
+/// What a receive asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReceiveRequest {
+    /// At most so many messages, 1 to `receive_messages_max`.
+    pub up_to: u32,
+    /// How long to wait for a first message; zero does not wait.
+    pub wait: Duration,
+    /// How long the lease lasts; `None` takes the message's own or the queue's. Zero gives a
+    /// lease that has lapsed at once.
+    pub lease: Option<Duration>,
+    /// The lease belongs to a connection and ends with this process (see the failure table).
+    pub session: bool,
+}
+
+impl ReceiveRequest {
+    /// At most `up_to` messages, without waiting, with the default lease.
+    pub fn up_to(up_to: u32) -> ReceiveRequest {
+        ReceiveRequest { up_to, wait: Duration::ZERO, lease: None, session: false }
+    }
+
+    /// The same receive, waiting up to `wait` for a first message.
+    #[must_use]
+    pub fn wait(mut self, wait: Duration) -> ReceiveRequest {
+        self.wait = wait;
+        self
+    }
+
+    /// The same receive with a lease of this length.
+    #[must_use]
+    pub fn lease(mut self, lease: Duration) -> ReceiveRequest {
+        self.lease = Some(lease);
+        self
+    }
+
+    pub(super) fn demand(&self) -> Demand {
+        Demand { up_to: self.up_to, lease: self.lease, session: self.session }
+    }
+}
+
+/// A queue of an [`crate::Engine`]. Cheap to clone; keeps its engine alive.
+#[derive(Clone)]
+pub struct Queue {
+    pub(super) engine: Arc<EngineHandle>,
+    pub(super) core: Arc<QueueCore>,
+}
+
+impl fmt::Debug for Queue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Queue").field(&self.core.info().name).finish()
+    }
+}
+
+impl Queue {
+    /// The queue's number.
+    pub fn id(&self) -> QueueId {
+        self.core.id
+    }
+
+    /// The queue's name.
+    pub fn name(&self) -> QueueName {
+        self.core.info().name.clone()
+    }
+
+    /// The queue's settings as this engine knows them; costs no storage access.
+    pub fn info(&self) -> Arc<QueueInfo> {
+        self.core.info()
+    }
+
+    /// The clock of the queue's engine.
+    pub(crate) fn clock(&self) -> Arc<dyn Clock> {
+        Arc::clone(&self.engine.services.clock)
+    }
+
+    /// How many receives wait on the queue in this process.
+    pub fn waiting(&self) -> usize {
+        self.core.receives.waiting()
+    }
+
+    /// Sends one message. It is as durable as the queue's durability says when this returns (S1).
+    ///
+    /// # Errors
+    /// `LimitExceeded`, `QueueNotFound`, storage errors: nothing is stored then, unless the
+    /// error's retry is
+    /// `Unknown`.
+    pub async fn send(&self, message: NewMessage) -> Result<Sent, Error> {
+        self.check(|limits, settings| limits.check_message(&message, settings))?;
+        match self.core.sends.call(SendRequest::One(message)).await? {
+            SendAnswer::One(sent) => sent.map_err(|e| self.named(e, "send")),
+            SendAnswer::Many(_) => Err(mixed_up()),
+        }
+    }
+
+    /// Sends messages all or nothing, in their order (S9). An empty batch stores nothing.
+    ///
+    /// # Errors
+    /// As [`Queue::send`]; the context names the index of a bad message.
+    pub async fn send_batch(&self, messages: Vec<NewMessage>) -> Result<Vec<Sent>, Error> {
+        self.check(|limits, settings| limits.check_batch(&messages, settings))?;
+        if messages.is_empty() {
+            return Ok(Vec::new());
+        }
+        match self.core.sends.call(SendRequest::Whole(messages)).await? {
+            SendAnswer::Many(sent) => {
+                sent.into_iter().collect::<Result<_, _>>().map_err(|e| self.named(e, "send"))
+            }
+            SendAnswer::One(_) => Err(mixed_up()),
+        }
+    }
+
+    /// Sends messages each for itself in one trip: as many calls of [`Queue::send`], answered one
+    /// by one.
+    pub async fn send_each(&self, messages: Vec<NewMessage>) -> Vec<Result<Sent, Error>> {
+        let info = self.info();
+        let limits = &self.engine.services.limits;
+        let refusals: Vec<Option<Error>> = messages
+            .iter()
+            .map(|message| limits.check_message(message, &info.settings).err())
+            .collect();
+        let accepted: Vec<NewMessage> = messages
+            .into_iter()
+            .zip(&refusals)
+            .filter_map(|(message, refusal)| refusal.is_none().then_some(message))
+            .collect();
+        let mut sent = if accepted.is_empty() {
+            Vec::new().into_iter()
+        } else {
+            let count = accepted.len();
+            match self.core.sends.call(SendRequest::Each(accepted)).await {
+                Ok(SendAnswer::Many(sent)) => sent.into_iter(),
+                Ok(SendAnswer::One(_)) => vec![Err(mixed_up()); count].into_iter(),
+                Err(error) => vec![Err(error); count].into_iter(),
+            }
+        };
+        refusals
+            .into_iter()
+            .map(|refusal| match refusal {
+                Some(error) => Err(error),
+                None => sent.next().unwrap_or_else(|| Err(mixed_up())),
+            })
+            .map(|sent| sent.map_err(|e| self.named(e, "send")))
+            .collect()
+    }
+
+    /// Receives messages under a lease. Returns as soon as there is at least one, and an empty
+    /// list when the wait is over. Dropping the future hands back what it was just given (S2.3).
+    ///
+    /// # Errors
+    /// `LimitExceeded` for a request out of range, too many waiting receives, or (when the wait
+    /// is over) a queue whose `in_flight_max` is reached; `QueueNotFound` when the queue is
+    /// deleted; storage errors.
+    pub async fn receive(&self, request: ReceiveRequest) -> Result<Vec<Delivery>, Error> {
+        let until = self.check_receive(&request)?;
+        let pending = self.core.receives.enter(request.demand(), until);
+        match pending {
+            Ok(pending) => pending.answer().await,
+            Err(error) => Err(error),
+        }
+        .map_err(|e| self.named(e, "receive"))
+    }
+
+    /// Takes one given message that nobody holds, whatever its state.
+    ///
+    /// # Errors
+    /// `MessageGone`, `WrongState` when somebody holds it, storage errors.
+    pub async fn claim_message(
+        &self,
+        message: MessageId,
+        request: ReceiveRequest,
+    ) -> Result<Delivery, Error> {
+        self.check_receive(&request)?;
+        let services = &self.engine.services;
+        let now = services.clock.now();
+        let claim = services.store.claim_message(self.core.id, message, request.demand(), now);
+        let delivery = claim.await.map_err(|e| self.named(e, "claim_message"))?;
+        services.schedule.expire_at(delivery.deadline);
+        Ok(delivery)
+    }
+
+    /// Ends leases; answers entry by entry (S9.3).
+    ///
+    /// # Errors
+    /// `Closed` after shutdown; everything else is in the entries' answers.
+    pub async fn settle(
+        &self,
+        entries: Vec<(Receipt, Settlement)>,
+    ) -> Result<Vec<Result<Settled, Error>>, Error> {
+        if entries.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.core.settlements.call(entries).await.map_err(|e| self.named(e, "settle"))
+    }
+
+    /// Acks one message: done, never to come again (S4.1).
+    ///
+    /// # Errors
+    /// `LeaseLost`, `MessageGone`, storage errors.
+    pub async fn ack(&self, receipt: &Receipt) -> Result<(), Error> {
+        self.settle_one(receipt, Settlement::Ack).await.map(|_| ())
+    }
+
+    /// Gives one message back as failed; `None` waits by the queue's backoff (S6.5).
+    ///
+    /// # Errors
+    /// `LeaseLost`, `MessageGone`, `LimitExceeded` for the delay, storage errors.
+    pub async fn nack(&self, receipt: &Receipt, delay: Option<Duration>) -> Result<Settled, Error> {
+        if let Some(delay) = delay {
+            self.engine.services.limits.check_duration("duration_seconds_max", delay)?;
+        }
+        self.settle_one(receipt, Settlement::Nack { delay, priority: None }).await
+    }
+
+    /// Prolongs leases to now + duration; `None` takes the message's own or the queue's. Answers
+    /// entry by entry.
+    ///
+    /// # Errors
+    /// `Closed` after shutdown, `LimitExceeded` for a duration; everything else is in the
+    /// entries' answers.
+    pub async fn extend(
+        &self,
+        entries: Vec<(Receipt, Option<Duration>)>,
+    ) -> Result<Vec<Result<Timestamp, Error>>, Error> {
+        for duration in entries.iter().filter_map(|(_, duration)| *duration) {
+            self.engine.services.limits.check_duration("duration_seconds_max", duration)?;
+        }
+        if entries.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.core.extensions.call(entries).await.map_err(|e| self.named(e, "extend"))
+    }
+
+    /// What the queue holds.
+    ///
+    /// # Errors
+    /// `QueueNotFound`, storage errors.
+    pub async fn stats(&self) -> Result<QueueStats, Error> {
+        let services = &self.engine.services;
+        let stats = services.store.stats(self.core.id, services.clock.now()).await;
+        stats.map_err(|e| self.named(e, "stats"))
+    }
+
+    /// Looks at messages without taking them.
+    ///
+    /// # Errors
+    /// `LimitExceeded` for more than 1,000, `QueueNotFound`, storage errors.
+    pub async fn peek(&self, filter: PeekFilter) -> Result<Vec<Peeked>, Error> {
+        if filter.limit == 0 || filter.limit > 1000 {
+            return Err(Error::limit("peek_messages_max", 1000, u64::from(filter.limit)));
+        }
+        let services = &self.engine.services;
+        let peeked = services.store.peek(self.core.id, filter, services.clock.now()).await;
+        peeked.map_err(|e| self.named(e, "peek"))
+    }
+
+    /// Makes up to `limit` parked messages ready, or delayed ones when none is parked; answers
+    /// how many.
+    ///
+    /// # Errors
+    /// `QueueNotFound`, storage errors.
+    pub async fn kick(&self, limit: u32) -> Result<u64, Error> {
+        let services = &self.engine.services;
+        let kicked = services.store.kick(self.core.id, limit, services.clock.now()).await;
+        let kicked = kicked.map_err(|e| self.named(e, "kick"))?;
+        self.core.receives.notify(kicked);
+        Ok(kicked)
+    }
+
+    /// Removes every message that is in the queue now (S14.5), in steps; `progress` hears how
+    /// many have gone so far after each step. Answers how many went.
+    ///
+    /// # Errors
+    /// `QueueNotFound`, storage errors; what went before the error stays gone.
+    pub async fn purge(&self, mut progress: impl FnMut(u64) + Send) -> Result<u64, Error> {
+        const STEP: u32 = 10_000;
+        let services = &self.engine.services;
+        let sent_until = services.clock.now();
+        let mut total = 0;
+        loop {
+            let gone = services.store.purge(self.core.id, STEP, sent_until).await;
+            let gone = gone.map_err(|e| self.named(e, "purge"))?;
+            if gone == 0 {
+                self.core.receives.notify_room();
+                return Ok(total);
+            }
+            total += gone;
+            progress(total);
+        }
+    }
+
+    /// Replaces the queue's settings.
+    ///
+    /// # Errors
+    /// `Invalid` or `LimitExceeded` naming the setting, `QueueNotFound`, storage errors.
+    pub async fn configure(&self, settings: QueueSettings) -> Result<Arc<QueueInfo>, Error> {
+        let services = &self.engine.services;
+        services.limits.check_settings(&settings)?;
+        let now = services.clock.now();
+        let info = services.store.configure(self.core.id, &settings, now).await;
+        let info = Arc::new(info.map_err(|e| self.named(e, "configure"))?);
+        if let Some(until) = info.settings.paused_until {
+            services.schedule.due_at(until);
+        }
+        self.core.update(Arc::clone(&info));
+        Ok(info)
+    }
+
+    async fn settle_one(&self, receipt: &Receipt, how: Settlement) -> Result<Settled, Error> {
+        let answers = self.settle(vec![(*receipt, how)]).await?;
+        match answers.into_iter().next() {
+            Some(answer) => answer.map_err(|e| self.named(e, "settle")),
+            None => Err(mixed_up()),
+        }
+    }
+
+    pub(super) fn check_receive(
+        &self,
+        request: &ReceiveRequest,
+    ) -> Result<Option<Timestamp>, Error> {
+        let limits = &self.engine.services.limits;
+        let most = limits.receive_messages_max;
+        if request.up_to == 0 || request.up_to > most {
+            let asked = u64::from(request.up_to);
+            return Err(Error::limit("receive_messages_max", u64::from(most), asked));
+        }
+        if let Some(lease) = request.lease {
+            limits.check_duration("duration_seconds_max", lease)?;
+        }
+        if request.wait.is_zero() {
+            return Ok(None);
+        }
+        // A longer wait is as good as one without an end.
+        let wait = request.wait <= limits.wait_max;
+        let now = self.engine.services.clock.now();
+        Ok(Some(if wait { now.after(request.wait) } else { Timestamp::MAX }))
+    }
+
+    fn check(
+        &self,
+        check: impl FnOnce(&crate::Limits, &QueueSettings) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let info = self.core.info();
+        check(&self.engine.services.limits, &info.settings).map_err(|e| self.named(e, "send"))
+    }
+
+    fn named(&self, error: Error, operation: &'static str) -> Error {
+        let error = error.during(operation);
+        if error.context().iter().any(|(key, _)| *key == "queue") {
+            return error;
+        }
+        error.with("queue", &self.core.info().name)
+    }
+}
+
+fn mixed_up() -> Error {
+    Error::new(ErrorKind::Internal, "the combined call was answered out of order")
+}

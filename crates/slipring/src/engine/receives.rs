@@ -1,0 +1,409 @@
+//! The receives of one queue: combined claims, and those who wait (S2.4, S5.4).
+//!
+//! Each receive has its own wake slot and is served first come, first served. Nothing is claimed
+//! ahead of demand. The driver takes the generation number before it looks into the store, and
+//! receives are put to rest only if the number has not moved meanwhile, so no wake-up is lost.
+//! When messages arrive, as many receives are looked after as there are messages, however many
+//! wait.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::sync::Weak;
+
+use tokio::runtime::Handle;
+use tokio::sync::{Notify, oneshot};
+
+use crate::clock::{Clock, Timestamp, monotonic_ns};
+use crate::error::Error;
+use crate::lifecycle::Settlement;
+use crate::message::Delivery;
+use crate::queue::QueueId;
+use crate::store::{ClaimBatch, ClaimEnd, Demand, Store};
+use crate::waits::{NamedMutex, WaitClass, Waits};
+
+use super::timers::Timers;
+use super::upkeep::Schedule;
+use super::wheel::TimerKey;
+
+/// Messages that one claim may ask for; bounds how long others wait behind it in the store.
+const CLAIM_MESSAGES_MAX: u64 = 8192;
+
+/// The place of a receive in the order of arrival.
+pub(super) type Ticket = u64;
+
+/// What a receive ends with.
+pub(super) type Answer = Result<Vec<Delivery>, Error>;
+
+/// What the receives of all queues share.
+pub(super) struct ReceiveParts {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) runtime: Handle,
+    pub(super) timers: Arc<Timers>,
+    pub(super) schedule: Arc<Schedule>,
+    pub(super) waiters_max: usize,
+}
+
+/// The receives of one queue.
+pub(super) struct Receives {
+    queue: QueueId,
+    parts: ReceiveParts,
+    me: Weak<Receives>,
+    state: NamedMutex<State>,
+    answered: Arc<WaitClass>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Looked and found nothing; in order of arrival.
+    resting: BTreeMap<Ticket, Waiter>,
+    /// Have not looked yet; all younger than those who rest.
+    fresh: VecDeque<(Ticket, Waiter)>,
+    /// Receives over several queues, woken when messages are left over.
+    watchers: BTreeMap<Ticket, Arc<Notify>>,
+    next_ticket: Ticket,
+    /// Moves whenever messages may have become ready.
+    generation: u64,
+    /// At most so many messages are ready; a hint that only decides how many to look after.
+    available: u64,
+    /// The last look found nothing and the generation has not moved since.
+    empty: bool,
+    /// The last look met the queue's `in_flight_max`.
+    limited: bool,
+    driving: bool,
+    closed: Option<Error>,
+}
+
+struct Waiter {
+    demand: Demand,
+    slot: oneshot::Sender<Answer>,
+    /// `None` for a receive that does not wait.
+    until: Option<Timestamp>,
+    timer: Option<TimerKey>,
+    since_ns: u64,
+}
+
+/// A receive that is in; dropping it takes it out again and hands back what it was just given
+/// (S2.3).
+pub(super) struct Pending {
+    receives: Arc<Receives>,
+    ticket: Ticket,
+    answer: oneshot::Receiver<Answer>,
+    done: bool,
+}
+
+impl Receives {
+    pub(super) fn new(queue: QueueId, parts: ReceiveParts, waits: &Waits) -> Arc<Receives> {
+        let state = NamedMutex::new(waits.class("receive_queue_lock"), State::default());
+        let answered = waits.class("receive_wait");
+        Arc::new_cyclic(|me| Receives { queue, parts, me: Weak::clone(me), state, answered })
+    }
+
+    /// Lets a receive in. It waits until the moment `until`, or not at all.
+    pub(super) fn enter(
+        self: &Arc<Self>,
+        demand: Demand,
+        until: Option<Timestamp>,
+    ) -> Result<Pending, Error> {
+        let (slot, answer) = oneshot::channel();
+        let mut waiter = Waiter { demand, slot, until, timer: None, since_ns: monotonic_ns() };
+        let mut state = self.state.lock();
+        if let Some(error) = &state.closed {
+            return Err(error.clone());
+        }
+        if state.resting.len() + state.fresh.len() >= self.parts.waiters_max {
+            let asked = self.parts.waiters_max as u64 + 1;
+            return Err(Error::limit("waiters_max", self.parts.waiters_max as u64, asked));
+        }
+        let ticket = state.next_ticket;
+        state.next_ticket += 1;
+        if until.is_some() && state.empty && state.fresh.is_empty() {
+            waiter.timer = self.arm(until, ticket);
+            state.resting.insert(ticket, waiter);
+        } else {
+            state.fresh.push_back((ticket, waiter));
+            self.start(&mut state);
+        }
+        drop(state);
+        Ok(Pending { receives: Arc::clone(self), ticket, answer, done: false })
+    }
+
+    /// Says that `count` messages may have become ready; `u64::MAX` when it is not known how many.
+    pub(super) fn notify(&self, count: u64) {
+        if count == 0 {
+            return;
+        }
+        let mut state = self.state.lock();
+        state.generation += 1;
+        state.available = state.available.saturating_add(count);
+        state.empty = false;
+        if !state.resting.is_empty() || !state.watchers.is_empty() {
+            self.start(&mut state);
+        }
+    }
+
+    /// Says that messages left the queue's leases, which matters when the in-flight limit was met.
+    pub(super) fn notify_room(&self) {
+        let limited = std::mem::take(&mut self.state.lock().limited);
+        if limited {
+            self.notify(u64::MAX);
+        }
+    }
+
+    /// Ends the wait of a receive with nothing, if it still rests.
+    pub(super) fn time_out(&self, ticket: Ticket) {
+        let waiter = self.state.lock().resting.remove(&ticket);
+        if let Some(waiter) = waiter {
+            self.answered.waited(monotonic_ns().saturating_sub(waiter.since_ns));
+            let _ = waiter.slot.send(Ok(Vec::new()));
+        }
+    }
+
+    /// Registers a receive over several queues; it is woken once when messages are left over here.
+    pub(super) fn watch(&self, bell: &Arc<Notify>) -> (Ticket, u64) {
+        let mut state = self.state.lock();
+        let ticket = state.next_ticket;
+        state.next_ticket += 1;
+        state.watchers.insert(ticket, Arc::clone(bell));
+        (ticket, state.generation)
+    }
+
+    /// Takes a watcher out. One that was woken passes the wake-up on, in case it did not come to
+    /// claim.
+    pub(super) fn unwatch(&self, ticket: Ticket) {
+        let mut state = self.state.lock();
+        if state.watchers.remove(&ticket).is_none() && state.available > 0 {
+            let others = !state.watchers.is_empty() || !state.resting.is_empty();
+            if others {
+                self.start(&mut state);
+            }
+        }
+    }
+
+    /// The number that moves whenever messages may have become ready.
+    pub(super) fn generation(&self) -> u64 {
+        self.state.lock().generation
+    }
+
+    /// Whether the queue was deleted or the engine stopped.
+    pub(super) fn is_closed(&self) -> bool {
+        self.state.lock().closed.is_some()
+    }
+
+    /// How many receives wait.
+    pub(super) fn waiting(&self) -> usize {
+        let state = self.state.lock();
+        state.resting.len() + state.fresh.len() + state.watchers.len()
+    }
+
+    /// Ends all waits, with nothing or with `error`, and refuses further receives with `refusal`.
+    pub(super) fn close(&self, refusal: Error, error: Option<Error>) {
+        let mut state = self.state.lock();
+        state.closed = Some(refusal);
+        state.generation += 1;
+        let resting = std::mem::take(&mut state.resting);
+        let watchers = std::mem::take(&mut state.watchers);
+        drop(state);
+        for waiter in resting.into_values() {
+            self.disarm(&waiter);
+            let _ = waiter.slot.send(error.clone().map_or(Ok(Vec::new()), Err));
+        }
+        for bell in watchers.into_values() {
+            bell.notify_one();
+        }
+    }
+
+    fn start(&self, state: &mut State) {
+        if state.driving {
+            return;
+        }
+        if let Some(me) = self.me.upgrade() {
+            state.driving = true;
+            self.parts.runtime.spawn(me.drive());
+        }
+    }
+
+    async fn drive(self: Arc<Self>) {
+        while let Some((generation, chosen)) = self.choose() {
+            let now = self.parts.clock.now();
+            let demands = chosen.iter().map(|(_, waiter)| waiter.demand).collect();
+            let batch = ClaimBatch { queue: self.queue, now, demands };
+            match self.parts.store.claim(batch).await {
+                Ok(claimed) => {
+                    let mut rest = Vec::new();
+                    let mut delivered = 0;
+                    let mut lists = claimed.deliveries.into_iter();
+                    for (ticket, waiter) in chosen {
+                        match lists.next() {
+                            Some(list) if !list.is_empty() => {
+                                delivered += list.len() as u64;
+                                self.deliver(waiter, list);
+                            }
+                            _ => rest.push((ticket, waiter)),
+                        }
+                    }
+                    self.settle_down(generation, delivered, claimed.end, rest);
+                }
+                Err(error) => {
+                    for (_, waiter) in chosen {
+                        self.disarm(&waiter);
+                        let _ = waiter.slot.send(Err(error.clone()));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Picks whom to look after: of those who rest as many as there may be messages, then all who
+    /// have not looked yet. `None` ends the driving.
+    fn choose(&self) -> Option<(u64, Vec<(Ticket, Waiter)>)> {
+        let mut state = self.state.lock();
+        let mut chosen: Vec<(Ticket, Waiter)> = Vec::new();
+        let mut wanted = 0;
+        while wanted < CLAIM_MESSAGES_MAX && wanted < state.available {
+            let Some((ticket, waiter)) = state.resting.pop_first() else { break };
+            wanted += u64::from(waiter.demand.up_to);
+            chosen.push((ticket, waiter));
+        }
+        while wanted < CLAIM_MESSAGES_MAX {
+            let Some((ticket, waiter)) = state.fresh.pop_front() else { break };
+            if waiter.slot.is_closed() {
+                continue;
+            }
+            wanted += u64::from(waiter.demand.up_to);
+            chosen.push((ticket, waiter));
+        }
+        if !chosen.is_empty() {
+            return Some((state.generation, chosen));
+        }
+        state.driving = false;
+        let mut left = state.available;
+        while left > 0 {
+            let Some((_, bell)) = state.watchers.pop_first() else { break };
+            bell.notify_one();
+            left -= 1;
+        }
+        None
+    }
+
+    fn deliver(&self, waiter: Waiter, list: Vec<Delivery>) {
+        self.disarm(&waiter);
+        if let Some(first) = list.iter().map(|d| d.deadline).min() {
+            self.parts.schedule.expire_at(first);
+        }
+        self.answered.waited(monotonic_ns().saturating_sub(waiter.since_ns));
+        if let Err(Ok(list)) = waiter.slot.send(Ok(list)) {
+            self.hand_back(list);
+        }
+    }
+
+    /// After a look: corrects the hint, and puts those to rest who got nothing and have time.
+    fn settle_down(
+        &self,
+        generation: u64,
+        delivered: u64,
+        end: ClaimEnd,
+        rest: Vec<(Ticket, Waiter)>,
+    ) {
+        let now = self.parts.clock.now();
+        let mut over = Vec::new();
+        let mut state = self.state.lock();
+        state.available = state.available.saturating_sub(delivered);
+        let unmoved = state.generation == generation;
+        match end {
+            ClaimEnd::More => state.available = u64::MAX,
+            ClaimEnd::Drained | ClaimEnd::Paused | ClaimEnd::InFlightLimit => {
+                state.limited = end == ClaimEnd::InFlightLimit;
+                if unmoved {
+                    state.available = 0;
+                    state.empty = true;
+                }
+            }
+        }
+        for (ticket, mut waiter) in rest {
+            let waits = waiter.until.is_some_and(|until| now < until);
+            if !waits || waiter.slot.is_closed() || state.closed.is_some() {
+                over.push(waiter);
+                continue;
+            }
+            if waiter.timer.is_none() {
+                waiter.timer = self.arm(waiter.until, ticket);
+            }
+            state.resting.insert(ticket, waiter);
+        }
+        drop(state);
+        for waiter in over {
+            self.disarm(&waiter);
+            self.answered.waited(monotonic_ns().saturating_sub(waiter.since_ns));
+            let answer = match end {
+                ClaimEnd::InFlightLimit => Err(in_flight_limit()),
+                _ => Ok(Vec::new()),
+            };
+            let _ = waiter.slot.send(answer);
+        }
+    }
+
+    fn arm(&self, until: Option<Timestamp>, ticket: Ticket) -> Option<TimerKey> {
+        let until = until.filter(|until| *until < Timestamp::MAX)?;
+        Some(self.parts.timers.insert(until, Weak::clone(&self.me), ticket))
+    }
+
+    fn disarm(&self, waiter: &Waiter) {
+        if let Some(key) = waiter.timer {
+            self.parts.timers.cancel(key);
+        }
+    }
+
+    /// Gives claimed messages back that nobody took, their attempt not counted.
+    fn hand_back(&self, list: Vec<Delivery>) {
+        let Some(me) = self.me.upgrade() else { return };
+        self.parts.runtime.spawn(async move {
+            let count = list.len() as u64;
+            let entries = list.iter().map(|d| (d.receipt, Settlement::HandBack)).collect();
+            let batch =
+                crate::store::SettleBatch { queue: me.queue, now: me.parts.clock.now(), entries };
+            if let Err(error) = me.parts.store.settle(batch).await {
+                // The lease lapses by itself; nothing is lost.
+                tracing::warn!(%error, queue = %me.queue, count, "could not hand messages back");
+                return;
+            }
+            me.notify(count);
+        });
+    }
+}
+
+impl Pending {
+    /// Waits for the answer.
+    pub(super) async fn answer(mut self) -> Answer {
+        let answer = (&mut self.answer).await;
+        self.done = true;
+        answer.unwrap_or_else(|_| Err(Error::closed()))
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if self.done {
+            return;
+        }
+        let waiter = self.receives.state.lock().resting.remove(&self.ticket);
+        if let Some(waiter) = waiter {
+            self.receives.disarm(&waiter);
+        }
+        // After closing, a driver that still holds the slot sees that nobody takes the messages;
+        // what it put in before is found here.
+        self.answer.close();
+        match self.answer.try_recv() {
+            Ok(Ok(list)) if !list.is_empty() => self.receives.hand_back(list),
+            _ => {}
+        }
+    }
+}
+
+fn in_flight_limit() -> Error {
+    Error::new(
+        crate::error::ErrorKind::LimitExceeded,
+        "the queue's in_flight_max is reached; settle messages before receiving more",
+    )
+    .with("limit", "in_flight_max")
+}

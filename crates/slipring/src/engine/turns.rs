@@ -1,0 +1,223 @@
+//! The three combined calls of a queue: sends, settlements, lease prolongations.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::clock::{Clock, Timestamp};
+use crate::error::{Error, ErrorKind};
+use crate::lease::Receipt;
+use crate::lifecycle::Settlement;
+use crate::message::NewMessage;
+use crate::queue::QueueId;
+use crate::store::{AppendBatch, ExtendBatch, Sent, SettleBatch, Settled, Store};
+
+use super::combiner::Turn;
+use super::receives::Receives;
+use super::registry::Registry;
+use super::upkeep::Schedule;
+
+/// What the turns of a queue share.
+#[derive(Clone)]
+pub(super) struct TurnParts {
+    pub(super) queue: QueueId,
+    pub(super) fifo: bool,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) receives: Arc<Receives>,
+    pub(super) schedule: Arc<Schedule>,
+    pub(super) registry: Arc<Registry>,
+}
+
+/// Messages of one caller.
+pub(super) enum SendRequest {
+    /// One message.
+    One(NewMessage),
+    /// All or nothing (S9.1).
+    Whole(Vec<NewMessage>),
+    /// Each for itself.
+    Each(Vec<NewMessage>),
+}
+
+/// One answer for each message of the request.
+pub(super) enum SendAnswer {
+    One(Result<Sent, Error>),
+    Many(Vec<Result<Sent, Error>>),
+}
+
+pub(super) struct SendTurn(pub(super) TurnParts);
+
+impl Turn for SendTurn {
+    type Request = SendRequest;
+    type Answer = SendAnswer;
+
+    fn bytes(request: &SendRequest) -> u64 {
+        match request {
+            SendRequest::One(message) => message.size_bytes(),
+            SendRequest::Whole(list) | SendRequest::Each(list) => {
+                list.iter().map(NewMessage::size_bytes).sum()
+            }
+        }
+    }
+
+    async fn run(&self, requests: Vec<SendRequest>) -> Vec<SendAnswer> {
+        let mut messages = Vec::with_capacity(requests.len());
+        let mut units = Vec::with_capacity(requests.len());
+        // How many messages each caller brought; `None` for a single one.
+        let mut shapes = Vec::with_capacity(requests.len());
+        for request in requests {
+            match request {
+                SendRequest::One(message) => {
+                    messages.push(message);
+                    units.push(1);
+                    shapes.push(None);
+                }
+                SendRequest::Whole(list) => {
+                    units.push(u32::try_from(list.len()).unwrap_or(u32::MAX));
+                    shapes.push(Some(list.len()));
+                    messages.extend(list);
+                }
+                SendRequest::Each(list) => {
+                    units.extend(list.iter().map(|_| 1));
+                    shapes.push(Some(list.len()));
+                    messages.extend(list);
+                }
+            }
+        }
+        let parts = &self.0;
+        let batch = AppendBatch { queue: parts.queue, now: parts.clock.now(), messages, units };
+        match parts.store.append(batch).await {
+            Ok(sent) => {
+                self.announce(&sent);
+                deal(sent.into_iter(), shapes)
+            }
+            Err(error) => deal(std::iter::repeat(Err(error)), shapes),
+        }
+    }
+}
+
+impl SendTurn {
+    fn announce(&self, sent: &[Result<Sent, Error>]) {
+        let mut ready = 0;
+        let mut first_due = Timestamp::MAX;
+        for sent in sent.iter().flatten().filter(|sent| !sent.duplicate) {
+            match sent.due {
+                None => ready += 1,
+                Some(due) => first_due = first_due.min(due),
+            }
+        }
+        self.0.receives.notify(ready);
+        if first_due < Timestamp::MAX {
+            self.0.schedule.due_at(first_due);
+        }
+    }
+}
+
+fn deal(
+    mut sent: impl Iterator<Item = Result<Sent, Error>>,
+    shapes: Vec<Option<usize>>,
+) -> Vec<SendAnswer> {
+    let missing =
+        || Err(Error::new(ErrorKind::Internal, "the store did not answer for this message"));
+    let mut next = || sent.next().unwrap_or_else(missing);
+    shapes
+        .into_iter()
+        .map(|shape| match shape {
+            None => SendAnswer::One(next()),
+            Some(count) => SendAnswer::Many((0..count).map(|_| next()).collect()),
+        })
+        .collect()
+}
+
+pub(super) struct SettleTurn(pub(super) TurnParts);
+
+impl Turn for SettleTurn {
+    type Request = Vec<(Receipt, Settlement)>;
+    type Answer = Vec<Result<Settled, Error>>;
+
+    fn bytes(request: &Self::Request) -> u64 {
+        size_of_val(request.as_slice()) as u64
+    }
+
+    async fn run(&self, requests: Vec<Self::Request>) -> Vec<Self::Answer> {
+        let parts = &self.0;
+        let counts: Vec<usize> = requests.iter().map(Vec::len).collect();
+        let entries = requests.into_iter().flatten().collect();
+        let batch = SettleBatch { queue: parts.queue, now: parts.clock.now(), entries };
+        let result = parts.store.settle(batch).await;
+        if let Ok(settled) = &result {
+            self.announce(settled);
+        }
+        split(result, counts)
+    }
+}
+
+impl SettleTurn {
+    fn announce(&self, settled: &[Result<Settled, Error>]) {
+        let mut ready = 0;
+        let mut first_due = Timestamp::MAX;
+        let mut moved: Vec<QueueId> = Vec::new();
+        for settled in settled.iter().flatten() {
+            match settled {
+                Settled::Ready => ready += 1,
+                Settled::Delayed(until) => first_due = first_due.min(*until),
+                Settled::DeadLettered(target) => moved.push(*target),
+                // The end of a lease may free the next message of its group (S7.3).
+                Settled::Done | Settled::Parked => ready += u64::from(self.0.fifo),
+            }
+        }
+        self.0.receives.notify(ready);
+        self.0.receives.notify_room();
+        if first_due < Timestamp::MAX {
+            self.0.schedule.due_at(first_due);
+        }
+        for target in moved {
+            if let Some(core) = self.0.registry.by_id(target) {
+                core.receives.notify(1);
+            }
+            self.0.receives.notify(u64::from(self.0.fifo));
+        }
+    }
+}
+
+pub(super) struct ExtendTurn(pub(super) TurnParts);
+
+impl Turn for ExtendTurn {
+    type Request = Vec<(Receipt, Option<Duration>)>;
+    type Answer = Vec<Result<Timestamp, Error>>;
+
+    fn bytes(request: &Self::Request) -> u64 {
+        size_of_val(request.as_slice()) as u64
+    }
+
+    async fn run(&self, requests: Vec<Self::Request>) -> Vec<Self::Answer> {
+        let parts = &self.0;
+        let counts: Vec<usize> = requests.iter().map(Vec::len).collect();
+        let entries = requests.into_iter().flatten().collect();
+        let batch = ExtendBatch { queue: parts.queue, now: parts.clock.now(), entries };
+        let result = parts.store.extend(batch).await;
+        if let Ok(deadlines) = &result {
+            // An extension may also move a deadline closer.
+            if let Some(first) = deadlines.iter().flatten().min() {
+                parts.schedule.expire_at(*first);
+            }
+        }
+        split(result, counts)
+    }
+}
+
+/// Gives each caller the answers to its own entries.
+fn split<T>(
+    result: Result<Vec<Result<T, Error>>, Error>,
+    counts: Vec<usize>,
+) -> Vec<Vec<Result<T, Error>>> {
+    match result {
+        Ok(answers) => {
+            let mut answers = answers.into_iter();
+            counts.into_iter().map(|count| answers.by_ref().take(count).collect()).collect()
+        }
+        Err(error) => counts
+            .into_iter()
+            .map(|count| (0..count).map(|_| Err(error.clone())).collect())
+            .collect(),
+    }
+}

@@ -1,0 +1,168 @@
+//! The engine's own duties: due delays, lapsed leases, retention, and changes by other processes.
+//!
+//! One task and one armed sleep per engine for each duty's next moment; nothing runs while
+//! nothing is due.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use crate::clock::{Clock, Timestamp};
+use crate::error::Error;
+use crate::store::{Pass, Store};
+
+use super::registry::Registry;
+
+/// Retention and deduplication windows are looked at this often (S14.4 allows a minute).
+const PRUNE_EVERY: Duration = Duration::from_secs(15);
+/// After a failure of the store a duty is tried again so much later.
+const RETRY_AFTER: Duration = Duration::from_millis(500);
+
+/// The next moment of each duty. Moving one earlier wakes the task.
+pub(super) struct Schedule {
+    due: AtomicU64,
+    expire: AtomicU64,
+    changed: Notify,
+}
+
+impl Schedule {
+    pub(super) fn new() -> Schedule {
+        // Both are looked at once at the start: the store knows what happened while nobody ran.
+        Schedule { due: AtomicU64::new(0), expire: AtomicU64::new(0), changed: Notify::new() }
+    }
+
+    /// A message becomes ready at `at`.
+    pub(super) fn due_at(&self, at: Timestamp) {
+        self.earlier(&self.due, at);
+    }
+
+    /// A lease lapses at `at`.
+    pub(super) fn expire_at(&self, at: Timestamp) {
+        self.earlier(&self.expire, at);
+    }
+
+    fn earlier(&self, field: &AtomicU64, at: Timestamp) {
+        let at = at.as_millis();
+        // Mostly a plain load: nearly every deadline is later than the first one.
+        if at < field.load(Ordering::Acquire) && field.fetch_min(at, Ordering::AcqRel) > at {
+            self.changed.notify_one();
+        }
+    }
+
+    fn next(&self) -> Timestamp {
+        let first = self.due.load(Ordering::Acquire).min(self.expire.load(Ordering::Acquire));
+        Timestamp::from_millis(first)
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Duty {
+    Due,
+    Expire,
+    Prune,
+}
+
+/// What the upkeep task works with.
+pub(super) struct Upkeep {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) schedule: Arc<Schedule>,
+    pub(super) registry: Arc<Registry>,
+}
+
+impl Upkeep {
+    /// Does the duties until `stop`.
+    pub(super) async fn run(self, stop: CancellationToken) {
+        let mut prune_at = self.clock.now();
+        loop {
+            let now = self.clock.now();
+            self.timed(&self.schedule.due, Duty::Due, now).await;
+            self.timed(&self.schedule.expire, Duty::Expire, now).await;
+            if now >= prune_at {
+                let next = self.pass(Duty::Prune, now).await;
+                prune_at = next.map_or(now.after(PRUNE_EVERY), |n| n.min(now.after(PRUNE_EVERY)));
+            }
+            let next = self.schedule.next().min(prune_at);
+            tokio::select! {
+                () = self.clock.sleep_until(next) => {}
+                () = self.schedule.changed.notified() => {}
+                () = stop.cancelled() => return,
+            }
+        }
+    }
+
+    async fn timed(&self, field: &AtomicU64, duty: Duty, now: Timestamp) {
+        if now.as_millis() < field.load(Ordering::Acquire) {
+            return;
+        }
+        // Cleared before the store looks: what is scheduled during the pass must not be forgotten.
+        field.store(u64::MAX, Ordering::Release);
+        let next = self.pass(duty, now).await;
+        if let Some(next) = next {
+            field.fetch_min(next.as_millis(), Ordering::AcqRel);
+        }
+    }
+
+    async fn pass(&self, duty: Duty, now: Timestamp) -> Option<Timestamp> {
+        let result = match duty {
+            Duty::Due => self.store.due(now).await,
+            Duty::Expire => self.store.expire(now).await,
+            Duty::Prune => self.store.prune(now).await,
+        };
+        match result {
+            Ok(Pass { ready, next, .. }) => {
+                for (queue, count) in ready {
+                    if let Some(core) = self.registry.by_id(queue) {
+                        core.receives.notify(count);
+                    }
+                }
+                next
+            }
+            Err(error) => {
+                log_failure(duty, &error);
+                Some(now.after(RETRY_AFTER))
+            }
+        }
+    }
+}
+
+fn log_failure(duty: Duty, error: &Error) {
+    let duty = match duty {
+        Duty::Due => "due delays",
+        Duty::Expire => "lapsed leases",
+        Duty::Prune => "retention",
+    };
+    tracing::warn!(%error, duty, "upkeep failed and is tried again");
+}
+
+/// Looks for changes by other processes until `stop`; only for stores with the capability `shared`.
+pub(super) async fn watch_foreign_changes(
+    upkeep: Upkeep,
+    every: Duration,
+    stop: CancellationToken,
+) {
+    let mut seen = None;
+    loop {
+        let next = upkeep.clock.now().after(every);
+        tokio::select! {
+            () = upkeep.clock.sleep_until(next) => {}
+            () = stop.cancelled() => return,
+        }
+        let changes = match upkeep.store.foreign_changes().await {
+            Ok(changes) => changes,
+            Err(error) => {
+                tracing::debug!(%error, "could not look for changes by other processes");
+                continue;
+            }
+        };
+        if seen.replace(changes).is_some_and(|before| before != changes) {
+            let now = upkeep.clock.now();
+            upkeep.registry.wake_all();
+            upkeep.schedule.due_at(now);
+            upkeep.schedule.expire_at(now);
+        }
+    }
+}
