@@ -1,0 +1,66 @@
+"""A pytest plug-in for moto's shipped tests: a fresh server for each test, and the deselections.
+
+Many of the tests use fixed queue names, so none may see what another left behind. moto reads the
+server's address once, so every server of a run listens on the same port.
+"""
+
+import os
+import pathlib
+import socket
+import subprocess
+
+import pytest
+
+# Ends a server that a crashed run left behind; no test takes as long.
+LIFE_SECONDS = "120"
+STOP_SECONDS = 10
+
+
+def pytest_configure(config):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    config.slipring_address = f"127.0.0.1:{port}"
+    # Set before the tests are imported: their decorators read it then.
+    os.environ["TEST_SERVER_MODE_ENDPOINT"] = f"http://{config.slipring_address}"
+
+
+def pytest_collection_modifyitems(config, items):
+    """Deselects what deselected.txt names: part of a test's id, a tab, the reason."""
+    path = pathlib.Path(os.environ["SLIPRING_DESELECTED"])
+    rows = [line.split("\t") for line in path.read_text().splitlines() if line.strip()]
+    rows = [row for row in rows if not row[0].startswith("#")]
+    out, counts = set(), dict.fromkeys((row[0] for row in rows), 0)
+    for row in rows:
+        if len(row) != 2 or not row[1].strip():
+            raise pytest.UsageError(f"{path}: `{row[0]}` has no reason")
+        for item in items:
+            if row[0] in item.nodeid:
+                out.add(item)
+                counts[row[0]] += 1
+    for part, count in counts.items():
+        if count == 0:
+            raise pytest.UsageError(f"{path}: `{part}` is in no test's id, delete the line")
+    config.hook.pytest_deselected(items=[item for item in items if item in out])
+    items[:] = [item for item in items if item not in out]
+    config.slipring_reasons = rows
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    for part, reason in getattr(config, "slipring_reasons", []):
+        terminalreporter.write_line(f"EXCLUDED {part}: {reason}")
+
+
+@pytest.fixture(autouse=True)
+def server(request, tmp_path):
+    """A server with an empty store for one test."""
+    arguments = ["--store", f"sqlite:{tmp_path / 'slipring.db'}"]
+    arguments += ["--sqs", request.config.slipring_address, "--beanstalkd", "off", "--admin", "off"]
+    arguments += ["--account", "123456789012", "--region", "us-east-1"]
+    command = ["timeout", "--foreground", "--kill-after=10", LIFE_SECONDS]
+    command += [os.environ["SLIPRING_BINARY"], "serve"]
+    log = pathlib.Path(os.environ["SLIPRING_FOLDER"], "server.log").open("ab")
+    process = subprocess.Popen(command + arguments, stdout=subprocess.PIPE, stderr=log)
+    assert process.stdout.readline(), "the server did not start, see server.log"
+    yield
+    process.terminate()
+    assert process.wait(STOP_SECONDS) == 0, "the server did not end with status 0"

@@ -1,0 +1,68 @@
+//! Where things are: the sources, the build output, the foreign clients.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::process::{self, Outcome};
+
+/// The repository this program was built from.
+pub struct Repository {
+    root: PathBuf,
+    target: PathBuf,
+}
+
+impl Repository {
+    /// Finds the repository: the parent of this package.
+    pub fn find() -> Repository {
+        let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let root = package.parent().unwrap_or(package).to_path_buf();
+        let target = match std::env::var_os("CARGO_TARGET_DIR") {
+            Some(elsewhere) => root.join(elsewhere),
+            None => root.join("target"),
+        };
+        Repository { root, target }
+    }
+
+    /// The folder that holds the workspace's `Cargo.toml`.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// `cargo` with `arguments`, started in the root.
+    pub fn cargo(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new("cargo");
+        command.args(arguments).current_dir(&self.root);
+        command
+    }
+
+    /// Builds the shipped binary if it is out of date, and returns its path.
+    pub fn release_binary(&self) -> Outcome<PathBuf> {
+        process::run(&mut self.cargo(&["build", "--release", "--package", "slipring-cli"]))?;
+        Ok(self.target.join("release/slipring"))
+    }
+
+    /// The sources of the foreign-client tests of one language.
+    pub fn clients(&self, language: &str) -> PathBuf {
+        self.root.join("tests/clients").join(language)
+    }
+
+    /// A path under `target/clients`, whose folder exists afterwards.
+    pub fn scratch(&self, name: &str) -> Outcome<PathBuf> {
+        let path = self.target.join("clients").join(name);
+        let folder = path.parent().unwrap_or(&path);
+        std::fs::create_dir_all(folder)
+            .map_err(|error| format!("{} cannot be created: {error}", folder.display()))?;
+        Ok(path)
+    }
+
+    /// An empty folder under `target/clients`, whatever was in it before.
+    pub fn emptied(&self, name: &str) -> Outcome<PathBuf> {
+        let path = self.scratch(name)?;
+        let failed = |error| format!("{} cannot be emptied: {error}", path.display());
+        if path.exists() {
+            std::fs::remove_dir_all(&path).map_err(failed)?;
+        }
+        std::fs::create_dir_all(&path).map_err(failed)?;
+        Ok(path)
+    }
+}

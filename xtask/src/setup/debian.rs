@@ -1,0 +1,109 @@
+//! Programs of the operating system: checked, and installed with apt-get where that is possible.
+
+use std::process::Command;
+
+use crate::process::{self, Outcome};
+
+/// A program that the tests need.
+pub struct Need {
+    what: &'static str,
+    /// A command that ends with status 0 when the program is there and new enough.
+    check: &'static [&'static str],
+    packages: &'static [&'static str],
+}
+
+/// Runs the Python clients and makes their virtual environment.
+pub const PYTHON: Need = Need {
+    what: "Python 3.10 or newer with venv",
+    check: &["python3", "-c", "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))"],
+    packages: &["python3", "python3-venv"],
+};
+
+/// Runs the JavaScript clients.
+pub const NODE: Need = Need {
+    what: "Node.js 18 or newer",
+    check: &["node", "-e", "process.exit(parseInt(process.versions.node) < 18 ? 1 : 0)"],
+    packages: &["nodejs"],
+};
+
+/// Installs the JavaScript clients.
+pub const NPM: Need = Need { what: "npm", check: &["npm", "--version"], packages: &["npm"] };
+
+/// Builds and runs the Go client.
+pub const GO: Need = Need { what: "Go", check: &["go", "version"], packages: &["golang-go"] };
+
+/// The lab measures against it.
+pub const BEANSTALKD: Need =
+    Need { what: "beanstalkd", check: &["beanstalkd", "-v"], packages: &["beanstalkd"] };
+
+/// Everything that `cargo xtask test` needs.
+pub const ALL: [&Need; 5] = [&PYTHON, &NODE, &NPM, &GO, &BEANSTALKD];
+
+/// Makes sure that each of `needs` is there; installs what is missing as root on Debian, else
+/// says what to install.
+pub fn run(needs: &[&Need]) -> Outcome {
+    let missing = missing(needs);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let packages: Vec<&str> = missing.iter().flat_map(|need| need.packages).copied().collect();
+    if !can_install() {
+        return Err(missing_text(&missing, &packages));
+    }
+    println!("set-up: installing {}", packages.join(" "));
+    let mut update = Command::new("apt-get");
+    process::run(update.args(["update", "-q"]))?;
+    let mut install = Command::new("apt-get");
+    install.args(["install", "-q", "-y", "--no-install-recommends"]).args(&packages);
+    // Runlevel 1 keeps a package's own service from starting and taking a port.
+    install.env("DEBIAN_FRONTEND", "noninteractive").env("RUNLEVEL", "1");
+    process::run(&mut install)?;
+    let still = self::missing(needs);
+    if still.is_empty() {
+        return Ok(());
+    }
+    Err(missing_text(&still, &packages))
+}
+
+fn missing<'n>(needs: &[&'n Need]) -> Vec<&'n Need> {
+    let there = |need: &Need| process::succeeds(Command::new(need.check[0]).args(&need.check[1..]));
+    needs.iter().copied().filter(|need| !there(need)).collect()
+}
+
+/// True for root on a system with apt-get.
+fn can_install() -> bool {
+    let id = process::captured(Command::new("id").arg("-u"));
+    let root = id.is_ok_and(|(_, number)| number.trim() == "0");
+    root && process::succeeds(Command::new("apt-get").arg("--version"))
+}
+
+fn missing_text(missing: &[&Need], packages: &[&str]) -> String {
+    let whats: Vec<&str> = missing.iter().map(|need| need.what).collect();
+    format!(
+        "missing: {}. On Debian: sudo apt-get install {}. Elsewhere install the same programs \
+         so that they are on PATH, then run this again",
+        whats.join(", "),
+        packages.join(" ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_message_names_what_is_missing_and_the_packages() {
+        let absent =
+            Need { what: "Absent 3", check: &["no-such-program-here"], packages: &["absent"] };
+        let found = missing(&[&absent]);
+        assert_eq!(found.len(), 1);
+        let text = missing_text(&found, &["absent"]);
+        assert!(text.starts_with("missing: Absent 3. On Debian: sudo apt-get install absent."));
+    }
+
+    #[test]
+    fn a_program_that_is_there_is_not_missing() {
+        let there = Need { what: "cargo", check: &["cargo", "--version"], packages: &[] };
+        assert!(missing(&[&there]).is_empty());
+    }
+}

@@ -1,0 +1,19 @@
+//! Set-up: what the tests need beside Rust, installed from package registries when it is missing.
+//!
+//! Each part leaves a finished installation alone, so that a second run costs a second.
+
+pub mod debian;
+pub mod go;
+pub mod node;
+pub mod python;
+
+use crate::process::Outcome;
+use crate::repository::Repository;
+
+/// Installs everything that any step needs.
+pub fn run(repository: &Repository) -> Outcome {
+    debian::run(&debian::ALL)?;
+    python::run(repository)?;
+    node::run(repository)?;
+    go::run(repository)
+}
