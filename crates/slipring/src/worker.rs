@@ -50,16 +50,19 @@ impl Default for WorkerOptions {
 }
 
 /// A worker on one queue.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Worker {
     queue: Queue,
     clock: Arc<dyn Clock>,
     options: WorkerOptions,
 }
 
-impl std::fmt::Debug for dyn Clock {
+impl std::fmt::Debug for Worker {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Clock")
+        f.debug_struct("Worker")
+            .field("queue", &self.queue)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
     }
 }
 

@@ -1,0 +1,148 @@
+//! The worker loop over the in-memory store, with a clock that is set by hand.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use slipring::stores::MemoryStore;
+use slipring::worker::Outcome;
+use slipring::{
+    Clock, Engine, EngineOptions, ManualClock, NewMessage, Queue, QueueSettings, Timestamp, Worker,
+    WorkerOptions,
+};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+struct World {
+    clock: ManualClock,
+    queue: Queue,
+    stop: CancellationToken,
+}
+
+async fn world(settings: QueueSettings) -> World {
+    let clock = ManualClock::at(Timestamp::from_millis(1_000_000));
+    let options = EngineOptions { clock: Arc::new(clock.clone()), ..EngineOptions::default() };
+    let engine = Engine::open(MemoryStore::shared(), options).await.unwrap();
+    let queue = engine.create_queue("jobs", settings).await.unwrap();
+    World { clock, queue, stop: CancellationToken::new() }
+}
+
+/// Lets other tasks run until `condition` holds, for at most 30 s.
+async fn until(mut condition: impl AsyncFnMut() -> bool) {
+    let waiting = async {
+        while !condition().await {
+            tokio::task::yield_now().await;
+        }
+    };
+    let deadline = Duration::from_secs(30);
+    tokio::time::timeout(deadline, waiting).await.expect("the condition holds within 30 s");
+}
+
+#[tokio::test]
+async fn a_finished_job_is_acked_and_a_failed_one_comes_again() {
+    // S2.1, S6.1
+    let world = world(QueueSettings::default()).await;
+    world.queue.send(NewMessage::new("fails once")).await.unwrap();
+    let runs = Arc::new(AtomicU32::new(0));
+    let counted = Arc::clone(&runs);
+    let worker = Worker::new(world.queue.clone(), WorkerOptions::default());
+    let stop = world.stop.clone();
+    let running = tokio::spawn(async move {
+        let handler = move |message: slipring::Message| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            async move { if message.attempts == 1 { Outcome::Retry } else { Outcome::Done } }
+        };
+        worker.run(handler, stop).await;
+    });
+    until(async || world.queue.stats().await.unwrap().total() == 0).await;
+    assert_eq!(runs.load(Ordering::SeqCst), 2);
+    world.stop.cancel();
+    running.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_long_job_keeps_its_lease_by_renewal() {
+    // S3.1: three lease lengths pass, yet nobody else gets the message.
+    let world = world(QueueSettings::default()).await;
+    world.queue.send(NewMessage::new("long")).await.unwrap();
+    let (started, finish) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let options = WorkerOptions { lease: Duration::from_secs(3), ..WorkerOptions::default() };
+    let worker = Worker::new(world.queue.clone(), options);
+    let (stop, begun, may_end) = (world.stop.clone(), Arc::clone(&started), Arc::clone(&finish));
+    let running = tokio::spawn(async move {
+        let handler = move |message: slipring::Message| {
+            assert_eq!(message.attempts, 1);
+            begun.notify_one();
+            let may_end = Arc::clone(&may_end);
+            async move {
+                may_end.notified().await;
+                Outcome::Done
+            }
+        };
+        worker.run(handler, stop).await;
+    });
+    started.notified().await;
+    for _ in 0..18 {
+        let before = world.clock.sleepers();
+        assert!(before > 0);
+        world.clock.advance(Duration::from_millis(500));
+        let peeked = async || {
+            let filter = slipring::PeekFilter { state: None, limit: 1 };
+            world.queue.peek(filter).await.unwrap().pop().unwrap()
+        };
+        until(async || {
+            let left = world.clock.now().until(peeked().await.until.unwrap());
+            left > Duration::from_millis(1500)
+        })
+        .await;
+        assert_eq!(peeked().await.state, slipring::MessageState::Leased);
+    }
+    finish.notify_one();
+    until(async || world.queue.stats().await.unwrap().total() == 0).await;
+    world.stop.cancel();
+    running.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_stopping_worker_hands_unfinished_work_back_uncounted() {
+    // S2.3: after the grace time the message is ready again and its attempt does not count.
+    let world = world(QueueSettings::default()).await;
+    world.queue.send(NewMessage::new("never ends")).await.unwrap();
+    let started = Arc::new(Notify::new());
+    let begun = Arc::clone(&started);
+    let worker = Worker::new(world.queue.clone(), WorkerOptions::default());
+    let stop = world.stop.clone();
+    let running = tokio::spawn(async move {
+        let handler = move |_| {
+            begun.notify_one();
+            std::future::pending()
+        };
+        worker.run(handler, stop).await;
+    });
+    started.notified().await;
+    world.stop.cancel();
+    until(async || {
+        world.clock.advance(Duration::from_millis(100));
+        running.is_finished()
+    })
+    .await;
+    running.await.unwrap();
+    let filter = slipring::PeekFilter { state: None, limit: 1 };
+    let left = world.queue.peek(filter).await.unwrap().pop().unwrap();
+    assert_eq!((left.state, left.message.attempts), (slipring::MessageState::Ready, 0));
+}
+
+#[tokio::test]
+async fn a_job_given_up_goes_to_the_dead_letter_queue() {
+    // S6.2, S6.3
+    let world = world(QueueSettings::default()).await;
+    world.queue.send(NewMessage::new("hopeless")).await.unwrap();
+    let worker = Worker::new(world.queue.clone(), WorkerOptions::default());
+    let stop = world.stop.clone();
+    let running = tokio::spawn(async move {
+        worker.run(|_| async { Outcome::GiveUp }, stop).await;
+    });
+    until(async || world.queue.stats().await.unwrap().parked == 1).await;
+    world.stop.cancel();
+    running.await.unwrap();
+}
