@@ -292,6 +292,23 @@ fn a_large_buffer_is_given_back_when_it_is_empty() {
 }
 
 #[test]
+fn a_body_without_room_is_skipped_and_its_put_refused() {
+    let mut parser = Parser::new(JOB_BYTES_DEFAULT);
+    parser.feed(b"put 0 0 0 5\r\nhe");
+    assert_eq!(parser.next(), None);
+    assert_eq!(parser.unfinished_body_bytes(), Some(5));
+    parser.refuse_body();
+    assert_eq!(parser.unfinished_body_bytes(), None);
+    assert_eq!(parser.next(), None);
+    assert!(parser.buffer_mut().is_empty());
+    parser.feed(b"llo\r\nreserve\r\n");
+    assert_eq!(parser.next(), Some(Err(Refusal::OutOfMemory)));
+    assert_eq!(parser.next(), Some(Ok(Command::Reserve)));
+    parser.refuse_body();
+    assert!(parser.is_idle());
+}
+
+#[test]
 fn names_say_which_rule_they_break() {
     let cases: [(&str, InvalidTubeName); 4] = [
         ("", InvalidTubeName::Empty),

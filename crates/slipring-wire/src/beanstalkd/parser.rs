@@ -25,6 +25,7 @@ enum Expect {
     /// Bytes of a body that is not wanted, its CR LF included.
     Skip {
         left: u64,
+        refusal: Refusal,
     },
 }
 
@@ -64,6 +65,24 @@ impl Parser {
         matches!(self.expect, Expect::Line) && self.buffer.is_empty()
     }
 
+    /// The announced size of the job body that is being received, in bytes.
+    pub fn unfinished_body_bytes(&self) -> Option<usize> {
+        match self.expect {
+            Expect::Body { bytes, .. } => Some(bytes),
+            _ => None,
+        }
+    }
+
+    /// Throws away the body that is being received, what has come of it and what is still to
+    /// come, and refuses its `put` with [`Refusal::OutOfMemory`] once it is gone. For a server
+    /// that has no room for it; without such a body nothing happens.
+    pub fn refuse_body(&mut self) {
+        if let Expect::Body { bytes, .. } = self.expect {
+            let refusal = Refusal::OutOfMemory;
+            self.expect = Expect::Skip { left: bytes as u64 + 2, refusal };
+        }
+    }
+
     /// A complete line without its CR LF, handed to `parse_line`; `None` if there is none yet.
     fn next_line(&mut self) -> Option<Result<Line, Refusal>> {
         let window = self.buffer.get(..LINE_BYTES_MAX).unwrap_or(&self.buffer);
@@ -94,18 +113,18 @@ impl Parser {
     /// Decides what follows a `put` line.
     fn expect_body(&mut self, put: Put, announced_bytes: u32) {
         self.expect = if announced_bytes > self.job_bytes_max {
-            Expect::Skip { left: u64::from(announced_bytes) + 2 }
+            Expect::Skip { left: u64::from(announced_bytes) + 2, refusal: Refusal::JobTooBig }
         } else {
             Expect::Body { put, bytes: announced_bytes as usize }
         };
     }
 
     /// Throws away bytes of an unwanted body; true when all of it is gone.
-    fn skip_body(&mut self, left: u64) -> bool {
+    fn skip_body(&mut self, left: u64, refusal: Refusal) -> bool {
         let here = usize::try_from(left).unwrap_or(usize::MAX).min(self.buffer.len());
         self.buffer.advance(here);
         let left = left - here as u64;
-        self.expect = if left == 0 { Expect::Line } else { Expect::Skip { left } };
+        self.expect = if left == 0 { Expect::Line } else { Expect::Skip { left, refusal } };
         left == 0
     }
 
@@ -152,9 +171,9 @@ impl Iterator for Parser {
                     put.body = body.freeze();
                     return Some(Ok(Command::Put(put)));
                 }
-                Expect::Skip { left } => {
-                    let left = *left;
-                    return self.skip_body(left).then_some(Err(Refusal::JobTooBig));
+                Expect::Skip { left, refusal } => {
+                    let (left, refusal) = (*left, *refusal);
+                    return self.skip_body(left, refusal).then_some(Err(refusal));
                 }
             }
         }

@@ -19,6 +19,9 @@ pub enum Refusal {
     /// The body of a `put` is not followed by CR LF.
     #[error("the job body is not followed by CR LF")]
     ExpectedCrlf,
+    /// The server has no room for the body at the moment; it has been skipped.
+    #[error("there is no room for the job body at the moment")]
+    OutOfMemory,
 }
 
 impl From<Refusal> for Reply {
@@ -28,6 +31,7 @@ impl From<Refusal> for Reply {
             Refusal::UnknownCommand => Reply::UnknownCommand,
             Refusal::JobTooBig => Reply::JobTooBig,
             Refusal::ExpectedCrlf => Reply::ExpectedCrlf,
+            Refusal::OutOfMemory => Reply::OutOfMemory,
         }
     }
 }

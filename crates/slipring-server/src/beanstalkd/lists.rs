@@ -1,0 +1,81 @@
+//! `use`, `watch`, `ignore`, `pause-tube` and the lists: what concerns tubes as such.
+
+use std::time::Duration;
+
+use slipring::Error;
+use slipring_wire::beanstalkd::{Reply, TubeName, yaml};
+
+use super::session::{Session, Watched};
+use super::tubes::Role;
+
+impl Session {
+    pub(super) async fn use_tube(&mut self, name: &TubeName) -> Result<Reply, Error> {
+        self.shared.counters.use_tube.add(1);
+        if self.used.tube().name != *name {
+            let shared = &self.shared;
+            self.used = shared.tubes.refer(name, Role::Use, &shared.engine).await?;
+        }
+        Ok(Reply::Using(name.clone()))
+    }
+
+    pub(super) async fn watch(&mut self, name: &TubeName) -> Result<Reply, Error> {
+        self.shared.counters.watch.add(1);
+        if self.place_of(name).is_none() {
+            let shared = &self.shared;
+            let tube = shared.tubes.refer(name, Role::Watch, &shared.engine).await?;
+            self.watched.push(Watched { tube, queue: None });
+        }
+        Ok(Reply::Watching(self.watched.len() as u64))
+    }
+
+    pub(super) fn ignore(&mut self, name: &TubeName) -> Reply {
+        self.shared.counters.ignore.add(1);
+        match self.place_of(name) {
+            Some(_) if self.watched.len() == 1 => return Reply::NotIgnored,
+            // The original fills the gap with the last tube, and its lists show it.
+            Some(place) => drop(self.watched.swap_remove(place)),
+            None => {}
+        }
+        Reply::Watching(self.watched.len() as u64)
+    }
+
+    fn place_of(&self, name: &TubeName) -> Option<usize> {
+        self.watched.iter().position(|watched| watched.tube.tube().name == *name)
+    }
+
+    pub(super) async fn list_tubes(&mut self) -> Result<Reply, Error> {
+        self.shared.counters.list_tubes.add(1);
+        let census = self.shared.tubes.census(&self.shared.engine).await?;
+        Ok(Reply::Ok(yaml::list(&census.names)))
+    }
+
+    pub(super) fn list_tube_used(&mut self) -> Reply {
+        self.shared.counters.list_tube_used.add(1);
+        Reply::Using(self.used.tube().name.clone())
+    }
+
+    pub(super) fn list_tubes_watched(&mut self) -> Reply {
+        self.shared.counters.list_tubes_watched.add(1);
+        Reply::Ok(yaml::list(self.watched.iter().map(|watched| &watched.tube.tube().name)))
+    }
+
+    pub(super) async fn pause_tube(
+        &mut self,
+        name: &TubeName,
+        delay_seconds: u32,
+    ) -> Result<Reply, Error> {
+        let shared = &self.shared;
+        shared.counters.pause_tube.add(1);
+        let Some(tube) = shared.tubes.existing(name, &shared.engine).await? else {
+            return Ok(Reply::NotFound);
+        };
+        let queue = tube.queue(&shared.engine, &shared.queue_settings).await?;
+        let mut settings = queue.info().settings.clone();
+        let delay = Duration::from_secs(u64::from(delay_seconds));
+        settings.paused_until = (!delay.is_zero()).then(|| shared.now().after(delay));
+        queue.configure(settings).await?;
+        tube.pauses.add(1);
+        tube.pause_seconds.set(u64::from(delay_seconds));
+        Ok(Reply::Paused)
+    }
+}

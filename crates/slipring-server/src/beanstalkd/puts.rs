@@ -1,0 +1,84 @@
+//! `put`: runs of puts as one send whose messages stand or fall alone.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use bytes::Bytes;
+use slipring::store::Sent;
+use slipring::{Error, NewMessage, Priority};
+use slipring_wire::beanstalkd::{Put, Reply};
+
+use super::server::Shared;
+use super::session::{RUN_MAX, Session};
+use super::tube::Tube;
+
+/// A run ends when its bodies pass this.
+const RUN_BYTES_MAX: usize = 1 << 20;
+
+/// A body up to this size is copied out of the read buffer, so that a kept message does not keep
+/// the buffer with all that came beside it.
+const COPIED_BYTES_MAX: usize = 16 * 1024;
+
+impl Session {
+    pub(super) async fn puts(&mut self, first: Put) -> ControlFlow<()> {
+        let mut bytes = first.body.len();
+        let mut run = vec![message(first)];
+        while run.len() < RUN_MAX && bytes < RUN_BYTES_MAX {
+            let Some(put) = self.next_put() else { break };
+            bytes += put.body.len();
+            run.push(message(put));
+        }
+        self.shared.counters.put.add(run.len());
+        self.presence.produces();
+        if self.shared.is_draining() {
+            for _ in 0..run.len() {
+                self.say(&Reply::Draining)?;
+            }
+            return ControlFlow::Continue(());
+        }
+        let count = run.len();
+        match send(&self.shared, self.used.tube(), run).await {
+            Ok(replies) => {
+                for reply in replies {
+                    self.say(&reply)?;
+                }
+                ControlFlow::Continue(())
+            }
+            Err(error) => self.fail(&error, count),
+        }
+    }
+}
+
+async fn send(shared: &Shared, tube: &Tube, mut run: Vec<NewMessage>) -> Result<Vec<Reply>, Error> {
+    let queue = tube.queue(&shared.engine, &shared.queue_settings).await?;
+    let sent = match run.pop() {
+        Some(only) if run.is_empty() => vec![queue.send(only).await],
+        Some(last) => {
+            run.push(last);
+            queue.send_each(run).await
+        }
+        None => Vec::new(),
+    };
+    let stored = sent.iter().filter(|sent| sent.is_ok()).count();
+    shared.counters.total_jobs.add(stored);
+    tube.jobs.add(stored);
+    let reply = |sent: Result<Sent, Error>| match sent {
+        Ok(sent) => Reply::Inserted { id: sent.id.0 },
+        Err(error) => shared.reply_to(&error),
+    };
+    Ok(sent.into_iter().map(reply).collect())
+}
+
+fn message(put: Put) -> NewMessage {
+    let body = if put.body.len() <= COPIED_BYTES_MAX {
+        Bytes::copy_from_slice(&put.body)
+    } else {
+        put.body
+    };
+    NewMessage {
+        priority: Priority(put.priority),
+        delay: Some(Duration::from_secs(u64::from(put.delay))),
+        lease: Some(Duration::from_secs(u64::from(put.time_to_run.max(1)))),
+        ..NewMessage::new(body)
+    }
+}

@@ -1,0 +1,299 @@
+//! `reserve`, `reserve-with-timeout` and `reserve-job`.
+//!
+//! A run of reserves takes what is there in one receive; what is left over waits one by one. While
+//! a connection waits it still reads, so that a client that leaves does not go on waiting.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use slipring::engine::ReceiveRequest;
+use slipring::{Delivery, Error, ErrorKind, MessageId, Queue};
+use slipring_wire::beanstalkd::{Command, Reply};
+use tokio::io::AsyncReadExt;
+
+use super::failure::is_no_such_job;
+use super::reservations::Reservation;
+use super::server::Shared;
+use super::session::{OUT_BYTES_FULL, RUN_MAX, Session};
+use super::tube::Tube;
+
+/// Most jobs one receive asks for.
+const RECEIVE_MAX: usize = 512;
+
+/// A receive asks for so many jobs that bodies of the size seen last come to about this.
+const RECEIVE_BYTES: usize = 512 * 1024;
+
+/// While a reserve waits, so many bytes of commands behind it are read ahead.
+const READ_AHEAD_BYTES: usize = 64 * 1024;
+
+/// How a wait for jobs ended.
+enum Waited {
+    Jobs(Vec<Delivery>),
+    TimedOut,
+    DeadlineSoon,
+}
+
+impl Session {
+    /// A run of reserves that all wait equally long; `None` waits without end.
+    pub(super) async fn reserves(&mut self, wait: Option<Duration>) -> ControlFlow<()> {
+        let mut left = 1;
+        while left < RUN_MAX && self.next_if(|command| same_reserve(command, wait)).is_some() {
+            left += 1;
+        }
+        let counters = &self.shared.counters;
+        let counter =
+            if wait.is_none() { &counters.reserve } else { &counters.reserve_with_timeout };
+        counter.add(left);
+        self.presence.works();
+        while left > 0 {
+            self.take_lapsed();
+            let now = self.shared.now();
+            let margin = self.held.margin_begins(now);
+            let soon = margin.is_some_and(|begins| begins <= now);
+            let no_wait = soon || self.half_closed || wait.is_some_and(|wait| wait.is_zero());
+            // Nothing is waited for before the replies so far are out.
+            let waited = if no_wait || !self.out.is_empty() {
+                self.receive_now(left).await.map(Waited::Jobs)
+            } else {
+                self.wait_for_jobs(left, wait).await?
+            };
+            match waited {
+                Ok(Waited::Jobs(jobs)) if !jobs.is_empty() => {
+                    left -= jobs.len().min(left);
+                    self.hand_over(jobs);
+                    if self.out.len() >= OUT_BYTES_FULL {
+                        self.flush().await?;
+                    }
+                }
+                Ok(Waited::Jobs(_)) if soon => left = self.say_times(&Reply::DeadlineSoon, left),
+                Ok(Waited::Jobs(_)) if no_wait => left = self.say_times(&Reply::TimedOut, left),
+                Ok(Waited::Jobs(_)) => self.flush().await?,
+                Ok(Waited::TimedOut) => {
+                    left -= 1;
+                    self.say(&Reply::TimedOut)?;
+                }
+                Ok(Waited::DeadlineSoon) => {
+                    left -= 1;
+                    self.say(&Reply::DeadlineSoon)?;
+                }
+                Err(error) => {
+                    self.fail(&error, left)?;
+                    left = 0;
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Answers all that is left of a run at once; nothing is left then.
+    fn say_times(&mut self, reply: &Reply, times: usize) -> usize {
+        for _ in 0..times {
+            reply.write(&mut self.out);
+        }
+        0
+    }
+
+    /// How many jobs to ask for: one at a time over several tubes, as their order is decided job
+    /// by job.
+    fn ask_for(&self, wanted: usize) -> u32 {
+        if self.watched.len() > 1 {
+            return 1;
+        }
+        u32::try_from(wanted.min(self.receive_most)).unwrap_or(1)
+    }
+
+    /// Takes what is there.
+    async fn receive_now(&mut self, wanted: usize) -> Result<Vec<Delivery>, Error> {
+        let request =
+            ReceiveRequest { session: true, ..ReceiveRequest::up_to(self.ask_for(wanted)) };
+        let queues = self.watched_queues().await?;
+        let received = self.shared.engine.receive_any(&queues, request).await;
+        self.look_again_or(received.map(Some)).map(Option::unwrap_or_default)
+    }
+
+    /// Waits for at least one job, for the end of the wait, for the safety margin of a job that is
+    /// held, or for the client to leave.
+    async fn wait_for_jobs(
+        &mut self,
+        wanted: usize,
+        wait: Option<Duration>,
+    ) -> ControlFlow<(), Result<Waited, Error>> {
+        let queues = match self.watched_queues().await {
+            Ok(queues) => queues,
+            Err(error) => return ControlFlow::Continue(Err(error)),
+        };
+        let request = ReceiveRequest {
+            wait: wait.unwrap_or(Duration::MAX),
+            session: true,
+            ..ReceiveRequest::up_to(self.ask_for(wanted))
+        };
+        let shared = Arc::clone(&self.shared);
+        let clock = shared.engine.clock();
+        let margin = self.held.margin_begins(clock.now()).map(|at| clock.sleep_until(at));
+        let _waiting = Waiting::begin(&shared, self);
+        self.reserve_buffer();
+        let receive = shared.engine.receive_any(&queues, request);
+        let margin_begins = async {
+            match margin {
+                Some(sleep) => sleep.await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::pin!(receive, margin_begins);
+        loop {
+            let reads = self.parser.buffer_mut().len() < READ_AHEAD_BYTES;
+            let read = tokio::select! {
+                biased;
+                jobs = &mut receive => {
+                    let jobs = jobs.map(|jobs| (!jobs.is_empty()).then_some(jobs));
+                    return ControlFlow::Continue(match self.look_again_or(jobs) {
+                        Ok(Some(jobs)) => Ok(Waited::Jobs(jobs)),
+                        // Without an end to the wait, an empty answer is only a reason to look again.
+                        Ok(None) if wait.is_none() => Ok(Waited::Jobs(Vec::new())),
+                        Ok(None) => Ok(Waited::TimedOut),
+                        Err(error) => Err(error),
+                    });
+                }
+                () = &mut margin_begins => return ControlFlow::Continue(Ok(Waited::DeadlineSoon)),
+                read = self.stream.read_buf(self.parser.buffer_mut()), if reads => read,
+                () = self.stop.cancelled() => return ControlFlow::Break(()),
+            };
+            match read {
+                Ok(bytes) => self.has_read(bytes),
+                Err(_) => return ControlFlow::Break(()),
+            }
+            if self.half_closed {
+                return ControlFlow::Continue(Ok(Waited::TimedOut));
+            }
+            self.reserve_buffer();
+        }
+    }
+
+    /// Forgets the queues of the watched tubes when one turned out to be deleted, and takes a
+    /// limit on jobs in flight for an empty tube: both mean that there is nothing now.
+    fn look_again_or<T>(&mut self, received: Result<Option<T>, Error>) -> Result<Option<T>, Error> {
+        let error = match received {
+            Err(error) => error,
+            received => return received,
+        };
+        let in_flight = |(key, value): &(&str, String)| *key == "limit" && value == "in_flight_max";
+        match error.kind() {
+            ErrorKind::QueueNotFound => {
+                self.watched.iter_mut().for_each(|watched| watched.queue = None);
+                Ok(None)
+            }
+            ErrorKind::LimitExceeded if error.context().iter().any(in_flight) => Ok(None),
+            _ => Err(error),
+        }
+    }
+
+    /// The queues of all watched tubes, made where they are not there yet: somebody may put a job
+    /// into them while this connection waits.
+    async fn watched_queues(&mut self) -> Result<Vec<Queue>, Error> {
+        let shared = &self.shared;
+        let mut queues = Vec::with_capacity(self.watched.len());
+        for watched in &mut self.watched {
+            let queue = match &watched.queue {
+                Some(queue) => queue,
+                None => {
+                    let tube = watched.tube.tube();
+                    let queue = tube.queue(&shared.engine, &shared.queue_settings).await?;
+                    watched.queue.insert(queue)
+                }
+            };
+            queues.push(queue.clone());
+        }
+        Ok(queues)
+    }
+
+    /// Gives jobs to the client, and sizes the next receive by what these weighed.
+    fn hand_over(&mut self, jobs: Vec<Delivery>) {
+        let bytes: usize = jobs.iter().map(|job| job.message.body.len()).sum();
+        let fitting = (RECEIVE_BYTES * jobs.len()) / bytes.max(1);
+        // Twice the last number at most: one small job says little about the next hundred.
+        self.receive_most = fitting.clamp(1, RECEIVE_MAX.min(2 * self.receive_most));
+        for job in jobs {
+            let tube = self
+                .watched
+                .iter()
+                .find(|watched| {
+                    watched.queue.as_ref().is_some_and(|queue| queue.id() == job.receipt.queue)
+                })
+                .or(self.watched.first())
+                .map(|watched| Arc::clone(watched.tube.tube()));
+            if let Some(tube) = tube {
+                self.take(job, tube);
+            }
+        }
+    }
+
+    /// Holds one job and writes it out.
+    fn take(&mut self, job: Delivery, tube: Arc<Tube>) {
+        let id = job.message.id.0;
+        Reply::Reserved { id, body: job.message.body }.write(&mut self.out);
+        let reservation = Reservation { receipt: job.receipt, deadline: job.deadline, tube };
+        self.held.insert(id, reservation);
+    }
+
+    pub(super) async fn reserve_job(&mut self, id: u64) -> Result<Reply, Error> {
+        let shared = Arc::clone(&self.shared);
+        let Some(found) = shared.engine.lookup(MessageId(id)).await? else {
+            return Ok(Reply::NotFound);
+        };
+        let queue = shared.engine.queue_by_id(found.queue);
+        let Some((queue, tube)) = queue.and_then(|queue| {
+            let tube = shared.tubes.for_queue(&queue)?;
+            Some((queue, tube))
+        }) else {
+            return Ok(Reply::NotFound);
+        };
+        let request = ReceiveRequest { session: true, ..ReceiveRequest::up_to(1) };
+        match queue.claim_message(MessageId(id), request).await {
+            Ok(job) => {
+                self.presence.works();
+                let body = job.message.body.clone();
+                let reservation =
+                    Reservation { receipt: job.receipt, deadline: job.deadline, tube };
+                self.held.insert(id, reservation);
+                Ok(Reply::Reserved { id, body })
+            }
+            Err(error) if is_no_such_job(&error) => Ok(Reply::NotFound),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn same_reserve(command: Command, wait: Option<Duration>) -> Result<(), Command> {
+    let same = match command {
+        Command::Reserve => wait.is_none(),
+        Command::ReserveWithTimeout { seconds } => {
+            wait == Some(Duration::from_secs(u64::from(seconds)))
+        }
+        _ => false,
+    };
+    if same { Ok(()) } else { Err(command) }
+}
+
+/// Counts a connection as waiting, in all its tubes, for as long as it does.
+struct Waiting<'a> {
+    shared: &'a Shared,
+    tubes: Vec<Arc<Tube>>,
+}
+
+impl<'a> Waiting<'a> {
+    fn begin(shared: &'a Shared, session: &Session) -> Waiting<'a> {
+        let tubes: Vec<_> =
+            session.watched.iter().map(|watched| Arc::clone(watched.tube.tube())).collect();
+        shared.counters.waiting.add(1);
+        tubes.iter().for_each(|tube| tube.waiting.add(1));
+        Waiting { shared, tubes }
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.shared.counters.waiting.subtract(1);
+        self.tubes.iter().for_each(|tube| tube.waiting.subtract(1));
+    }
+}

@@ -1,0 +1,359 @@
+//! One connection: reading, taking commands in runs, writing, and what it holds.
+//!
+//! Everything it buffers is bounded: it reads only when all commands it has are done, and writes
+//! out its replies whenever they pass a bound before it takes the next run.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use slipring::clock::Sleep;
+use slipring::lifecycle::Settlement;
+use slipring::{Error, ErrorKind, Queue, QueueId, Timestamp};
+use slipring_wire::beanstalkd::{Command, Parser, Put, Refusal, Reply, TubeName};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio_util::sync::CancellationToken;
+
+use super::budget::{Budget, Room};
+use super::counters::Presence;
+use super::listener::Stream;
+use super::reservations::Reservations;
+use super::server::Shared;
+use super::tubes::{Role, TubeRef};
+
+/// Replies are written out when they pass this, even in the middle of a pipeline.
+pub(super) const OUT_BYTES_FULL: usize = 64 * 1024;
+
+/// An output buffer above this size is not kept for an idle connection.
+const OUT_BYTES_KEPT: usize = 256 * 1024;
+
+/// A quiet connection reads so much at a time; one that fills it reads twice as much next time.
+const READ_BYTES_MIN: usize = 2 * 1024;
+const READ_BYTES_MAX: usize = 128 * 1024;
+
+/// Most commands in one run.
+pub(super) const RUN_MAX: usize = 1000;
+
+/// A watched tube and, once it was needed, its queue.
+pub(super) struct Watched {
+    pub(super) tube: TubeRef,
+    pub(super) queue: Option<Queue>,
+}
+
+/// What a connection is and holds.
+pub(super) struct Session {
+    pub(super) shared: Arc<Shared>,
+    pub(super) stream: Stream,
+    pub(super) stop: CancellationToken,
+    pub(super) parser: Parser,
+    /// A command that was taken from the parser and turned out not to belong to the run.
+    ahead: Option<Result<Command, Refusal>>,
+    pub(super) out: BytesMut,
+    pub(super) used: TubeRef,
+    pub(super) watched: Vec<Watched>,
+    pub(super) held: Reservations,
+    pub(super) presence: Presence,
+    /// The client sends no more.
+    pub(super) half_closed: bool,
+    read_bytes: usize,
+    room: Option<Room>,
+    /// Fires at or before the first deadline of what is held.
+    lapse: Option<(Timestamp, Sleep)>,
+    /// How many jobs the next receive may ask for; see `reserves`.
+    pub(super) receive_most: usize,
+}
+
+impl Session {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        stream: Stream,
+        stop: CancellationToken,
+        presence: Presence,
+    ) -> Session {
+        let default = TubeName::default();
+        let watched = shared.tubes.refer_known(&default, Role::Watch);
+        Session {
+            parser: Parser::new(shared.settings.job_bytes_max),
+            used: shared.tubes.refer_known(&default, Role::Use),
+            watched: vec![Watched { tube: watched, queue: None }],
+            shared,
+            stream,
+            stop,
+            ahead: None,
+            out: BytesMut::new(),
+            held: Reservations::default(),
+            presence,
+            half_closed: false,
+            read_bytes: READ_BYTES_MIN,
+            room: None,
+            lapse: None,
+            receive_most: 1,
+        }
+    }
+
+    /// Serves the connection until it ends, then gives back what it holds.
+    pub(super) async fn run(mut self) {
+        // The reason does not matter: the connection is over.
+        let _ = self.converse().await;
+        self.give_back().await;
+    }
+
+    async fn converse(&mut self) -> ControlFlow<()> {
+        loop {
+            while let Some(next) = self.next() {
+                self.dispatch(next).await?;
+                if self.out.len() >= OUT_BYTES_FULL {
+                    self.flush().await?;
+                }
+                if self.stop.is_cancelled() {
+                    break;
+                }
+            }
+            self.flush().await?;
+            if self.half_closed || self.stop.is_cancelled() {
+                return ControlFlow::Break(());
+            }
+            self.ask_for_room();
+            self.read().await?;
+        }
+    }
+
+    async fn dispatch(&mut self, next: Result<Command, Refusal>) -> ControlFlow<()> {
+        match next {
+            Ok(Command::Put(put)) => self.puts(put).await,
+            Ok(Command::Reserve) => self.reserves(None).await,
+            Ok(Command::ReserveWithTimeout { seconds }) => {
+                self.reserves(Some(Duration::from_secs(u64::from(seconds)))).await
+            }
+            Ok(command) if Session::settles(&command) => self.settle_run(command).await,
+            Ok(Command::Touch { id }) => self.touches(id).await,
+            Ok(Command::Quit) => {
+                let _ = self.flush().await;
+                ControlFlow::Break(())
+            }
+            // Boxed: these are rare, and a waiting connection should not carry room for them.
+            Ok(command) => Box::pin(self.single(command)).await,
+            Err(refusal) => self.refuse(refusal),
+        }
+    }
+
+    /// A command that makes no run.
+    async fn single(&mut self, command: Command) -> ControlFlow<()> {
+        let answer = match command {
+            Command::Use(tube) => self.use_tube(&tube).await,
+            Command::Watch(tube) => self.watch(&tube).await,
+            Command::Ignore(tube) => Ok(self.ignore(&tube)),
+            Command::ReserveJob { id } => self.reserve_job(id).await,
+            Command::Peek { id } => self.peek(id).await,
+            Command::PeekReady => self.peek_ready().await,
+            Command::PeekDelayed => self.peek_delayed().await,
+            Command::PeekBuried => self.peek_buried().await,
+            Command::Kick { bound } => self.kick(bound).await,
+            Command::KickJob { id } => self.kick_job(id).await,
+            Command::StatsJob { id } => self.stats_job(id).await,
+            Command::StatsTube(tube) => self.stats_tube(&tube).await,
+            Command::Stats => self.stats().await,
+            Command::ListTubes => self.list_tubes().await,
+            Command::ListTubeUsed => Ok(self.list_tube_used()),
+            Command::ListTubesWatched => Ok(self.list_tubes_watched()),
+            Command::PauseTube { tube, delay } => self.pause_tube(&tube, delay).await,
+            Command::Put(_)
+            | Command::Reserve
+            | Command::ReserveWithTimeout { .. }
+            | Command::Delete { .. }
+            | Command::Release { .. }
+            | Command::Bury { .. }
+            | Command::Touch { .. }
+            | Command::Quit => Ok(Reply::InternalError),
+        };
+        match answer {
+            Ok(reply) => self.say(&reply),
+            Err(error) => self.fail(&error, 1),
+        }
+    }
+
+    fn refuse(&mut self, refusal: Refusal) -> ControlFlow<()> {
+        if !matches!(refusal, Refusal::BadFormat | Refusal::UnknownCommand) {
+            // The command line was in order: it counts as a put.
+            self.shared.counters.put.add(1);
+            if refusal == Refusal::ExpectedCrlf {
+                self.presence.produces();
+            }
+        }
+        self.say(&Reply::from(refusal))
+    }
+
+    /// The next command that has come whole.
+    fn next(&mut self) -> Option<Result<Command, Refusal>> {
+        self.ahead.take().or_else(|| self.parser.next())
+    }
+
+    /// The next command if it is what `take` wants; otherwise it stays next.
+    pub(super) fn next_if<T>(
+        &mut self,
+        take: impl FnOnce(Command) -> Result<T, Command>,
+    ) -> Option<T> {
+        match self.next()? {
+            Ok(command) => match take(command) {
+                Ok(wanted) => Some(wanted),
+                Err(other) => {
+                    self.ahead = Some(Ok(other));
+                    None
+                }
+            },
+            refused => {
+                self.ahead = Some(refused);
+                None
+            }
+        }
+    }
+
+    /// The next command if it is a put.
+    pub(super) fn next_put(&mut self) -> Option<Put> {
+        self.next_if(|command| match command {
+            Command::Put(put) => Ok(put),
+            other => Err(other),
+        })
+    }
+
+    pub(super) fn say(&mut self, reply: &Reply) -> ControlFlow<()> {
+        reply.write(&mut self.out);
+        ControlFlow::Continue(())
+    }
+
+    /// Answers `times` commands with an error of the engine. An engine that is closed ends the
+    /// connection.
+    pub(super) fn fail(&mut self, error: &Error, times: usize) -> ControlFlow<()> {
+        if error.kind() == ErrorKind::Closed {
+            return ControlFlow::Break(());
+        }
+        let reply = self.shared.reply_to(error);
+        for _ in 0..times {
+            reply.write(&mut self.out);
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Writes all replies out. Waits for a client that does not read: nothing more is taken from
+    /// it meanwhile.
+    pub(super) async fn flush(&mut self) -> ControlFlow<()> {
+        if self.out.is_empty() {
+            return ControlFlow::Continue(());
+        }
+        let written = tokio::select! {
+            biased;
+            written = self.stream.write_all(&self.out) => written.is_ok(),
+            () = self.stop.cancelled() => false,
+        };
+        self.out.clear();
+        if self.out.capacity() > OUT_BYTES_KEPT {
+            self.out = BytesMut::new();
+        }
+        if written { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+
+    /// A large body needs room before more of it is read; without room its put is refused.
+    fn ask_for_room(&mut self) {
+        match self.parser.unfinished_body_bytes() {
+            Some(bytes) if Budget::concerns(bytes) => {
+                if self.room.is_none() {
+                    self.room = self.shared.budget.take(bytes);
+                    if self.room.is_none() {
+                        self.parser.refuse_body();
+                    }
+                }
+            }
+            _ => self.room = None,
+        }
+    }
+
+    /// Makes room in the parser's buffer for the next read.
+    pub(super) fn reserve_buffer(&mut self) {
+        self.parser.buffer_mut().reserve(self.read_bytes);
+    }
+
+    /// Notes how much a read gave, and sizes the next one by it.
+    pub(super) fn has_read(&mut self, bytes: usize) {
+        self.half_closed = bytes == 0;
+        if bytes >= self.read_bytes {
+            self.read_bytes = (self.read_bytes * 2).min(READ_BYTES_MAX);
+        } else if bytes < self.read_bytes / 4 {
+            self.read_bytes = (self.read_bytes / 2).max(READ_BYTES_MIN);
+        }
+    }
+
+    /// Waits for the client; what runs out meanwhile is counted.
+    async fn read(&mut self) -> ControlFlow<()> {
+        self.reserve_buffer();
+        loop {
+            self.arm_lapse();
+            let read = tokio::select! {
+                read = self.stream.read_buf(self.parser.buffer_mut()) => read,
+                () = fired(&mut self.lapse) => {
+                    self.take_lapsed();
+                    continue;
+                }
+                () = self.stop.cancelled() => return ControlFlow::Break(()),
+            };
+            return match read {
+                Ok(bytes) => {
+                    self.has_read(bytes);
+                    ControlFlow::Continue(())
+                }
+                Err(_) => ControlFlow::Break(()),
+            };
+        }
+    }
+
+    /// Keeps a timer that fires no later than the first deadline. One that would fire earlier is
+    /// kept as it is: settling a job costs nothing here.
+    fn arm_lapse(&mut self) {
+        let Some(soonest) = self.held.soonest() else { return };
+        if self.lapse.as_ref().is_none_or(|(at, _)| *at > soonest) {
+            self.lapse = Some((soonest, self.shared.engine.clock().sleep_until(soonest)));
+        }
+    }
+
+    /// Counts reservations that ran out and forgets them; the engine makes the jobs ready.
+    pub(super) fn take_lapsed(&mut self) {
+        let now = self.shared.now();
+        if self.lapse.as_ref().is_some_and(|(at, _)| *at <= now) {
+            self.lapse = None;
+        }
+        for (id, reservation) in self.held.take_lapsed(now) {
+            self.shared.counters.job_timeouts.add(1);
+            reservation.tube.note(id, |history| history.timeouts += 1);
+        }
+    }
+
+    /// Gives all held jobs back: reservations belong to the connection.
+    async fn give_back(&mut self) {
+        self.take_lapsed();
+        let mut by_queue: Vec<(QueueId, Vec<_>)> = Vec::new();
+        let back = Settlement::Nack { delay: Some(Duration::ZERO), priority: None };
+        for (_, reservation) in self.held.take_all() {
+            let queue = reservation.receipt.queue;
+            let entry = (reservation.receipt, back);
+            match by_queue.iter_mut().find(|(id, _)| *id == queue) {
+                Some((_, entries)) => entries.push(entry),
+                None => by_queue.push((queue, vec![entry])),
+            }
+        }
+        for (id, entries) in by_queue {
+            let Some(queue) = self.shared.engine.queue_by_id(id) else { continue };
+            if let Err(error) = queue.settle(entries).await {
+                // The reservations run out by themselves.
+                self.shared.failures.note(&error, self.shared.now());
+            }
+        }
+    }
+}
+
+/// Ends when the timer fires; never without one.
+async fn fired(timer: &mut Option<(Timestamp, Sleep)>) {
+    match timer {
+        Some((_, sleep)) => sleep.as_mut().await,
+        None => std::future::pending().await,
+    }
+}

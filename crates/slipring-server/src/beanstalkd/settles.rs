@@ -1,0 +1,287 @@
+//! `delete`, `release`, `bury`: runs of them as one settlement; and `touch`.
+//!
+//! A run names every job at most once, so the order inside it makes no difference.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::join_all;
+use slipring::admin::MessageState;
+use slipring::lifecycle::Settlement;
+use slipring::store::Settled;
+use slipring::{Error, MessageId, Priority, QueueId, Receipt};
+use slipring_wire::beanstalkd::{Command, Reply};
+
+use super::failure::is_no_such_job;
+use super::reservations::Reservation;
+use super::server::Shared;
+use super::session::{RUN_MAX, Session};
+
+/// Most jobs of others that one run deletes; each is a store call of its own.
+const FREE_DELETES_MAX: usize = 64;
+
+/// How one command of a run is answered.
+enum Plan {
+    /// The job is held by this connection and is settled.
+    Settle {
+        id: u64,
+        reservation: Reservation,
+        settlement: Settlement,
+    },
+    /// A delete of a job that this connection does not hold.
+    DeleteFree {
+        id: u64,
+    },
+    NotFound,
+}
+
+/// What became of one planned settlement.
+struct Outcome {
+    place: usize,
+    result: Result<Settled, Error>,
+}
+
+impl Session {
+    /// Whether a command belongs in a run of settlements.
+    pub(super) fn settles(command: &Command) -> bool {
+        matches!(command, Command::Delete { .. } | Command::Release { .. } | Command::Bury { .. })
+    }
+
+    pub(super) async fn settle_run(&mut self, first: Command) -> ControlFlow<()> {
+        self.take_lapsed();
+        let mut seen = HashSet::new();
+        let mut free = 0;
+        let mut plans = Vec::new();
+        let mut next = Some(first);
+        while let Some(command) = next {
+            seen.insert(job_of(&command));
+            let plan = self.plan(&command);
+            free += usize::from(matches!(plan, Plan::DeleteFree { .. }));
+            plans.push(plan);
+            if plans.len() >= RUN_MAX || free >= FREE_DELETES_MAX {
+                break;
+            }
+            next = self.next_if(|command| {
+                let fits = Session::settles(&command) && !seen.contains(&job_of(&command));
+                if fits { Ok(command) } else { Err(command) }
+            });
+        }
+        let outcomes = settle_all(&self.shared, &plans).await;
+        let mut replies = vec![Reply::NotFound; plans.len()];
+        for outcome in outcomes {
+            if let (Some(plan), Some(reply)) =
+                (plans.get(outcome.place), replies.get_mut(outcome.place))
+            {
+                *reply = self.settled(plan, outcome.result);
+            }
+        }
+        delete_free(&self.shared, &plans, &mut replies).await;
+        for reply in &replies {
+            self.say(reply)?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn plan(&mut self, command: &Command) -> Plan {
+        let counters = &self.shared.counters;
+        let (id, settlement) = match *command {
+            Command::Release { id, priority, delay } => {
+                counters.release.add(1);
+                let delay = Some(Duration::from_secs(u64::from(delay)));
+                (id, Settlement::Nack { delay, priority: Some(Priority(priority)) })
+            }
+            Command::Bury { id, priority } => {
+                counters.bury.add(1);
+                (id, Settlement::Park { priority: Some(Priority(priority)) })
+            }
+            Command::Delete { id } => {
+                counters.delete.add(1);
+                (id, Settlement::Ack)
+            }
+            _ => return Plan::NotFound,
+        };
+        match self.held.remove(id) {
+            Some(reservation) => Plan::Settle { id, reservation, settlement },
+            None if settlement == Settlement::Ack => Plan::DeleteFree { id },
+            None => Plan::NotFound,
+        }
+    }
+
+    /// Notes what became of a job and says it.
+    fn settled(&mut self, plan: &Plan, result: Result<Settled, Error>) -> Reply {
+        let Plan::Settle { id, reservation, settlement } = plan else { return Reply::NotFound };
+        let tube = &reservation.tube;
+        match (result, settlement) {
+            (Ok(_), Settlement::Ack) => {
+                tube.deletes.add(1);
+                tube.forget(*id);
+                Reply::Deleted
+            }
+            (Ok(Settled::Parked), Settlement::Nack { .. }) => {
+                // Its attempts were used up.
+                tube.note(*id, |history| history.buries += 1);
+                Reply::Buried
+            }
+            (Ok(_), Settlement::Nack { .. }) => {
+                tube.note(*id, |history| history.releases += 1);
+                Reply::Released
+            }
+            (Ok(_), _) => {
+                tube.note(*id, |history| history.buries += 1);
+                Reply::Buried
+            }
+            (Err(error), _) if is_no_such_job(&error) => Reply::NotFound,
+            (Err(error), _) => {
+                // Nothing was settled: the client still holds the job and may try again.
+                self.held.insert(*id, reservation.clone());
+                self.shared.reply_to(&error)
+            }
+        }
+    }
+
+    /// A run of touches.
+    pub(super) async fn touches(&mut self, first: u64) -> ControlFlow<()> {
+        self.take_lapsed();
+        let mut ids = vec![first];
+        while ids.len() < RUN_MAX {
+            let Some(id) = self.next_if(|command| match command {
+                Command::Touch { id } => Ok(id),
+                other => Err(other),
+            }) else {
+                break;
+            };
+            ids.push(id);
+        }
+        self.shared.counters.touch.add(ids.len());
+        let mut by_queue: Vec<(QueueId, Vec<(u64, Receipt)>)> = Vec::new();
+        for &id in &ids {
+            if let Some(held) = self.held.get(id) {
+                group(&mut by_queue, held.receipt.queue, (id, held.receipt));
+            }
+        }
+        let mut failed: Option<Error> = None;
+        let mut touched = HashSet::new();
+        for (queue, jobs) in by_queue {
+            let Some(queue) = self.shared.engine.queue_by_id(queue) else { continue };
+            let entries = jobs.iter().map(|(_, receipt)| (*receipt, None)).collect();
+            match queue.extend(entries).await {
+                Ok(answers) => {
+                    for ((id, _), answer) in jobs.into_iter().zip(answers) {
+                        let held = self.held.get(id).cloned();
+                        if let (Ok(deadline), Some(held)) = (answer, held) {
+                            self.held.insert(id, Reservation { deadline, ..held });
+                            touched.insert(id);
+                        }
+                    }
+                }
+                Err(error) => failed = Some(error),
+            }
+        }
+        if let Some(error) = failed {
+            return self.fail(&error, ids.len());
+        }
+        for id in ids {
+            let reply = if touched.contains(&id) { Reply::Touched } else { Reply::NotFound };
+            self.say(&reply)?;
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn job_of(command: &Command) -> u64 {
+    match *command {
+        Command::Delete { id } | Command::Release { id, .. } | Command::Bury { id, .. } => id,
+        _ => 0,
+    }
+}
+
+fn group<T>(groups: &mut Vec<(QueueId, Vec<T>)>, queue: QueueId, entry: T) {
+    match groups.iter_mut().find(|(id, _)| *id == queue) {
+        Some((_, entries)) => entries.push(entry),
+        None => groups.push((queue, vec![entry])),
+    }
+}
+
+/// Settles all held jobs of a run, one engine call for each queue, all at the same time.
+async fn settle_all(shared: &Arc<Shared>, plans: &[Plan]) -> Vec<Outcome> {
+    let mut by_queue: Vec<(QueueId, Vec<(usize, Receipt, Settlement)>)> = Vec::new();
+    for (place, plan) in plans.iter().enumerate() {
+        if let Plan::Settle { reservation, settlement, .. } = plan {
+            let receipt = reservation.receipt;
+            group(&mut by_queue, receipt.queue, (place, receipt, *settlement));
+        }
+    }
+    let calls = by_queue.into_iter().map(|(queue, jobs)| settle_in(shared, queue, jobs));
+    join_all(calls).await.into_iter().flatten().collect()
+}
+
+async fn settle_in(
+    shared: &Shared,
+    queue: QueueId,
+    jobs: Vec<(usize, Receipt, Settlement)>,
+) -> Vec<Outcome> {
+    let entries = jobs.iter().map(|&(_, receipt, settlement)| (receipt, settlement)).collect();
+    let answers = match shared.engine.queue_by_id(queue) {
+        Some(queue) => queue.settle(entries).await,
+        // The queue was deleted, and its jobs with it.
+        None => return Vec::new(),
+    };
+    match answers {
+        Ok(answers) => jobs
+            .iter()
+            .zip(answers)
+            .map(|(&(place, ..), result)| Outcome { place, result })
+            .collect(),
+        Err(error) => {
+            jobs.iter().map(|&(place, ..)| Outcome { place, result: Err(error.clone()) }).collect()
+        }
+    }
+}
+
+/// Deletes jobs that the connection does not hold, and those it lost a moment ago.
+async fn delete_free(shared: &Shared, plans: &[Plan], replies: &mut [Reply]) {
+    let mut places = Vec::new();
+    let mut calls = Vec::new();
+    for (place, (plan, reply)) in plans.iter().zip(replies.iter()).enumerate() {
+        let lost = *reply == Reply::NotFound;
+        let id = match plan {
+            Plan::DeleteFree { id } => *id,
+            Plan::Settle { id, settlement: Settlement::Ack, .. } if lost => *id,
+            _ => continue,
+        };
+        places.push(place);
+        calls.push(delete_free_job(shared, id));
+    }
+    if calls.is_empty() {
+        return;
+    }
+    for (place, answer) in places.into_iter().zip(join_all(calls).await) {
+        if let Some(reply) = replies.get_mut(place) {
+            *reply = answer.unwrap_or_else(|error| shared.reply_to(&error));
+        }
+    }
+}
+
+/// Deletes a job that nobody holds.
+async fn delete_free_job(shared: &Shared, id: u64) -> Result<Reply, Error> {
+    let Some(found) = shared.engine.lookup(MessageId(id)).await? else {
+        return Ok(Reply::NotFound);
+    };
+    if found.state == MessageState::Leased {
+        return Ok(Reply::NotFound);
+    }
+    match shared.engine.cancel(MessageId(id)).await {
+        Ok(()) => {
+            let queue = shared.engine.queue_by_id(found.queue);
+            if let Some(tube) = queue.and_then(|queue| shared.tubes.of_queue(&queue)) {
+                tube.deletes.add(1);
+                tube.forget(id);
+            }
+            Ok(Reply::Deleted)
+        }
+        Err(error) if is_no_such_job(&error) => Ok(Reply::NotFound),
+        Err(error) => Err(error),
+    }
+}
