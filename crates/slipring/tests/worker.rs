@@ -1,4 +1,5 @@
 //! The worker loop over the in-memory store, with a clock that is set by hand.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a failed step fails the test")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -11,6 +11,8 @@
 mod any;
 mod combiner;
 mod core;
+mod options;
+mod pending;
 mod queue;
 mod receives;
 mod registry;
@@ -28,13 +30,13 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::admin::{MoveRequest, Peeked};
-use crate::clock::{Clock, SystemClock};
+use crate::clock::Clock;
 use crate::error::Error;
 use crate::lease::{Receipt, ReceiptKey};
 use crate::limits::Limits;
 use crate::message::{Delivery, MessageId};
 use crate::queue::{QueueId, QueueInfo, QueueName, QueueSettings};
-use crate::random::{Randomness, SystemRandomness};
+use crate::random::Randomness;
 use crate::store::{Capabilities, Store};
 use crate::waits::{WaitSnapshot, Waits};
 
@@ -44,47 +46,8 @@ use self::registry::Registry;
 use self::timers::Timers;
 use self::upkeep::{Schedule, Upkeep};
 
+pub use self::options::EngineOptions;
 pub use self::queue::{Queue, ReceiveRequest};
-
-/// What an engine is opened with.
-#[derive(Clone)]
-pub struct EngineOptions {
-    /// Where the time comes from.
-    pub clock: Arc<dyn Clock>,
-    /// Where jitter comes from.
-    pub randomness: Arc<dyn Randomness>,
-    /// The limits.
-    pub limits: Limits,
-    /// The table of wait classes; give the store the same one.
-    pub waits: Waits,
-    /// Timer shards, 1 to 64. Default 4.
-    pub timer_shards: usize,
-    /// How often a shared store is asked for changes by other processes. Default 10 ms.
-    pub foreign_poll: Duration,
-}
-
-impl Default for EngineOptions {
-    fn default() -> EngineOptions {
-        EngineOptions {
-            clock: Arc::new(SystemClock::new()),
-            randomness: Arc::new(SystemRandomness),
-            limits: Limits::default(),
-            waits: Waits::new(),
-            timer_shards: 4,
-            foreign_poll: Duration::from_millis(10),
-        }
-    }
-}
-
-impl fmt::Debug for EngineOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EngineOptions")
-            .field("limits", &self.limits)
-            .field("timer_shards", &self.timer_shards)
-            .field("foreign_poll", &self.foreign_poll)
-            .finish_non_exhaustive()
-    }
-}
 
 /// A running engine. Cheap to clone; when the last clone and the last [`Queue`] are gone its
 /// tasks end.

@@ -21,6 +21,7 @@ use crate::queue::QueueId;
 use crate::store::{ClaimBatch, ClaimEnd, Demand, Store};
 use crate::waits::{NamedMutex, WaitClass, Waits};
 
+use super::pending::Pending;
 use super::timers::Timers;
 use super::upkeep::Schedule;
 use super::wheel::TimerKey;
@@ -83,15 +84,6 @@ struct Waiter {
     since_ns: u64,
 }
 
-/// A receive that is in; dropping it takes it out again and hands back what it was just given
-/// (S2.3).
-pub(super) struct Pending {
-    receives: Arc<Receives>,
-    ticket: Ticket,
-    answer: oneshot::Receiver<Answer>,
-    done: bool,
-}
-
 impl Receives {
     pub(super) fn new(queue: QueueId, parts: ReceiveParts, waits: &Waits) -> Arc<Receives> {
         let state = NamedMutex::new(waits.class("receive_queue_lock"), State::default());
@@ -125,7 +117,7 @@ impl Receives {
             self.start(&mut state);
         }
         drop(state);
-        Ok(Pending { receives: Arc::clone(self), ticket, answer, done: false })
+        Ok(Pending::new(Arc::clone(self), ticket, answer))
     }
 
     /// Says that `count` messages may have become ready; `u64::MAX` when it is not known how many.
@@ -210,6 +202,14 @@ impl Receives {
         }
         for bell in watchers.into_values() {
             bell.notify_one();
+        }
+    }
+
+    /// Takes a receive out whose caller went away while it rested.
+    pub(super) fn leave(&self, ticket: Ticket) {
+        let waiter = self.state.lock().resting.remove(&ticket);
+        if let Some(waiter) = waiter {
+            self.disarm(&waiter);
         }
     }
 
@@ -355,7 +355,7 @@ impl Receives {
     }
 
     /// Gives claimed messages back that nobody took, their attempt not counted.
-    fn hand_back(&self, list: Vec<Delivery>) {
+    pub(super) fn hand_back(&self, list: Vec<Delivery>) {
         let Some(me) = self.me.upgrade() else { return };
         self.parts.runtime.spawn(async move {
             let count = list.len() as u64;
@@ -369,34 +369,6 @@ impl Receives {
             }
             me.notify(count);
         });
-    }
-}
-
-impl Pending {
-    /// Waits for the answer.
-    pub(super) async fn answer(mut self) -> Answer {
-        let answer = (&mut self.answer).await;
-        self.done = true;
-        answer.unwrap_or_else(|_| Err(Error::closed()))
-    }
-}
-
-impl Drop for Pending {
-    fn drop(&mut self) {
-        if self.done {
-            return;
-        }
-        let waiter = self.receives.state.lock().resting.remove(&self.ticket);
-        if let Some(waiter) = waiter {
-            self.receives.disarm(&waiter);
-        }
-        // After closing, a driver that still holds the slot sees that nobody takes the messages;
-        // what it put in before is found here.
-        self.answer.close();
-        match self.answer.try_recv() {
-            Ok(Ok(list)) if !list.is_empty() => self.receives.hand_back(list),
-            _ => {}
-        }
     }
 }
 

@@ -1,0 +1,50 @@
+//! What an engine is opened with.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::clock::{Clock, SystemClock};
+use crate::limits::Limits;
+use crate::random::{Randomness, SystemRandomness};
+use crate::waits::Waits;
+
+/// What an engine is opened with.
+#[derive(Clone)]
+pub struct EngineOptions {
+    /// Where the time comes from.
+    pub clock: Arc<dyn Clock>,
+    /// Where jitter comes from.
+    pub randomness: Arc<dyn Randomness>,
+    /// The limits.
+    pub limits: Limits,
+    /// The table of wait classes; give the store the same one.
+    pub waits: Waits,
+    /// Timer shards, 1 to 64. Default 4.
+    pub timer_shards: usize,
+    /// How often a shared store is asked for changes by other processes. Default 10 ms.
+    pub foreign_poll: Duration,
+}
+
+impl Default for EngineOptions {
+    fn default() -> EngineOptions {
+        EngineOptions {
+            clock: Arc::new(SystemClock::new()),
+            randomness: Arc::new(SystemRandomness),
+            limits: Limits::default(),
+            waits: Waits::new(),
+            timer_shards: 4,
+            foreign_poll: Duration::from_millis(10),
+        }
+    }
+}
+
+impl fmt::Debug for EngineOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EngineOptions")
+            .field("limits", &self.limits)
+            .field("timer_shards", &self.timer_shards)
+            .field("foreign_poll", &self.foreign_poll)
+            .finish_non_exhaustive()
+    }
+}
