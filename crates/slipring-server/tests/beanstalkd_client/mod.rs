@@ -1,0 +1,197 @@
+//! A server on a memory store and a clock that stands still, and a raw client to talk to it.
+
+// Each test file takes what it needs of this module.
+#![allow(dead_code, clippy::unwrap_used, clippy::panic)]
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::time::Duration;
+
+use slipring::stores::MemoryStore;
+use slipring::{Engine, EngineOptions, ManualClock, Timestamp};
+use slipring_server::beanstalkd::{Listener, Server, Settings};
+use tokio::runtime::Runtime;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+/// Nothing that works takes so long.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A running server.
+pub struct TestServer {
+    pub runtime: Runtime,
+    pub engine: Engine,
+    pub server: Server,
+    pub clock: ManualClock,
+    pub address: SocketAddr,
+    stop: CancellationToken,
+    serving: Option<JoinHandle<()>>,
+}
+
+impl TestServer {
+    pub fn start() -> TestServer {
+        TestServer::start_with(Settings::default())
+    }
+
+    pub fn start_with(settings: Settings) -> TestServer {
+        let runtime = Runtime::new().unwrap();
+        let clock = ManualClock::at(Timestamp::from_millis(1_700_000_000_000));
+        let options = EngineOptions { clock: Arc::new(clock.clone()), ..EngineOptions::default() };
+        let (engine, listener, address) = runtime.block_on(async {
+            let engine = Engine::open(MemoryStore::shared(), options).await.unwrap();
+            let listener = Listener::tcp("127.0.0.1:0").await.unwrap();
+            let address = listener.address().parse().unwrap();
+            (engine, listener, address)
+        });
+        let server = Server::new(engine.clone(), settings);
+        let stop = CancellationToken::new();
+        let serving = runtime.spawn({
+            let (server, stop) = (server.clone(), stop.clone());
+            async move { server.serve(listener, stop).await }
+        });
+        TestServer { runtime, engine, server, clock, address, stop, serving: Some(serving) }
+    }
+
+    pub fn connect(&self) -> Client<TcpStream> {
+        Client::new(connect(self.address))
+    }
+
+    /// Stops the server and waits until it has.
+    pub fn stop(&mut self) {
+        self.stop.cancel();
+        if let Some(serving) = self.serving.take() {
+            self.runtime
+                .block_on(async { tokio::time::timeout(PATIENCE, serving).await })
+                .unwrap()
+                .unwrap();
+        }
+    }
+
+    /// Waits until `reached` holds for what `stats` says of `key`.
+    pub fn wait_for_stat(&self, key: &str, reached: impl Fn(u64) -> bool) {
+        let mut client = self.connect();
+        for _ in 0..100_000 {
+            let stats = client.yaml("stats");
+            let value = stats.iter().find(|(name, _)| name == key).unwrap();
+            if reached(value.1.parse().unwrap()) {
+                return;
+            }
+            std::thread::yield_now();
+        }
+        panic!("{key} never got there");
+    }
+}
+
+pub fn connect(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_write_timeout(Some(PATIENCE)).unwrap();
+    stream.set_nodelay(true).unwrap();
+    stream
+}
+
+/// A connection that sends and receives bytes.
+pub struct Client<S> {
+    pub stream: S,
+    pending: Vec<u8>,
+}
+
+impl<S: Read + Write> Client<S> {
+    pub fn new(stream: S) -> Client<S> {
+        Client { stream, pending: Vec::new() }
+    }
+
+    pub fn send(&mut self, bytes: impl AsRef<[u8]>) {
+        self.stream.write_all(bytes.as_ref()).unwrap();
+    }
+
+    fn fill(&mut self) -> usize {
+        let mut buffer = [0; 65536];
+        let count = match self.stream.read(&mut buffer) {
+            Ok(count) => count,
+            Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => 0,
+            Err(error) => {
+                let shown = self.pending.escape_ascii();
+                panic!("nothing more came ({error}); so far {shown}")
+            }
+        };
+        self.pending.extend_from_slice(&buffer[..count]);
+        count
+    }
+
+    /// A line with its CR LF.
+    pub fn line(&mut self) -> Vec<u8> {
+        loop {
+            if let Some(end) = self.pending.windows(2).position(|two| two == b"\r\n") {
+                return self.pending.drain(..end + 2).collect();
+            }
+            assert!(self.fill() > 0, "closed after {}", self.pending.escape_ascii());
+        }
+    }
+
+    /// So many bytes.
+    pub fn bytes(&mut self, count: usize) -> Vec<u8> {
+        while self.pending.len() < count {
+            assert!(self.fill() > 0, "closed after {}", self.pending.escape_ascii());
+        }
+        self.pending.drain(..count).collect()
+    }
+
+    /// Reads these bytes and nothing else.
+    pub fn expect(&mut self, bytes: impl AsRef<[u8]>) {
+        let expected = bytes.as_ref();
+        while self.pending.len() < expected.len() && expected.starts_with(&self.pending) {
+            assert!(
+                self.fill() > 0,
+                "closed after {}, expected {}",
+                self.pending.escape_ascii(),
+                expected.escape_ascii()
+            );
+        }
+        let shown = expected.len().min(self.pending.len());
+        assert!(
+            self.pending.starts_with(expected),
+            "got {}, expected {}",
+            self.pending[..shown.max(self.pending.len().min(200))].escape_ascii(),
+            expected[..expected.len().min(200)].escape_ascii()
+        );
+        self.pending.drain(..expected.len());
+    }
+
+    /// Sends a command and reads its reply line.
+    pub fn ask(&mut self, command: &str) -> String {
+        self.send(format!("{command}\r\n"));
+        let line = self.line();
+        String::from_utf8(line).unwrap().trim_end().to_string()
+    }
+
+    /// The text of an `OK` reply.
+    pub fn text(&mut self) -> String {
+        let line = String::from_utf8(self.line()).unwrap();
+        let count: usize = line
+            .trim_end()
+            .strip_prefix("OK ")
+            .unwrap_or_else(|| panic!("got {line}"))
+            .parse()
+            .unwrap();
+        let text = self.bytes(count);
+        assert_eq!(self.bytes(2), b"\r\n");
+        String::from_utf8(text).unwrap()
+    }
+
+    /// Sends a command and reads the pairs of its `OK` reply.
+    pub fn yaml(&mut self, command: &str) -> Vec<(String, String)> {
+        self.send(format!("{command}\r\n"));
+        let text = self.text();
+        slipring_wire::beanstalkd::yaml::pairs(&text)
+            .map(|(key, value)| (key.to_string(), value.to_string()))
+            .collect()
+    }
+
+    /// The other side has closed.
+    pub fn expect_end(&mut self) {
+        assert!(self.pending.is_empty(), "got {}", self.pending.escape_ascii());
+        assert_eq!(self.fill(), 0, "got {}", self.pending.escape_ascii());
+    }
+}

@@ -1,0 +1,165 @@
+//! Clients that mean no good, or cannot do better: the server lives on, serves the others, and
+//! keeps its memory.
+
+// Helpers of tests may fail like tests.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod beanstalkd_client;
+
+use std::io::{ErrorKind, Write};
+use std::time::Duration;
+
+use beanstalkd_client::{Client, TestServer, connect};
+use slipring_server::beanstalkd::Settings;
+
+fn is_well(server: &TestServer) {
+    let mut client = server.connect();
+    client
+        .send("use check\r\nwatch check\r\nignore default\r\nput 0 0 60 4\r\nwell\r\nreserve\r\n");
+    client.expect("USING check\r\nWATCHING 2\r\nWATCHING 1\r\n");
+    let inserted = String::from_utf8(client.line()).unwrap();
+    let id = inserted.trim_end().strip_prefix("INSERTED ").unwrap().to_string();
+    client.expect(format!("RESERVED {id} 4\r\nwell\r\n"));
+    assert_eq!(client.ask(&format!("delete {id}")), "DELETED");
+}
+
+#[test]
+fn a_connection_over_the_limit_is_told_so_and_closed() {
+    let server = TestServer::start_with(Settings { connections_max: 2, ..Settings::default() });
+    let mut first = server.connect();
+    let mut second = server.connect();
+    assert_eq!(first.ask("list-tube-used"), "USING default");
+    assert_eq!(second.ask("list-tube-used"), "USING default");
+    let mut third = server.connect();
+    third.expect("OUT_OF_MEMORY\r\n");
+    third.expect_end();
+    drop(second);
+    // The place of one that left is free, as soon as the server has noticed.
+    let mut tries = 0..10_000;
+    assert!(tries.any(|_| server.server.connections() < 2 || {
+        std::thread::yield_now();
+        false
+    }));
+    assert_eq!(server.connect().ask("list-tube-used"), "USING default");
+}
+
+#[test]
+fn hundreds_of_connections_with_half_a_command_leave_room_for_work() {
+    let server = TestServer::start();
+    let mut idle: Vec<_> = (0..400).map(|_| connect(server.address)).collect();
+    for stream in &mut idle {
+        stream.write_all(b"put 0 0 60 60000\r\nhalf a bo").unwrap();
+    }
+    is_well(&server);
+    drop(idle);
+    server.wait_for_stat("current-connections", |count| count == 1);
+    let stats = server.connect().yaml("stats");
+    let jobs = stats.iter().find(|(key, _)| key == "current-jobs-ready").unwrap();
+    assert_eq!(jobs.1, "0", "half a body is no job");
+}
+
+#[test]
+fn commands_that_come_byte_by_byte_are_answered() {
+    let server = TestServer::start();
+    let mut clients: Vec<_> = (0..20).map(|_| server.connect()).collect();
+    let text = b"use slow\r\nput 0 0 60 5\r\nhello\r\nlist-tube-used\r\n";
+    for byte in text {
+        for client in &mut clients {
+            client.send([*byte]);
+        }
+    }
+    for client in &mut clients {
+        client.expect("USING slow\r\n");
+        assert!(client.line().starts_with(b"INSERTED "));
+        client.expect("USING slow\r\n");
+    }
+}
+
+#[test]
+fn garbage_is_refused_line_by_line() {
+    let server = TestServer::start();
+    let mut client = server.connect();
+    let mut state: u32 = 1;
+    for _ in 0..200 {
+        // Lines of any bytes but the first letters of commands.
+        let line: Vec<u8> = (0..300)
+            .map(|_| {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                (state >> 24) as u8 | 0x80
+            })
+            .collect();
+        client.send(&line[..100]);
+        client.send(b"\r\n");
+        client.expect("UNKNOWN_COMMAND\r\n");
+        client.send(&line);
+        client.send(b"\r\n");
+        client.expect("BAD_FORMAT\r\n");
+    }
+    is_well(&server);
+}
+
+#[test]
+fn a_client_that_never_reads_is_not_read_from_for_ever() {
+    let server = TestServer::start();
+    let mut stream = connect(server.address);
+    stream.set_write_timeout(Some(Duration::from_millis(500))).unwrap();
+    let flood = "list-tubes-watched\r\n".repeat(5000);
+    let mut sent = 0;
+    let stuck = loop {
+        match stream.write(flood.as_bytes()) {
+            Ok(count) => sent += count,
+            Err(error) => break error,
+        }
+        assert!(sent < 200 << 20, "the server goes on reading and buffers the replies");
+    };
+    assert!(matches!(stuck.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut), "{stuck}");
+    is_well(&server);
+    // When it reads at last, it gets what it is owed.
+    Client::new(stream).expect("OK 14\r\n---\n- default\n\r\nOK 14\r\n");
+}
+
+#[test]
+fn large_bodies_beyond_the_room_for_them_are_refused_and_skipped() {
+    // S12.3
+    let settings = Settings { arriving_bytes_max: 100 * 1024, ..Settings::default() };
+    let server = TestServer::start_with(settings);
+    let mut slow = server.connect();
+    slow.send("list-tube-used\r\nput 0 0 60 65535\r\nbegins");
+    slow.expect("USING default\r\n");
+    // The room is taken once the server has read the line; until then a second one gets in.
+    let mut refused = false;
+    for _ in 0..1000 {
+        let mut client = server.connect();
+        client.send("put 0 0 60 65535\r\n");
+        client.send("list-tube-used\r\n".repeat(4095));
+        client.send("x".repeat(65535 - 16 * 4095));
+        client.send("\r\n");
+        refused = client.line() == b"OUT_OF_MEMORY\r\n";
+        assert_eq!(client.ask("list-tube-used"), "USING default");
+        if refused {
+            break;
+        }
+    }
+    assert!(refused);
+    slow.send("x".repeat(65535 - 6));
+    slow.send("\r\n");
+    assert!(slow.line().starts_with(b"INSERTED "));
+    is_well(&server);
+}
+
+#[test]
+fn binary_bodies_and_bodies_of_commands_stay_bodies() {
+    let server = TestServer::start();
+    let mut client = server.connect();
+    let bodies: [Vec<u8>; 4] =
+        [(0..=255).collect(), b"delete 1\r\nquit\r\n".to_vec(), vec![0; 1000], Vec::new()];
+    for (n, body) in bodies.iter().enumerate() {
+        client.send(format!("put 0 0 60 {}\r\n", body.len()));
+        client.send(body);
+        client.send("\r\nreserve\r\n");
+        let id = n + 1;
+        client.expect(format!("INSERTED {id}\r\nRESERVED {id} {}\r\n", body.len()));
+        client.expect(body);
+        client.expect("\r\n");
+    }
+}
