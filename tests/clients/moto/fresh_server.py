@@ -26,7 +26,7 @@ def pytest_configure(config):
 
 def pytest_collection_modifyitems(config, items):
     """Deselects what deselected.txt names: part of a test's id, a tab, the reason."""
-    path = pathlib.Path(os.environ["SLIPRING_DESELECTED"])
+    path = pathlib.Path(os.environ["CLIENTS_DESELECTED"])
     rows = [line.split("\t") for line in path.read_text().splitlines() if line.strip()]
     rows = [row for row in rows if not row[0].startswith("#")]
     out, counts = set(), dict.fromkeys((row[0] for row in rows), 0)
@@ -57,8 +57,8 @@ def server(request, tmp_path):
     arguments += ["--sqs", request.config.slipring_address, "--beanstalkd", "off", "--admin", "off"]
     arguments += ["--account", "123456789012", "--region", "us-east-1"]
     command = ["timeout", "--foreground", "--kill-after=10", LIFE_SECONDS]
-    command += [os.environ["SLIPRING_BINARY"], "serve"]
-    log = pathlib.Path(os.environ["SLIPRING_FOLDER"], "server.log").open("ab")
+    command += [os.environ["CLIENTS_BINARY"], "serve"]
+    log = pathlib.Path(os.environ["CLIENTS_FOLDER"], "server.log").open("ab")
     process = subprocess.Popen(command + arguments, stdout=subprocess.PIPE, stderr=log)
     assert process.stdout.readline(), "the server did not start, see server.log"
     yield

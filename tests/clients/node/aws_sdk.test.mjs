@@ -1,5 +1,5 @@
 // The AWS SDK for JavaScript v3. It recomputes every digest and throws when one is wrong.
-// The server is told by SLIPRING_SQS, HOST:PORT.
+// The server is told by CLIENTS_SQS, HOST:PORT.
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
@@ -7,7 +7,7 @@ import { afterEach, beforeEach, test } from "node:test";
 import * as aws from "@aws-sdk/client-sqs";
 
 const sqs = new aws.SQSClient({
-  endpoint: `http://${process.env.SLIPRING_SQS}`,
+  endpoint: `http://${process.env.CLIENTS_SQS}`,
   region: "us-east-1",
   credentials: { accessKeyId: "test", secretAccessKey: "test" },
   maxAttempts: 1,

@@ -1,11 +1,11 @@
-// jackd: every command of the client. The server is told by SLIPRING_BEANSTALKD, HOST:PORT.
+// jackd: every command of the client. The server is told by CLIENTS_BEANSTALKD, HOST:PORT.
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, test } from "node:test";
 import JackdClient from "jackd";
 
-const [host, port] = process.env.SLIPRING_BEANSTALKD.split(":");
+const [host, port] = process.env.CLIENTS_BEANSTALKD.split(":");
 
 let tube;
 let client;

@@ -1,6 +1,6 @@
 """Fixtures for the Python clients.
 
-The server under test is told by SLIPRING_SQS and SLIPRING_BEANSTALKD, each HOST:PORT.
+The server under test is told by CLIENTS_SQS and CLIENTS_BEANSTALKD, each HOST:PORT.
 Queues and tubes get names of their own, so that the tests share one server.
 """
 
@@ -18,13 +18,13 @@ def sqs_client():
     """An SQS client that does not hide an error behind a retry."""
     return boto3.client(
         "sqs",
-        endpoint_url="http://" + os.environ["SLIPRING_SQS"],
+        endpoint_url="http://" + os.environ["CLIENTS_SQS"],
         config=Config(retries={"total_max_attempts": 1}, read_timeout=30),
     )
 
 
 def beanstalkd_address():
-    host, port = os.environ["SLIPRING_BEANSTALKD"].rsplit(":", 1)
+    host, port = os.environ["CLIENTS_BEANSTALKD"].rsplit(":", 1)
     return host, int(port)
 
 

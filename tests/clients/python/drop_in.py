@@ -23,8 +23,8 @@ def end_with_parent():
 
 
 def verb():
-    """The subcommand; empty in SLIPRING_VERB to run the same tests against the original."""
-    return os.environ.get("SLIPRING_VERB", "beanstalkd").split()
+    """The subcommand; empty in CLIENTS_VERB to run the same tests against the original."""
+    return os.environ.get("CLIENTS_VERB", "beanstalkd").split()
 
 
 def free_port():
@@ -49,7 +49,7 @@ class DropIn:
         )
         started = time.monotonic()
         self.process = subprocess.Popen(
-            [os.environ["SLIPRING_BINARY"], *verb(), *listen, *arguments],
+            [os.environ["CLIENTS_BINARY"], *verb(), *listen, *arguments],
             stdout=subprocess.DEVNULL,
             preexec_fn=end_with_parent,
         )

@@ -98,7 +98,7 @@ def test_the_flags_of_scripts_are_understood():
 def test_a_busy_port_is_an_error_that_names_it():
     with drop_in() as server:
         port = str(server.address[1])
-        binary = pathlib.Path(os.environ["SLIPRING_BINARY"])
+        binary = pathlib.Path(os.environ["CLIENTS_BINARY"])
         second = subprocess.run(
             [binary, *verb(), "-l", "127.0.0.1", "-p", port],
             capture_output=True,

@@ -1,7 +1,7 @@
 //! How each kind of client is started and what is told to it.
 //!
-//! Clients find the server through `SLIPRING_SQS` and `SLIPRING_BEANSTALKD` (HOST:PORT), or start
-//! one themselves from `SLIPRING_BINARY`.
+//! Clients find the server through `CLIENTS_SQS` and `CLIENTS_BEANSTALKD` (HOST:PORT), or start
+//! one themselves from `CLIENTS_BINARY`.
 
 use std::fs::File;
 use std::path::Path;
@@ -29,9 +29,9 @@ pub fn moto(bench: &Bench<'_>) -> Outcome<Count> {
     command.args(["-p", "no:cacheprovider", "-W", "ignore"]);
     command.args(["tests/test_sqs/test_sqs.py", "tests/test_sqs/test_sqs_message_attributes.py"]);
     command.current_dir(python::moto_tests(bench.repository)?);
-    command.env("PYTHONPATH", &plugins).env("SLIPRING_BINARY", &bench.binary);
-    command.env("SLIPRING_FOLDER", &bench.folder);
-    command.env("SLIPRING_DESELECTED", plugins.join("deselected.txt"));
+    command.env("PYTHONPATH", &plugins).env("CLIENTS_BINARY", &bench.binary);
+    command.env("CLIENTS_FOLDER", &bench.folder);
+    command.env("CLIENTS_DESELECTED", plugins.join("deselected.txt"));
     command.env("TEST_SERVER_MODE", "true").env("MOTO_CALL_RESET_API", "false");
     counted(bench, command, counts::pytest)
 }
@@ -70,7 +70,7 @@ fn with_server(
 ) -> Outcome<Count> {
     let server = bench.server()?;
     tell(&mut command, &server);
-    command.env("SLIPRING_BINARY", &bench.binary).env("SLIPRING_FOLDER", &bench.folder);
+    command.env("CLIENTS_BINARY", &bench.binary).env("CLIENTS_FOLDER", &bench.folder);
     let counted = counted(bench, command, count)?;
     server.stop()?;
     Ok(counted)
@@ -79,7 +79,7 @@ fn with_server(
 /// Tells the addresses, and credentials that the SDKs insist on.
 pub fn tell(command: &mut Command, server: &Server) {
     let addresses = server.addresses();
-    command.env("SLIPRING_SQS", &addresses.sqs).env("SLIPRING_BEANSTALKD", &addresses.beanstalkd);
+    command.env("CLIENTS_SQS", &addresses.sqs).env("CLIENTS_BEANSTALKD", &addresses.beanstalkd);
 }
 
 /// Runs a test program with its output in a log, and counts what it says.
