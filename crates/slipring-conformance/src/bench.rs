@@ -60,6 +60,11 @@ impl Bench {
         }
     }
 
+    /// Another fresh store, on another place.
+    pub async fn another(&self) -> Bench {
+        Bench::open(Arc::clone(&self.factory)).await
+    }
+
     /// A second handle on the same data, as another process has it.
     pub async fn second_handle(&self) -> Bench {
         let store = self.factory.open(self.place.path()).await.expect("the store opens twice");

@@ -3,10 +3,55 @@
 use crate::case::Case;
 
 mod ack;
+mod batch;
 mod claim;
+mod dead_letter;
+mod dedup;
+mod delay;
+mod fifo;
+mod heads;
+mod lease;
+mod limits;
+mod move_messages;
+mod order;
+mod park_kick;
+mod pause;
+mod peek_stats;
+mod purge_cancel;
+mod queues;
+mod receipt;
+mod reopen;
+mod retention;
+mod retry;
 mod send;
+mod sharing;
 
 /// Every case, by subject.
 pub fn all() -> impl Iterator<Item = &'static Case> {
-    [send::CASES, claim::CASES, ack::CASES].into_iter().flatten()
+    let subjects = [
+        send::CASES,
+        batch::CASES,
+        claim::CASES,
+        order::CASES,
+        fifo::CASES,
+        ack::CASES,
+        lease::CASES,
+        retry::CASES,
+        dead_letter::CASES,
+        move_messages::CASES,
+        park_kick::CASES,
+        delay::CASES,
+        dedup::CASES,
+        limits::CASES,
+        pause::CASES,
+        purge_cancel::CASES,
+        retention::CASES,
+        peek_stats::CASES,
+        heads::CASES,
+        receipt::CASES,
+        queues::CASES,
+        reopen::CASES,
+        sharing::CASES,
+    ];
+    subjects.into_iter().flatten()
 }

@@ -1,0 +1,243 @@
+//! Deduplication: the same id within its window stores nothing.
+
+use slipring::{DedupScope, MessageId, QueueSettings};
+
+use crate::bench::{Bench, m, ms, s, settings};
+use crate::case::{Case, case};
+
+pub(super) const CASES: &[Case] = &[
+    case!(a_second_send_within_the_window_stores_nothing, "S8.1"),
+    case!(the_window_counts_from_the_first_send, "S8.1"),
+    case!(a_duplicate_does_not_prolong_the_window, "S8.1"),
+    case!(an_acked_message_is_still_remembered, "S8.1"),
+    case!(a_purged_or_cancelled_message_is_still_remembered, "S8.1"),
+    case!(after_the_window_the_id_is_new_again, "S8.1"),
+    case!(pruning_forgets_only_what_is_over, "S8.1"),
+    case!(twins_in_one_unit_are_stored_once, "S8.1", "S9.1"),
+    case!(twins_in_two_units_of_a_batch_are_stored_once, "S8.1", "S9.1"),
+    case!(a_refused_unit_is_not_remembered, "S8.1", "S9.1"),
+    case!(duplicates_do_not_count_against_limits, "S8.1", "S12.2"),
+    case!(ids_of_different_queues_do_not_meet, "S8.1"),
+    case!(with_scope_group_the_id_counts_within_its_group, "S8.2"),
+    case!(with_scope_queue_the_group_does_not_matter, "S8.2"),
+    case!(messages_without_an_id_are_never_duplicates, "S8.1"),
+    case!(a_window_of_no_length_remembers_nothing, "S8.1"),
+    case!(a_dead_lettered_message_is_remembered_in_its_source_only, "S8.1", "S6.4"),
+    case!(thousands_of_ids_are_told_apart, "S8.1"),
+];
+
+fn with_window(seconds: u64) -> QueueSettings {
+    settings(|to| to.dedup_window = s(seconds))
+}
+
+async fn a_second_send_within_the_window_stores_nothing(b: Bench) {
+    let q = b.plain().await;
+    let first = q.try_send(m("first").dedup_id("x")).await.unwrap();
+    let second = q.try_send(m("second").dedup_id("x").delay(s(60))).await.unwrap();
+    assert!(!first.duplicate && second.duplicate);
+    assert_eq!(second.id, first.id);
+    q.holds(1, 0, 0, 0).await;
+    assert_eq!(q.drain().await, ["first"]);
+    assert_eq!(q.send("next").await, MessageId(first.id.0 + 1), "duplicates use no number");
+}
+
+async fn the_window_counts_from_the_first_send(b: Bench) {
+    let q = b.queue(with_window(60)).await;
+    let first = q.send(m("a").dedup_id("x")).await;
+    b.advance(ms(59_999));
+    assert!(q.try_send(m("b").dedup_id("x")).await.unwrap().duplicate);
+    b.advance(ms(1));
+    let third = q.try_send(m("c").dedup_id("x")).await.unwrap();
+    assert!(!third.duplicate && third.id > first);
+    assert_eq!(q.drain().await, ["a", "c"]);
+}
+
+async fn a_duplicate_does_not_prolong_the_window(b: Bench) {
+    let q = b.queue(with_window(60)).await;
+    q.send(m("a").dedup_id("x")).await;
+    for _ in 0..5 {
+        b.advance(s(10));
+        assert!(q.try_send(m("b").dedup_id("x")).await.unwrap().duplicate);
+    }
+    b.advance(s(10));
+    assert!(!q.try_send(m("c").dedup_id("x")).await.unwrap().duplicate);
+    b.advance(s(59));
+    assert!(q.try_send(m("d").dedup_id("x")).await.unwrap().duplicate, "a new window has begun");
+}
+
+async fn an_acked_message_is_still_remembered(b: Bench) {
+    let q = b.plain().await;
+    let first = q.send(m("a").dedup_id("x")).await;
+    assert_eq!(q.drain().await, ["a"]);
+    b.prune().await;
+    let again = q.try_send(m("b").dedup_id("x")).await.unwrap();
+    assert_eq!((again.id, again.duplicate), (first, true));
+    q.holds(0, 0, 0, 0).await;
+}
+
+async fn a_purged_or_cancelled_message_is_still_remembered(b: Bench) {
+    let q = b.plain().await;
+    let cancelled = q.send(m("a").dedup_id("x")).await;
+    q.send(m("b").dedup_id("y")).await;
+    b.cancel(cancelled).await.unwrap();
+    q.purge(10).await;
+    for id in ["x", "y"] {
+        assert!(q.try_send(m("c").dedup_id(id)).await.unwrap().duplicate);
+    }
+    q.holds(0, 0, 0, 0).await;
+}
+
+async fn after_the_window_the_id_is_new_again(b: Bench) {
+    let q = b.queue(with_window(60)).await;
+    for pruned in [false, true] {
+        q.send(m("a").dedup_id("x")).await;
+        b.advance(s(60));
+        if pruned {
+            b.prune().await;
+        }
+        assert!(!q.try_send(m("b").dedup_id("x")).await.unwrap().duplicate);
+        b.advance(s(60));
+        b.prune().await;
+    }
+    q.holds(4, 0, 0, 0).await;
+}
+
+async fn pruning_forgets_only_what_is_over(b: Bench) {
+    let q = b.queue(with_window(60)).await;
+    q.send(m("a").dedup_id("old")).await;
+    b.advance(s(30));
+    q.send(m("b").dedup_id("young")).await;
+    b.advance(s(30));
+    b.prune().await;
+    assert!(!q.try_send(m("c").dedup_id("old")).await.unwrap().duplicate);
+    assert!(q.try_send(m("d").dedup_id("young")).await.unwrap().duplicate);
+    b.prune().await;
+    assert!(q.try_send(m("e").dedup_id("old")).await.unwrap().duplicate);
+    assert!(q.try_send(m("f").dedup_id("young")).await.unwrap().duplicate);
+}
+
+async fn twins_in_one_unit_are_stored_once(b: Bench) {
+    let q = b.plain().await;
+    let unit = vec![m("a").dedup_id("x"), m("b"), m("c").dedup_id("x"), m("d").dedup_id("y")];
+    let answers = q.append(vec![unit]).await;
+    let sent: Vec<_> = answers.into_iter().map(Result::unwrap).collect();
+    assert_eq!(sent.iter().map(|s| s.duplicate).collect::<Vec<_>>(), [false, false, true, false]);
+    assert_eq!(sent[2].id, sent[0].id);
+    assert_eq!(q.drain().await, ["a", "b", "d"]);
+}
+
+async fn twins_in_two_units_of_a_batch_are_stored_once(b: Bench) {
+    let q = b.plain().await;
+    let units = vec![vec![m("a").dedup_id("x")], vec![m("b"), m("c").dedup_id("x")]];
+    let sent: Vec<_> = q.append(units).await.into_iter().map(Result::unwrap).collect();
+    assert!(sent[2].duplicate && sent[2].id == sent[0].id);
+    assert_eq!(q.drain().await, ["a", "b"]);
+}
+
+async fn a_refused_unit_is_not_remembered(b: Bench) {
+    let q = b.queue(settings(|to| to.messages_max = Some(2))).await;
+    let unit = vec![m("a").dedup_id("x"), m("b").dedup_id("y"), m("c").dedup_id("z")];
+    assert!(q.append(vec![unit]).await.iter().all(Result::is_err));
+    for id in ["x", "z"] {
+        assert!(!q.try_send(m(id).dedup_id(id)).await.unwrap().duplicate);
+    }
+    assert_eq!(q.drain().await, ["x", "z"]);
+}
+
+async fn duplicates_do_not_count_against_limits(b: Bench) {
+    let q = b.queue(settings(|to| to.messages_max = Some(1))).await;
+    q.send(m("a").dedup_id("x")).await;
+    assert!(q.try_send(m("b").dedup_id("x")).await.unwrap().duplicate);
+    let unit = vec![m("c").dedup_id("x"), m("d").dedup_id("x")];
+    assert!(q.append(vec![unit]).await.into_iter().all(|sent| sent.unwrap().duplicate));
+    assert!(q.try_send(m("e").dedup_id("y")).await.is_err());
+}
+
+async fn ids_of_different_queues_do_not_meet(b: Bench) {
+    let (one, two) = (b.plain().await, b.plain().await);
+    one.send(m("a").dedup_id("x")).await;
+    assert!(!two.try_send(m("b").dedup_id("x")).await.unwrap().duplicate);
+    // Nor do those of a queue that was made again under the same name.
+    b.store().delete_queue(one.id).await.unwrap();
+    let again = b.named(one.info.name.as_str(), QueueSettings::default()).await;
+    assert!(!again.try_send(m("c").dedup_id("x")).await.unwrap().duplicate);
+}
+
+async fn with_scope_group_the_id_counts_within_its_group(b: Bench) {
+    for fifo in [false, true] {
+        let q = b
+            .queue(settings(|to| {
+                to.dedup_scope = DedupScope::Group;
+                to.fifo = fifo;
+            }))
+            .await;
+        let sent = [("a", Some("g")), ("b", Some("h")), ("c", None), ("d", Some("g")), ("e", None)];
+        let mut duplicates = Vec::new();
+        for (body, group) in sent {
+            let mut message = m(body).dedup_id("x");
+            message.group = group.map(Into::into);
+            duplicates.push(q.try_send(message).await.unwrap().duplicate);
+        }
+        assert_eq!(duplicates, [false, false, false, true, true]);
+        assert_eq!(q.drain().await, ["a", "b", "c"]);
+    }
+}
+
+async fn with_scope_queue_the_group_does_not_matter(b: Bench) {
+    let q = b.queue(settings(|to| to.fifo = true)).await;
+    q.send(m("a").dedup_id("x").group("g")).await;
+    assert!(q.try_send(m("b").dedup_id("x").group("h")).await.unwrap().duplicate);
+    assert!(q.try_send(m("c").dedup_id("x")).await.unwrap().duplicate);
+    q.holds(1, 0, 0, 0).await;
+}
+
+async fn messages_without_an_id_are_never_duplicates(b: Bench) {
+    let q = b.queue(settings(|to| to.fifo = true)).await;
+    for _ in 0..3 {
+        assert!(!q.try_send(m("same").group("g")).await.unwrap().duplicate);
+    }
+    q.holds(3, 0, 0, 0).await;
+}
+
+async fn a_window_of_no_length_remembers_nothing(b: Bench) {
+    let q = b.queue(with_window(0)).await;
+    for _ in 0..3 {
+        assert!(!q.try_send(m("a").dedup_id("x")).await.unwrap().duplicate);
+    }
+    b.prune().await;
+    q.holds(3, 0, 0, 0).await;
+}
+
+async fn a_dead_lettered_message_is_remembered_in_its_source_only(b: Bench) {
+    let dead = b.plain().await;
+    let q = b
+        .queue(settings(|to| {
+            to.max_attempts = Some(1);
+            to.dead_letter = Some(dead.info.name.clone());
+        }))
+        .await;
+    q.send(m("a").dedup_id("x")).await;
+    let delivery = q.claim_one().await;
+    q.nack(&delivery).await.unwrap();
+    assert!(q.try_send(m("b").dedup_id("x")).await.unwrap().duplicate);
+    assert!(!dead.try_send(m("c").dedup_id("x")).await.unwrap().duplicate);
+    assert_eq!(dead.drain().await, ["a", "c"]);
+}
+
+async fn thousands_of_ids_are_told_apart(b: Bench) {
+    let q = b.queue(with_window(100)).await;
+    let message = |n: u32| m(&n.to_string()).dedup_id(format!("id {n}"));
+    let ids = q.send_all((0..3000).map(message)).await;
+    b.advance(s(50));
+    let again = q.append(vec![(0..6000).map(message).collect()]).await;
+    for (n, answer) in again.into_iter().enumerate() {
+        let sent = answer.unwrap();
+        assert_eq!(sent.duplicate, n < 3000);
+        assert!(n >= 3000 || sent.id == ids[n]);
+    }
+    b.advance(s(50));
+    let pass = b.prune().await;
+    assert_eq!(pass.next, Some(b.now().after(s(50))));
+    assert!(!q.try_send(message(5)).await.unwrap().duplicate);
+    assert!(q.try_send(message(5000)).await.unwrap().duplicate);
+}

@@ -1,0 +1,222 @@
+//! Queues themselves: created, configured, listed, deleted.
+
+use std::collections::BTreeMap;
+
+use slipring::lifecycle::Settlement;
+use slipring::store::SettleBatch;
+use slipring::{
+    Backoff, DedupScope, Durability, ErrorKind, QueueId, QueueName, QueueSettings, Timestamp,
+};
+
+use crate::bench::{Bench, START, m, ms, refused, s, settings};
+use crate::case::{Case, case};
+
+pub(super) const CASES: &[Case] = &[
+    case!(every_setting_comes_back_as_it_was_set, "S14.2"),
+    case!(creating_again_with_equal_settings_returns_the_queue, "S14.2"),
+    case!(creating_again_with_other_settings_is_refused, "S14.2"),
+    case!(changed_settings_are_what_counts_for_creating_again, "S14.2"),
+    case!(queues_are_listed_by_name, "S14.1"),
+    case!(names_of_every_allowed_kind_are_told_apart, "S14.1"),
+    case!(settings_are_replaced_as_a_whole, "S14.2"),
+    case!(fifo_is_fixed_at_creation, "S7.3"),
+    case!(configuring_a_queue_that_is_not_there_is_refused, "S14.2"),
+    case!(a_deleted_queue_is_gone_with_all_that_was_in_it, "S4.2"),
+    case!(receipts_of_a_deleted_queue_find_their_messages_gone, "S3.5", "S4.2"),
+    case!(a_queue_made_again_is_another_queue, "S4.2"),
+    case!(deleting_one_queue_leaves_the_others, "S4.2"),
+    case!(a_thousand_queues_are_one_like_the_other, "S12.1"),
+];
+
+fn unusual() -> QueueSettings {
+    QueueSettings {
+        visibility_timeout: s(1 << 32),
+        max_attempts: Some(1_000_000),
+        backoff: Backoff::Exponential { base: ms(1), max: s(86_400) },
+        dead_letter: Some(QueueName::new("dead/letters;(1)").unwrap()),
+        retention: Some(s(1_209_600)),
+        delay: ms(900_001),
+        durability: Durability::Relaxed,
+        fifo: true,
+        dedup_window: s(301),
+        dedup_scope: DedupScope::Group,
+        paused: true,
+        paused_until: Some(Timestamp::from_millis(1 << 45)),
+        messages_max: Some(u64::from(u32::MAX) + 1),
+        bytes_max: Some(1 << 40),
+        message_bytes_max: 12_345,
+        in_flight_max: 20_000,
+        attributes: BTreeMap::from([
+            ("tag".to_owned(), "ä \"quoted\"\n".to_owned()),
+            (String::new(), "{}".to_owned()),
+        ]),
+    }
+}
+
+async fn every_setting_comes_back_as_it_was_set(b: Bench) {
+    let q = b.named("unusual", unusual()).await;
+    assert_eq!(q.info.settings, unusual());
+    assert_eq!((q.info.created_at, q.info.modified_at), (START, START));
+    let listed = b.store().queues().await.unwrap();
+    assert_eq!(listed.len(), 1);
+    assert_eq!(*listed[0], q.info);
+    let more = settings(|to| to.backoff = Backoff::Fixed { delay: ms(7) });
+    let q = b.queue(more.clone()).await;
+    assert_eq!(q.info.settings, more);
+}
+
+async fn creating_again_with_equal_settings_returns_the_queue(b: Bench) {
+    let q = b.named("again", unusual()).await;
+    b.advance(s(9));
+    let (info, new) = b.store().create_queue(&q.info.name, &unusual(), b.now()).await.unwrap();
+    assert!(!new);
+    assert_eq!(info, q.info);
+    assert_eq!(b.store().queues().await.unwrap().len(), 1);
+}
+
+async fn creating_again_with_other_settings_is_refused(b: Bench) {
+    let q = b.plain().await;
+    q.send("a").await;
+    for other in [settings(|to| to.delay = s(1)), settings(|to| to.fifo = true), unusual()] {
+        let answer = b.store().create_queue(&q.info.name, &other, b.now()).await;
+        let error = refused(answer, ErrorKind::QueueExists);
+        assert!(error.to_string().contains(q.info.name.as_str()), "the error names the queue");
+    }
+    q.holds(1, 0, 0, 0).await;
+}
+
+async fn changed_settings_are_what_counts_for_creating_again(b: Bench) {
+    let q = b.plain().await;
+    let changed = settings(|to| to.delay = s(1));
+    q.configure(&changed).await.unwrap();
+    let create =
+        async |with: &QueueSettings| b.store().create_queue(&q.info.name, with, b.now()).await;
+    assert!(!create(&changed).await.unwrap().1);
+    refused(create(&QueueSettings::default()).await, ErrorKind::QueueExists);
+}
+
+async fn queues_are_listed_by_name(b: Bench) {
+    assert!(b.store().queues().await.unwrap().is_empty());
+    for name in ["b", "a", "c", "B", "a.b", "$"] {
+        b.named(name, QueueSettings::default()).await;
+    }
+    let listed = b.store().queues().await.unwrap();
+    let names: Vec<_> = listed.iter().map(|info| info.name.as_str()).collect();
+    assert_eq!(names, ["$", "B", "a", "a.b", "b", "c"]);
+}
+
+async fn names_of_every_allowed_kind_are_told_apart(b: Bench) {
+    let long = "x".repeat(200);
+    let longer_by_case = "X".repeat(200);
+    let names = ["a-+/;.$_()9", "A-+/;.$_()9", "0", "00", &long, &longer_by_case, "..", "/"];
+    let mut queues = Vec::new();
+    for name in names {
+        queues.push((name, b.named(name, QueueSettings::default()).await));
+    }
+    for (name, q) in &queues {
+        q.send(*name).await;
+    }
+    for (name, q) in &queues {
+        assert_eq!(q.drain().await, [*name]);
+    }
+}
+
+async fn settings_are_replaced_as_a_whole(b: Bench) {
+    let q = b.queue(settings(|to| to.delay = s(5))).await;
+    b.advance(s(1));
+    let new = settings(|to| {
+        to.visibility_timeout = s(3);
+        to.attributes.insert("k".into(), "v".into());
+    });
+    let info = q.configure(&new).await.unwrap();
+    assert_eq!((&info.settings, info.id), (&new, q.id));
+    assert_eq!((info.created_at, info.modified_at), (START, START.after(s(1))));
+    assert_eq!(*b.store().queues().await.unwrap()[0], info);
+    q.send("a").await;
+    assert_eq!(q.claim_one().await.deadline, START.after(s(4)));
+}
+
+async fn fifo_is_fixed_at_creation(b: Bench) {
+    for fifo in [false, true] {
+        let q = b.queue(settings(|to| to.fifo = fifo)).await;
+        refused(q.configure(&settings(|to| to.fifo = !fifo)).await, ErrorKind::Invalid);
+        let listed = b.store().queues().await.unwrap();
+        assert!(listed.iter().any(|info| info.id == q.id && info.settings.fifo == fifo));
+    }
+}
+
+async fn configuring_a_queue_that_is_not_there_is_refused(b: Bench) {
+    let default = QueueSettings::default();
+    let answer = b.store().configure(QueueId(77), &default, b.now()).await;
+    refused(answer, ErrorKind::QueueNotFound);
+    refused(b.store().delete_queue(QueueId(77)).await, ErrorKind::QueueNotFound);
+}
+
+async fn a_deleted_queue_is_gone_with_all_that_was_in_it(b: Bench) {
+    let q = b.queue(settings(|to| to.retention = Some(s(60)))).await;
+    let ids = q.send_all([m("leased"), m("ready"), m("delayed").delay(s(1))]).await;
+    q.claim_one().await;
+    b.store().delete_queue(q.id).await.unwrap();
+    refused(b.store().stats(q.id, b.now()).await, ErrorKind::QueueNotFound);
+    refused(b.store().delete_queue(q.id).await, ErrorKind::QueueNotFound);
+    assert!(b.store().queues().await.unwrap().is_empty());
+    for id in ids {
+        assert_eq!(b.lookup(id).await, None);
+        refused(b.cancel(id).await, ErrorKind::MessageGone);
+    }
+    b.advance(s(100));
+    for pass in [b.due().await, b.expire().await, b.prune().await] {
+        assert_eq!((pass.ready.len(), pass.next), (0, None));
+    }
+}
+
+async fn receipts_of_a_deleted_queue_find_their_messages_gone(b: Bench) {
+    let q = b.plain().await;
+    q.send("a").await;
+    let delivery = q.claim_one().await;
+    b.store().delete_queue(q.id).await.unwrap();
+    refused(q.extend(&delivery, s(1)).await, ErrorKind::MessageGone);
+    let entries = vec![(delivery.receipt, Settlement::Ack)];
+    let batch = SettleBatch { queue: q.id, now: b.now(), entries };
+    let answer = b.store().settle(batch).await.unwrap().remove(0);
+    refused(answer, ErrorKind::MessageGone);
+}
+
+async fn a_queue_made_again_is_another_queue(b: Bench) {
+    let old = b.named("phoenix", QueueSettings::default()).await;
+    old.send_all(["a", "b"]).await;
+    let held = old.claim_one().await;
+    b.store().delete_queue(old.id).await.unwrap();
+    let new = b.named("phoenix", unusual()).await;
+    assert_ne!(new.id, old.id, "numbers of queues are not used again");
+    new.holds(0, 0, 0, 0).await;
+    new.configure(&settings(|to| to.fifo = true)).await.unwrap();
+    new.send("c").await;
+    refused(old.ack(&held).await, ErrorKind::MessageGone);
+    assert_eq!(new.drain().await, ["c"]);
+}
+
+async fn deleting_one_queue_leaves_the_others(b: Bench) {
+    let (one, two) = (b.plain().await, b.plain().await);
+    one.send("a").await;
+    let id = two.send("b").await;
+    b.store().delete_queue(one.id).await.unwrap();
+    assert_eq!(b.lookup(id).await.unwrap().queue, two.id);
+    assert_eq!(two.drain().await, ["b"]);
+}
+
+async fn a_thousand_queues_are_one_like_the_other(b: Bench) {
+    let mut queues = Vec::new();
+    for n in 0..1000 {
+        let q = b.plain().await;
+        q.send(m(&n.to_string()).delay(s(n % 2))).await;
+        queues.push(q);
+    }
+    b.pass(s(1)).await;
+    let heads = queues.iter().map(|q| q.id).collect::<Vec<_>>();
+    let heads = b.store().heads(&heads, b.now()).await.unwrap();
+    assert!(heads.iter().all(Option::is_some));
+    for (n, q) in queues.iter().enumerate().step_by(37) {
+        assert_eq!(q.drain().await, [n.to_string()]);
+    }
+}
