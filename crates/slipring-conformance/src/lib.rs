@@ -41,6 +41,7 @@
 pub mod bench;
 pub mod case;
 pub mod cases;
+pub mod model;
 
 mod run;
 

@@ -8,11 +8,11 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::bench::{Bench, Factory};
 use crate::case::Case;
-use crate::cases;
+use crate::{cases, model};
 
 /// Every case of the suite, by subject.
 pub fn all() -> Vec<&'static Case> {
-    cases::all().collect()
+    cases::all().chain(model::CASES).collect()
 }
 
 /// Runs the suite over the stores of `factory` with the arguments of the process, and answers
