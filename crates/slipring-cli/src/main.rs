@@ -1,3 +1,59 @@
-//! The slipring binary: serve, beanstalkd, queue, send, receive and the rest.
+//! The slipring binary: serve, beanstalkd, queue, send, receive and the rest. Arguments and
+//! printing only; the work is done by the server, the stores and the admin API.
 
-fn main() {}
+// Answers on stdout are what this program is for.
+#![allow(clippy::print_stdout)]
+
+mod failure;
+mod logging;
+mod print;
+mod settings;
+mod store;
+mod target;
+mod verbs;
+
+use std::process::ExitCode;
+
+use clap::{ArgMatches, Command, CommandFactory, FromArgMatches, Parser};
+
+use failure::Failure;
+use verbs::Verb;
+
+/// A durable message and job queue on one file, spoken to by SQS and beanstalkd clients.
+#[derive(Debug, Parser)]
+#[command(name = "slipring", version, propagate_version = true, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+fn main() -> ExitCode {
+    let matches = command().get_matches();
+    let cli = match Cli::from_arg_matches(&matches) {
+        Ok(cli) => cli,
+        Err(error) => error.exit(),
+    };
+    match run(cli.verb, &matches) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            failure.exit_code()
+        }
+    }
+}
+
+fn command() -> Command {
+    Cli::command()
+}
+
+fn run(verb: Verb, matches: &ArgMatches) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::failed(format!("no threads to run on: {error}")))?;
+    let given = matches.subcommand().map(|(_, matches)| matches.clone()).unwrap_or_default();
+    let result = runtime.block_on(verb.run(given));
+    // A store that hangs in the system must not hold up the end of the process.
+    runtime.shutdown_background();
+    result
+}

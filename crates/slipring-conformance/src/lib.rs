@@ -41,6 +41,9 @@
 pub mod bench;
 pub mod case;
 pub mod cases;
+pub mod concurrency;
+pub mod fault;
+pub mod model;
 
 mod run;
 

@@ -2,17 +2,21 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use libtest_mimic::{Arguments, Trial};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::bench::{Bench, Factory};
 use crate::case::Case;
-use crate::cases;
+use crate::{cases, concurrency, model};
+
+/// No case takes nearly so long; it only ends a case that hangs.
+const LONGEST: Duration = Duration::from_secs(300);
 
 /// Every case of the suite, by subject.
 pub fn all() -> Vec<&'static Case> {
-    cases::all().collect()
+    cases::all().chain(model::CASES).chain(concurrency::all()).collect()
 }
 
 /// Runs the suite over the stores of `factory` with the arguments of the process, and answers
@@ -39,7 +43,8 @@ pub fn main(factory: impl Factory) -> ExitCode {
 fn run(case: &'static Case, factory: Arc<dyn Factory>) {
     runtime(case.threads).block_on(async move {
         let bench = Bench::open(factory).await;
-        (case.run)(bench).await;
+        let ended = tokio::time::timeout(LONGEST, (case.run)(bench)).await;
+        ended.expect("a case ends by itself; this one hangs");
     });
 }
 

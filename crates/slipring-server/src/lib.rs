@@ -1,3 +1,11 @@
 //! Listeners, sessions, admin API and metrics of the Slipring server, as a library.
 
+pub mod admin;
 pub mod beanstalkd;
+mod http;
+pub mod listen;
+mod metrics;
+pub mod process;
+pub mod server;
+
+pub use server::{AdminOptions, BeanstalkdOptions, Server, ServerOptions, Stopped};

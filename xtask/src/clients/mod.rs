@@ -18,67 +18,64 @@ use counts::Count;
 struct Client {
     name: &'static str,
     what: &'static str,
-    /// Installs what it needs.
-    set_up: fn(&Repository) -> Outcome,
-    run: fn(&Bench<'_>) -> Outcome<Count>,
+    program: Program,
+}
+
+/// The kinds of test programs, with the file that holds the tests where there are several.
+enum Program {
+    Moto,
+    Pytest(&'static str),
+    Node(&'static str),
+    Go,
 }
 
 const CLIENTS: [Client; 9] = [
-    Client {
-        name: "moto",
-        what: "the SQS tests that moto ships",
-        set_up: python::run,
-        run: programs::moto,
-    },
-    Client {
-        name: "boto3",
-        what: "the AWS SDK for Python",
-        set_up: python::run,
-        run: |bench| programs::pytest(bench, "test_boto3*.py"),
-    },
-    Client {
-        name: "aws-sdk-js",
-        what: "the AWS SDK for JavaScript v3, which checks digests",
-        set_up: node::run,
-        run: |bench| programs::node(bench, "aws_sdk.test.mjs"),
-    },
-    Client {
-        name: "greenstalk",
-        what: "a beanstalkd client for Python",
-        set_up: python::run,
-        run: |bench| programs::pytest(bench, "test_greenstalk.py"),
-    },
-    Client {
-        name: "pystalk",
-        what: "a beanstalkd client for Python",
-        set_up: python::run,
-        run: |bench| programs::pytest(bench, "test_pystalk.py"),
-    },
-    Client {
-        name: "jackd",
-        what: "a beanstalkd client for Node.js",
-        set_up: node::run,
-        run: |bench| programs::node(bench, "jackd.test.mjs"),
-    },
-    Client {
-        name: "go-beanstalk",
-        what: "a beanstalkd client for Go",
-        set_up: go::run,
-        run: programs::go,
-    },
-    Client {
-        name: "crossing",
-        what: "one queue, both protocols: boto3 and greenstalk",
-        set_up: python::run,
-        run: |bench| programs::pytest(bench, "test_crossing.py"),
-    },
-    Client {
-        name: "drop-in",
-        what: "`slipring beanstalkd` in the place of beanstalkd",
-        set_up: python::run,
-        run: |bench| programs::pytest(bench, "test_drop_in.py"),
-    },
+    client("moto", "the SQS tests that moto ships", Program::Moto),
+    client("boto3", "the AWS SDK for Python", Program::Pytest("test_boto3*.py")),
+    client(
+        "aws-sdk-js",
+        "the AWS SDK for JavaScript v3, which checks digests",
+        Program::Node("aws_sdk.test.mjs"),
+    ),
+    client("greenstalk", "a beanstalkd client for Python", Program::Pytest("test_greenstalk.py")),
+    client("pystalk", "a beanstalkd client for Python", Program::Pytest("test_pystalk.py")),
+    client("jackd", "a beanstalkd client for Node.js", Program::Node("jackd.test.mjs")),
+    client("go-beanstalk", "a beanstalkd client for Go", Program::Go),
+    client(
+        "crossing",
+        "one queue, both protocols: boto3 and greenstalk",
+        Program::Pytest("test_crossing.py"),
+    ),
+    client(
+        "drop-in",
+        "`slipring beanstalkd` in the place of beanstalkd",
+        Program::Pytest("test_drop_in.py"),
+    ),
 ];
+
+const fn client(name: &'static str, what: &'static str, program: Program) -> Client {
+    Client { name, what, program }
+}
+
+impl Program {
+    /// Installs what the program needs.
+    fn set_up(&self, repository: &Repository) -> Outcome {
+        match self {
+            Program::Moto | Program::Pytest(_) => python::run(repository),
+            Program::Node(_) => node::run(repository),
+            Program::Go => go::run(repository),
+        }
+    }
+
+    fn run(&self, bench: &Bench<'_>) -> Outcome<Count> {
+        match self {
+            Program::Moto => programs::moto(bench),
+            Program::Pytest(files) => programs::pytest(bench, files),
+            Program::Node(file) => programs::node(bench, file),
+            Program::Go => programs::go(bench),
+        }
+    }
+}
 
 /// What a client's program may use.
 struct Bench<'a> {
@@ -131,10 +128,10 @@ pub fn run(repository: &Repository, only: &[String]) -> Outcome {
 }
 
 fn run_one(repository: &Repository, client: &Client, binary: &Path) -> Outcome<Count> {
-    (client.set_up)(repository)?;
+    client.program.set_up(repository)?;
     let folder = repository.emptied(&format!("runs/{}", client.name))?;
     let bench = Bench { repository, name: client.name, binary: binary.to_path_buf(), folder };
-    (client.run)(&bench)
+    client.program.run(&bench)
 }
 
 /// Prints one line for each client; fails when one of them failed.

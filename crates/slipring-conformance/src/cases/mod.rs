@@ -8,6 +8,7 @@ mod claim;
 mod dead_letter;
 mod dedup;
 mod delay;
+mod faults;
 mod fifo;
 mod heads;
 mod lease;
@@ -50,6 +51,7 @@ pub fn all() -> impl Iterator<Item = &'static Case> {
         heads::CASES,
         receipt::CASES,
         queues::CASES,
+        faults::CASES,
         reopen::CASES,
         sharing::CASES,
     ];

@@ -59,6 +59,37 @@ pub(super) struct Counters {
     pub(super) waiting: Counter,
 }
 
+impl Counters {
+    /// The commands by the names of the protocol's statistics.
+    pub(super) fn commands(&self) -> Vec<(&'static str, u64)> {
+        let counters = [
+            ("put", &self.put),
+            ("peek", &self.peek),
+            ("peek-ready", &self.peek_ready),
+            ("peek-delayed", &self.peek_delayed),
+            ("peek-buried", &self.peek_buried),
+            ("reserve", &self.reserve),
+            ("reserve-with-timeout", &self.reserve_with_timeout),
+            ("delete", &self.delete),
+            ("release", &self.release),
+            ("use", &self.use_tube),
+            ("watch", &self.watch),
+            ("ignore", &self.ignore),
+            ("bury", &self.bury),
+            ("kick", &self.kick),
+            ("touch", &self.touch),
+            ("stats", &self.stats),
+            ("stats-job", &self.stats_job),
+            ("stats-tube", &self.stats_tube),
+            ("list-tubes", &self.list_tubes),
+            ("list-tube-used", &self.list_tube_used),
+            ("list-tubes-watched", &self.list_tubes_watched),
+            ("pause-tube", &self.pause_tube),
+        ];
+        counters.iter().map(|(name, counter)| (*name, counter.get())).collect()
+    }
+}
+
 /// Counts one connection, and what it has turned out to be, for as long as it lives.
 pub(super) struct Presence {
     counters: Arc<Counters>,

@@ -31,6 +31,7 @@ mod tubes;
 pub use listener::Listener;
 pub use server::Server;
 
+use slipring::Durability;
 use slipring_wire::beanstalkd::JOB_BYTES_DEFAULT;
 
 /// How a [`Server`] is set up.
@@ -45,6 +46,8 @@ pub struct Settings {
     /// beyond it gets `OUT_OF_MEMORY`. At least one body of `job_bytes_max` always fits. Default
     /// 256 MiB.
     pub arriving_bytes_max: usize,
+    /// The durability of queues made for tubes. Default full.
+    pub durability: Durability,
     /// What `stats` says as `version`. Default: the version of this crate.
     pub version: String,
 }
@@ -55,6 +58,7 @@ impl Default for Settings {
             job_bytes_max: JOB_BYTES_DEFAULT,
             connections_max: 10_000,
             arriving_bytes_max: 256 << 20,
+            durability: Durability::Full,
             version: env!("CARGO_PKG_VERSION").to_string(),
         }
     }

@@ -149,7 +149,7 @@ impl Session {
                     let jobs = jobs.map(|jobs| (!jobs.is_empty()).then_some(jobs));
                     return ControlFlow::Continue(match self.look_again_or(jobs) {
                         Ok(Some(jobs)) => Ok(Waited::Jobs(jobs)),
-                        // Without an end to the wait, an empty answer is only a reason to look again.
+                        // Without an end to the wait it means only: look again.
                         Ok(None) if wait.is_none() => Ok(Waited::Jobs(Vec::new())),
                         Ok(None) => Ok(Waited::TimedOut),
                         Err(error) => Err(error),

@@ -10,6 +10,8 @@ use slipring_wire::beanstalkd::{JOB_BYTES_MAX, Reply};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::metrics::Counted;
+
 use super::Settings;
 use super::budget::Budget;
 use super::counters::{Counters, Presence};
@@ -64,12 +66,27 @@ impl Shared {
     }
 }
 
+impl Counted for Server {
+    fn protocol(&self) -> &'static str {
+        "beanstalkd"
+    }
+
+    fn commands(&self) -> Vec<(&'static str, u64)> {
+        self.0.counters.commands()
+    }
+
+    fn connections(&self) -> Option<u64> {
+        Some(Server::connections(self))
+    }
+}
+
 impl Server {
     /// A server over `engine`. A `job_bytes_max` above 1 GiB counts as 1 GiB.
     pub fn new(engine: Engine, settings: Settings) -> Server {
         let job_bytes_max = settings.job_bytes_max.min(JOB_BYTES_MAX);
         let settings = Settings { job_bytes_max, ..settings };
-        let mut queue_settings = QueueSettings::default();
+        let mut queue_settings =
+            QueueSettings { durability: settings.durability, ..QueueSettings::default() };
         queue_settings.message_bytes_max = u64::from(job_bytes_max)
             .max(queue_settings.message_bytes_max)
             .min(engine.limits().message_bytes_max);

@@ -37,6 +37,9 @@ enum Plan {
     NotFound,
 }
 
+/// Entries grouped by the queue they belong to.
+type ByQueue<T> = Vec<(QueueId, Vec<T>)>;
+
 /// What became of one planned settlement.
 struct Outcome {
     place: usize,
@@ -155,7 +158,7 @@ impl Session {
             ids.push(id);
         }
         self.shared.counters.touch.add(ids.len());
-        let mut by_queue: Vec<(QueueId, Vec<(u64, Receipt)>)> = Vec::new();
+        let mut by_queue: ByQueue<(u64, Receipt)> = Vec::new();
         for &id in &ids {
             if let Some(held) = self.held.get(id) {
                 group(&mut by_queue, held.receipt.queue, (id, held.receipt));
@@ -197,7 +200,7 @@ fn job_of(command: &Command) -> u64 {
     }
 }
 
-fn group<T>(groups: &mut Vec<(QueueId, Vec<T>)>, queue: QueueId, entry: T) {
+fn group<T>(groups: &mut ByQueue<T>, queue: QueueId, entry: T) {
     match groups.iter_mut().find(|(id, _)| *id == queue) {
         Some((_, entries)) => entries.push(entry),
         None => groups.push((queue, vec![entry])),
@@ -206,7 +209,7 @@ fn group<T>(groups: &mut Vec<(QueueId, Vec<T>)>, queue: QueueId, entry: T) {
 
 /// Settles all held jobs of a run, one engine call for each queue, all at the same time.
 async fn settle_all(shared: &Arc<Shared>, plans: &[Plan]) -> Vec<Outcome> {
-    let mut by_queue: Vec<(QueueId, Vec<(usize, Receipt, Settlement)>)> = Vec::new();
+    let mut by_queue: ByQueue<(usize, Receipt, Settlement)> = Vec::new();
     for (place, plan) in plans.iter().enumerate() {
         if let Plan::Settle { reservation, settlement, .. } = plan {
             let receipt = reservation.receipt;

@@ -3,7 +3,7 @@
 //! References are counted here; whether a job is in it, the store says. The registry is locked
 //! when tubes are used, watched, ignored or listed, never for a job.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -95,10 +95,10 @@ impl Tubes {
         engine: &Engine,
     ) -> Result<TubeRef, Error> {
         // One that nobody referred to and that has run empty was gone: its counters begin anew.
-        if let Some(tube) = self.known(name) {
-            if !tube.is_referenced() && !holds_jobs(&tube, engine).await? {
-                self.drop_unreferenced(&mut self.state.lock(), &tube);
-            }
+        if let Some(tube) = self.known(name).filter(|tube| !tube.is_referenced())
+            && !holds_jobs(&tube, engine).await?
+        {
+            self.drop_unreferenced(&mut self.state.lock(), &tube);
         }
         Ok(self.refer_known(name, role))
     }
@@ -177,8 +177,7 @@ impl Tubes {
                 *born = tube.born;
             }
         }
-        let alive: std::collections::HashSet<&TubeName> =
-            found.iter().map(|(_, _, name)| name).collect();
+        let alive: HashSet<&TubeName> = found.iter().map(|(_, _, name)| name).collect();
         state.by_name.retain(|name, tube| {
             tube.is_referenced() || *name == self.default || alive.contains(name)
         });

@@ -9,6 +9,7 @@
 //! No other two locks are held together, and none across an await.
 
 mod any;
+mod catalogue;
 mod combiner;
 mod core;
 mod options;
@@ -35,13 +36,12 @@ use crate::error::Error;
 use crate::lease::{Receipt, ReceiptKey};
 use crate::limits::Limits;
 use crate::message::{Delivery, MessageId};
-use crate::queue::{QueueId, QueueInfo, QueueName, QueueSettings};
+use crate::queue::QueueId;
 use crate::random::Randomness;
 use crate::store::{Capabilities, Store};
 use crate::waits::{WaitSnapshot, Waits};
 
 use self::combiner::{Combiner, CombinerClasses, Turn};
-use self::core::QueueCore;
 use self::registry::Registry;
 use self::timers::Timers;
 use self::upkeep::{Schedule, Upkeep};
@@ -58,6 +58,9 @@ pub(crate) struct EngineHandle {
     services: Services,
     registry: Arc<Registry>,
     key: ReceiptKey,
+    /// Held while the list of queues changes or is read anew, so that an older list never
+    /// overtakes a newer change. Guards the number of foreign changes the registry has seen.
+    catalogue: tokio::sync::Mutex<Option<u64>>,
     stop: CancellationToken,
     tasks: TaskTracker,
 }
@@ -114,6 +117,7 @@ impl Engine {
             },
             registry: Arc::new(Registry::new()),
             key,
+            catalogue: tokio::sync::Mutex::new(None),
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
         };
@@ -131,7 +135,9 @@ impl Engine {
         handle.tasks.spawn(self.upkeep().run(handle.stop.clone()));
         if self.capabilities().shared {
             let stop = handle.stop.clone();
-            handle.tasks.spawn(upkeep::watch_foreign_changes(self.upkeep(), foreign_poll, stop));
+            let watch =
+                catalogue::watch_foreign_changes(Arc::downgrade(handle), foreign_poll, stop);
+            handle.tasks.spawn(watch);
         }
     }
 
@@ -181,98 +187,6 @@ impl Engine {
     /// `ReceiptInvalid`.
     pub fn unseal(&self, text: &str) -> Result<Receipt, Error> {
         self.0.key.open(text)
-    }
-
-    /// Creates a queue, or returns the existing one with equal settings (S14.2).
-    ///
-    /// # Errors
-    /// `Invalid` or `LimitExceeded` naming the setting, `QueueExists`, storage errors.
-    pub async fn create_queue(&self, name: &str, settings: QueueSettings) -> Result<Queue, Error> {
-        let name = QueueName::new(name)?;
-        let services = &self.0.services;
-        services.limits.check_settings(&settings)?;
-        if self.0.registry.len() >= services.limits.queues_max {
-            let most = services.limits.queues_max as u64;
-            return Err(Error::limit("queues_max", most, most + 1).with("queue", &name));
-        }
-        let now = services.clock.now();
-        let (info, _) = services
-            .store
-            .create_queue(&name, &settings, now)
-            .await
-            .map_err(|e| e.during("create_queue"))?;
-        if let Some(until) = info.settings.paused_until {
-            services.schedule.due_at(until);
-        }
-        Ok(self.enter(Arc::new(info)))
-    }
-
-    /// The queue of this name.
-    ///
-    /// # Errors
-    /// `QueueNotFound`, `Invalid` for a name out of range, storage errors.
-    pub async fn queue(&self, name: &str) -> Result<Queue, Error> {
-        let name = QueueName::new(name)?;
-        if let Some(core) = self.0.registry.by_name(&name) {
-            return Ok(self.handle(core));
-        }
-        if self.capabilities().shared {
-            // Another process may have made it a moment ago.
-            self.refresh().await?;
-            if let Some(core) = self.0.registry.by_name(&name) {
-                return Ok(self.handle(core));
-            }
-        }
-        Err(Error::queue_not_found(&name))
-    }
-
-    /// The queue of this name, created with `settings` when there is none.
-    ///
-    /// # Errors
-    /// As [`Engine::create_queue`].
-    pub async fn queue_or_create(
-        &self,
-        name: &str,
-        settings: &QueueSettings,
-    ) -> Result<Queue, Error> {
-        let checked = QueueName::new(name)?;
-        if let Some(core) = self.0.registry.by_name(&checked) {
-            return Ok(self.handle(core));
-        }
-        match self.create_queue(name, settings.clone()).await {
-            Err(error) if error.kind() == crate::ErrorKind::QueueExists => self.queue(name).await,
-            answer => answer,
-        }
-    }
-
-    /// The queue of this number, if this engine knows it.
-    pub fn queue_by_id(&self, id: QueueId) -> Option<Queue> {
-        self.0.registry.by_id(id).map(|core| self.handle(core))
-    }
-
-    /// All queues, by name.
-    ///
-    /// # Errors
-    /// Storage errors.
-    pub async fn queues(&self) -> Result<Vec<Queue>, Error> {
-        if self.capabilities().shared {
-            self.refresh().await?;
-        }
-        let mut queues: Vec<Queue> =
-            self.0.registry.all().into_iter().map(|core| self.handle(core)).collect();
-        queues.sort_by_cached_key(Queue::name);
-        Ok(queues)
-    }
-
-    /// Deletes a queue with all that is in it (S4.2); its receives end with `QueueNotFound`.
-    ///
-    /// # Errors
-    /// `QueueNotFound`, storage errors.
-    pub async fn delete_queue(&self, queue: &Queue) -> Result<(), Error> {
-        let deleted = self.0.services.store.delete_queue(queue.id()).await;
-        deleted.map_err(|e| e.during("delete_queue"))?;
-        self.0.registry.remove(&queue.core);
-        Ok(())
     }
 
     /// Receives from several queues: the best priority first, then the oldest send (S7.6).
@@ -360,30 +274,6 @@ impl Engine {
             tracing::warn!(%error, "the store did not close cleanly; nothing acknowledged is lost");
         }
         self.0.registry.clear();
-    }
-
-    /// Takes over the store's list of queues: new ones, changed settings, deletions.
-    async fn refresh(&self) -> Result<(), Error> {
-        let infos = self.0.services.store.queues().await?;
-        for gone in self.0.registry.all() {
-            if !infos.iter().any(|info| info.id == gone.id) {
-                self.0.registry.remove(&gone);
-            }
-        }
-        for info in infos {
-            self.enter(info);
-        }
-        Ok(())
-    }
-
-    fn enter(&self, info: Arc<QueueInfo>) -> Queue {
-        let registry = &self.0.registry;
-        let core = registry.put(info, |info| QueueCore::new(info, &self.0.services, registry));
-        self.handle(core)
-    }
-
-    fn handle(&self, core: Arc<QueueCore>) -> Queue {
-        Queue { engine: Arc::clone(&self.0), core }
     }
 }
 

@@ -312,6 +312,7 @@ impl Queue {
     pub async fn configure(&self, settings: QueueSettings) -> Result<Arc<QueueInfo>, Error> {
         let services = &self.engine.services;
         services.limits.check_settings(&settings)?;
+        let _catalogue = self.engine.catalogue.lock().await;
         let now = services.clock.now();
         let info = services.store.configure(self.core.id, &settings, now).await;
         let info = Arc::new(info.map_err(|e| self.named(e, "configure"))?);

@@ -1,4 +1,4 @@
-//! The engine's own duties: due delays, lapsed leases, retention, and changes by other processes.
+//! The engine's own duties: due delays, lapsed leases, retention.
 //!
 //! One task and one armed sleep per engine for each duty's next moment; nothing runs while
 //! nothing is due.
@@ -136,33 +136,4 @@ fn log_failure(duty: Duty, error: &Error) {
         Duty::Prune => "retention",
     };
     tracing::warn!(%error, duty, "upkeep failed and is tried again");
-}
-
-/// Looks for changes by other processes until `stop`; only for stores with the capability `shared`.
-pub(super) async fn watch_foreign_changes(
-    upkeep: Upkeep,
-    every: Duration,
-    stop: CancellationToken,
-) {
-    let mut seen = None;
-    loop {
-        let next = upkeep.clock.now().after(every);
-        tokio::select! {
-            () = upkeep.clock.sleep_until(next) => {}
-            () = stop.cancelled() => return,
-        }
-        let changes = match upkeep.store.foreign_changes().await {
-            Ok(changes) => changes,
-            Err(error) => {
-                tracing::debug!(%error, "could not look for changes by other processes");
-                continue;
-            }
-        };
-        if seen.replace(changes).is_some_and(|before| before != changes) {
-            let now = upkeep.clock.now();
-            upkeep.registry.wake_all();
-            upkeep.schedule.due_at(now);
-            upkeep.schedule.expire_at(now);
-        }
-    }
 }

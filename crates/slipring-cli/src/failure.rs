@@ -1,0 +1,51 @@
+//! Why a verb did not do its work, and the exit code that says so.
+
+use std::fmt;
+use std::process::ExitCode;
+
+use slipring_server::listen::ListenError;
+
+/// A verb's failure: a sentence for people, and whose fault it is.
+#[derive(Debug)]
+pub struct Failure {
+    text: String,
+    usage: bool,
+}
+
+impl Failure {
+    /// The operation failed: exit code 1.
+    pub fn failed(text: impl fmt::Display) -> Failure {
+        Failure { text: text.to_string(), usage: false }
+    }
+
+    /// The arguments or the configuration are wrong: exit code 2.
+    pub fn usage(text: impl fmt::Display) -> Failure {
+        Failure { text: text.to_string(), usage: true }
+    }
+
+    /// What the process ends with.
+    pub fn exit_code(&self) -> ExitCode {
+        ExitCode::from(if self.usage { 2 } else { 1 })
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl From<slipring::Error> for Failure {
+    fn from(error: slipring::Error) -> Failure {
+        Failure::failed(error)
+    }
+}
+
+impl From<ListenError> for Failure {
+    fn from(error: ListenError) -> Failure {
+        match error {
+            ListenError::Exposed { .. } => Failure::usage(error),
+            _ => Failure::failed(error),
+        }
+    }
+}

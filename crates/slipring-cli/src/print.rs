@@ -1,0 +1,108 @@
+//! Answers on stdout: tables for people, JSON for programs.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::time::Duration;
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, ContentArrangement, Table};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+
+use crate::failure::Failure;
+
+/// Prints a value as JSON.
+///
+/// # Errors
+/// A value that has no JSON form, or a reader that is gone.
+pub fn json(value: &impl Serialize) -> Result<(), Failure> {
+    line(&serde_json::to_string_pretty(value).map_err(Failure::failed)?)
+}
+
+/// Prints a line.
+///
+/// # Errors
+/// A reader that is gone.
+pub fn line(text: &str) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{text}").and_then(|()| out.flush()).map_err(Failure::failed)
+}
+
+/// A table with a head; the columns in `numbers` are aligned right.
+pub fn table(head: &[&str], numbers: std::ops::Range<usize>) -> Table {
+    let mut table = Table::new();
+    table.load_style(NOTHING.into()).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(head);
+    for index in numbers {
+        if let Some(column) = table.column_mut(index) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
+
+/// A text in one line without control characters, at most `most` characters of it.
+pub fn short(text: &str, most: usize) -> String {
+    let mut shown = String::new();
+    for (index, c) in text.chars().enumerate() {
+        if index >= most {
+            shown.push('…');
+            break;
+        }
+        match c.is_control() {
+            // Writing to a string cannot fail.
+            true => drop(write!(shown, "{}", c.escape_default())),
+            false => shown.push(c),
+        }
+    }
+    shown
+}
+
+/// A duration as people write it.
+pub fn duration(ms: u64) -> String {
+    humantime::format_duration(Duration::from_millis(ms)).to_string()
+}
+
+/// Reads a duration: `30s`, `5m`, `1h 30m`, `250ms`, or a number of seconds.
+///
+/// # Errors
+/// Any other text.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    if let Ok(seconds) = text.parse() {
+        return Ok(Duration::from_secs(seconds));
+    }
+    humantime::parse_duration(text).map_err(|error| format!("{error}; use 30s, 5m, 1h or 250ms"))
+}
+
+/// Whole milliseconds.
+pub fn millis(duration: Duration) -> u64 {
+    slipring::clock::millis_ceil(duration)
+}
+
+/// Shows on a terminal how far a long operation is; elsewhere it says nothing.
+pub fn progress(verb: &'static str) -> ProgressBar {
+    let bar = ProgressBar::new_spinner().with_message(verb);
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {human_pos} messages") {
+        bar.set_style(style);
+    }
+    bar
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shown_text_is_short_and_harmless() {
+        assert_eq!(short("a\u{1b}[2Jb\n", 20), "a\\u{1b}[2Jb\\n");
+        assert_eq!(short("äöüß", 2), "äö…");
+    }
+
+    #[test]
+    fn durations_are_numbers_with_a_unit_or_seconds() {
+        assert_eq!(parse_duration("90"), Ok(Duration::from_secs(90)));
+        assert_eq!(parse_duration("1h 30m"), Ok(Duration::from_secs(5400)));
+        assert_eq!(parse_duration("250ms"), Ok(Duration::from_millis(250)));
+        assert!(parse_duration("soon").is_err());
+    }
+}

@@ -1,0 +1,256 @@
+//! What the queue verbs work on: a server's admin API, or a file through the same API in this
+//! process.
+
+use std::path::PathBuf;
+
+use bytes::Bytes;
+use clap::Args;
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
+use http::{Method, Request, Response};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use slipring::Engine;
+use slipring_server::admin::model::Progress;
+use slipring_server::admin::{self, Api};
+use tokio::net::TcpStream;
+
+use crate::failure::Failure;
+use crate::logging::{self, LogFormat};
+use crate::settings::{FileSettings, Listen};
+use crate::store::StoreSpec;
+
+/// Longest line of a long operation's answer.
+const LINE_BYTES_MAX: usize = 64 << 10;
+
+/// Where a verb's queues are, and how it prints.
+#[derive(Debug, Args)]
+pub struct TargetArgs {
+    /// The server's admin address [default: that of the configuration file, else 127.0.0.1:9325]
+    #[arg(long, value_name = "ADDR", env = "SLIPRING_ADMIN", conflicts_with = "store")]
+    admin: Option<String>,
+    /// The server's admin token
+    #[arg(long, value_name = "TOKEN", env = "SLIPRING_ADMIN_TOKEN", hide_env_values = true)]
+    admin_token: Option<String>,
+    /// Work on this store without a server: sqlite:PATH
+    #[arg(long, value_name = "STORE")]
+    store: Option<StoreSpec>,
+    /// Configuration file; default ./slipring.toml if there, else /etc/slipring/slipring.toml
+    #[arg(long, value_name = "FILE", env = "SLIPRING_CONFIG")]
+    config: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl TargetArgs {
+    /// Gets ready to call. A file has to be there already.
+    ///
+    /// # Errors
+    /// A wrong address, a configuration or a file that cannot be used.
+    pub async fn open(&self) -> Result<Target, Failure> {
+        self.open_at(false).await
+    }
+
+    /// As [`TargetArgs::open`], but makes the file when it is not there.
+    ///
+    /// # Errors
+    /// As [`TargetArgs::open`].
+    pub async fn open_or_make(&self) -> Result<Target, Failure> {
+        self.open_at(true).await
+    }
+
+    async fn open_at(&self, make: bool) -> Result<Target, Failure> {
+        let Some(store) = &self.store else {
+            let file = FileSettings::find(self.config.as_deref())?.values;
+            let from_file = file.admin.map(|listen| listen.to_string());
+            let default = || Listen::loopback(9325).to_string();
+            let address = self.admin.clone().or(from_file).unwrap_or_else(default);
+            let address = address.trim_start_matches("http://").trim_end_matches('/').to_owned();
+            let token = self.admin_token.clone().or(file.admin_token);
+            let token = token.filter(|token| !token.is_empty());
+            return Ok(Target::Server { address, token });
+        };
+        match store {
+            StoreSpec::Memory => {
+                let text = "--store memory: holds nothing before and after this call; name a file";
+                return Err(Failure::usage(text));
+            }
+            StoreSpec::Sqlite(path) if !make && !path.exists() => {
+                let path = path.display();
+                return Err(Failure::failed(format!("--store sqlite:{path}: no such file")));
+            }
+            StoreSpec::Sqlite(_) => {}
+        }
+        // What the store warns of would be lost otherwise.
+        logging::start("warn", LogFormat::Human)?;
+        let engine = store.open().await?;
+        Ok(Target::File { api: Api::in_process(engine.clone()), engine })
+    }
+}
+
+/// A server, or a file.
+pub enum Target {
+    /// The admin API of a server.
+    Server {
+        /// Host and port.
+        address: String,
+        /// The bearer token.
+        token: Option<String>,
+    },
+    /// The same API over a file.
+    File {
+        /// The API.
+        api: Api,
+        /// What it works on.
+        engine: Engine,
+    },
+}
+
+type Answer = Response<UnsyncBoxBody<Bytes, Failure>>;
+
+impl Target {
+    /// Calls an operation and reads its JSON answer.
+    ///
+    /// # Errors
+    /// What the API says; no answer at all.
+    pub async fn call<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, Failure> {
+        let answer = self.answer(method, path, body).await?;
+        let bytes = answer.into_body().collect().await?.to_bytes();
+        parse(if bytes.is_empty() { b"null" } else { &bytes })
+    }
+
+    /// Reads.
+    ///
+    /// # Errors
+    /// As [`Target::call`].
+    pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {
+        self.call(Method::GET, path, &()).await
+    }
+
+    /// Calls a long operation; `progress` hears every line before the last.
+    ///
+    /// # Errors
+    /// As [`Target::call`]; what the last line says went wrong.
+    pub async fn follow(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+        mut progress: impl FnMut(u64),
+    ) -> Result<u64, Failure> {
+        let mut body = self.answer(Method::POST, path, body).await?.into_body();
+        let mut pending = Vec::new();
+        while let Some(frame) = body.frame().await {
+            let Ok(data) = frame?.into_data() else { continue };
+            pending.extend_from_slice(&data);
+            while let Some(end) = pending.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = pending.drain(..=end).collect();
+                let line: Progress = parse(&line)?;
+                match (line.error, line.done) {
+                    (Some(error), _) => return Err(refusal(&error)),
+                    (None, true) => return Ok(line.messages),
+                    (None, false) => progress(line.messages),
+                }
+            }
+            if pending.len() > LINE_BYTES_MAX {
+                return Err(Failure::failed("the server answers with something else than lines"));
+            }
+        }
+        Err(Failure::failed("the answer ended before the operation was done"))
+    }
+
+    /// Closes the file. To be called at the end of a verb that went well.
+    pub async fn close(self) {
+        if let Target::File { engine, .. } = self {
+            engine.shutdown().await;
+        }
+    }
+
+    async fn answer(
+        &self,
+        method: Method,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<Answer, Failure> {
+        let body = match method {
+            Method::GET | Method::DELETE => Vec::new(),
+            _ => serde_json::to_vec(body).map_err(Failure::failed)?,
+        };
+        let request = Request::builder().method(method).uri(path);
+        let request = request.header(CONTENT_TYPE, "application/json");
+        let request = request.body(Bytes::from(body)).map_err(Failure::failed)?;
+        let answer = match self {
+            Target::Server { address, token } => ask(address, token.as_deref(), request).await?,
+            Target::File { api, .. } => {
+                api.call(request).await.map(|body| body.map_err(Failure::failed).boxed_unsync())
+            }
+        };
+        if answer.status().is_success() {
+            return Ok(answer);
+        }
+        let status = answer.status();
+        let bytes = answer.into_body().collect().await?.to_bytes();
+        match serde_json::from_slice::<admin::Failure>(&bytes) {
+            Ok(error) => Err(refusal(&error)),
+            Err(_) => Err(Failure::failed(format!("the server answered {status}"))),
+        }
+    }
+}
+
+/// Sends a request to a server, on a connection of its own.
+async fn ask(
+    address: &str,
+    token: Option<&str>,
+    request: Request<Bytes>,
+) -> Result<Answer, Failure> {
+    let lost = |error: &dyn std::fmt::Display| {
+        Failure::failed(format!(
+            "no server answers at {address} ({error}); start one with `slipring serve`, name \
+             another with --admin ADDR, or work on a file with --store sqlite:PATH"
+        ))
+    };
+    let stream = TcpStream::connect(address).await.map_err(|error| lost(&error))?;
+    let (mut sender, connection) =
+        http1::handshake(TokioIo::new(stream)).await.map_err(|error| lost(&error))?;
+    // Ends with the connection; what goes wrong on it, the answer says.
+    tokio::spawn(connection);
+    let (mut parts, body) = request.into_parts();
+    let header = |text: &str| http::HeaderValue::from_str(text).map_err(Failure::usage);
+    parts.headers.insert(HOST, header(address)?);
+    if let Some(token) = token {
+        parts.headers.insert(AUTHORIZATION, header(&format!("Bearer {token}"))?);
+    }
+    let request = Request::from_parts(parts, Full::new(body));
+    let answer = sender.send_request(request).await.map_err(|error| lost(&error))?;
+    Ok(answer.map(|body| body.map_err(Failure::failed).boxed_unsync()))
+}
+
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
+    serde_json::from_slice(bytes)
+        .map_err(|error| Failure::failed(format!("the server's answer: {error}")))
+}
+
+/// The API's error in one line.
+pub fn refusal(error: &admin::Failure) -> Failure {
+    let mut text = error.message.clone();
+    let facts: Vec<String> =
+        error.context.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    if !facts.is_empty() {
+        text.push_str(&format!(" ({})", facts.join(", ")));
+    }
+    Failure::failed(text)
+}
+
+/// The path of something of a queue.
+pub fn queue_path(queue: &str, rest: &str) -> String {
+    format!("/v1/queues/{}{rest}", utf8_percent_encode(queue, NON_ALPHANUMERIC))
+}

@@ -1,0 +1,72 @@
+//! The verbs of the command line, one file each.
+
+mod ack;
+mod beanstalkd;
+mod cancel;
+mod config;
+mod kick;
+mod peek;
+mod queue;
+mod receive;
+mod redrive;
+mod running;
+mod send;
+mod serve;
+mod waits;
+
+use clap::{ArgMatches, Subcommand};
+
+use crate::failure::Failure;
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Run the server: SQS and beanstalkd protocols, admin API, metrics
+    Serve(Box<serve::ServeArgs>),
+    /// Run in place of beanstalkd, with its command line
+    Beanstalkd(beanstalkd::BeanstalkdArgs),
+    /// List, make, show, change, pause, purge and delete queues
+    #[command(subcommand)]
+    Queue(Box<queue::QueueVerb>),
+    /// Send messages
+    Send(send::SendArgs),
+    /// Receive messages under a lease
+    Receive(receive::ReceiveArgs),
+    /// Ack received messages: they are done
+    Ack(ack::AckArgs),
+    /// Look at messages without taking them
+    Peek(peek::PeekArgs),
+    /// Move dead-lettered messages back, or to another queue
+    Redrive(redrive::RedriveArgs),
+    /// Make parked messages ready again, or delayed ones when none is parked
+    Kick(kick::KickArgs),
+    /// Remove one message that nobody holds
+    Cancel(cancel::CancelArgs),
+    /// Show what the server waits for
+    Waits(waits::WaitsArgs),
+    /// Show the server's configuration and where each value came from
+    Config(Box<config::ConfigArgs>),
+}
+
+impl Verb {
+    /// Runs the verb. `given` is what was given to it, for those who ask where a value came from.
+    ///
+    /// # Errors
+    /// What went wrong, for people.
+    pub async fn run(self, given: ArgMatches) -> Result<(), Failure> {
+        match self {
+            Verb::Serve(args) => args.run(&given).await,
+            Verb::Beanstalkd(args) => args.run().await,
+            Verb::Config(args) => args.run(&given),
+            Verb::Queue(verb) => verb.run().await,
+            Verb::Send(args) => args.run().await,
+            Verb::Receive(args) => args.run().await,
+            Verb::Ack(args) => args.run().await,
+            Verb::Peek(args) => args.run().await,
+            Verb::Redrive(args) => args.run().await,
+            Verb::Kick(args) => args.run().await,
+            Verb::Cancel(args) => args.run().await,
+            Verb::Waits(args) => args.run().await,
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! `slipring peek`: messages looked at without taking them.
+
+use clap::Args;
+use slipring_server::admin::model::{Content, MessageList};
+
+use crate::failure::Failure;
+use crate::print;
+use crate::target::{TargetArgs, queue_path};
+
+#[derive(Debug, Args)]
+pub struct PeekArgs {
+    /// The queue
+    queue: String,
+    /// Only messages in this state
+    #[arg(long, value_parser = ["ready", "delayed", "leased", "parked"])]
+    state: Option<String>,
+    /// At most so many messages, 1 to 100
+    #[arg(long, value_name = "COUNT", default_value_t = 10)]
+    max: u32,
+    #[command(flatten)]
+    target: TargetArgs,
+}
+
+impl PeekArgs {
+    pub async fn run(self) -> Result<(), Failure> {
+        let target = self.target.open().await?;
+        let state = self.state.map(|state| format!("&state={state}")).unwrap_or_default();
+        let rest = format!("/messages?limit={}{state}", self.max);
+        let list: MessageList = target.get(&queue_path(&self.queue, &rest)).await?;
+        target.close().await;
+        if self.target.json {
+            return print::json(&list);
+        }
+        if list.messages.is_empty() {
+            return print::line("no messages");
+        }
+        let mut table = print::table(&["ID", "STATE", "ATTEMPTS", "PRIORITY", "BODY"], 2..4);
+        for message in &list.messages {
+            let body = match &message.content {
+                Content::Text(text) => print::short(text, 60),
+                Content::Base64(text) => format!("base64:{}", print::short(text, 50)),
+            };
+            table.add_row([
+                message.id.to_string(),
+                message.state.name().to_owned(),
+                message.attempts.to_string(),
+                message.priority.to_string(),
+                body,
+            ]);
+        }
+        print::line(&table.to_string())
+    }
+}

@@ -1,0 +1,32 @@
+//! `slipring queue purge`: every message goes.
+
+use clap::Args;
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::print;
+use crate::target::{TargetArgs, queue_path};
+
+#[derive(Debug, Args)]
+pub struct PurgeArgs {
+    /// The queue
+    queue: String,
+    #[command(flatten)]
+    target: TargetArgs,
+}
+
+impl PurgeArgs {
+    pub async fn run(self) -> Result<(), Failure> {
+        let target = self.target.open().await?;
+        let bar = print::progress("purged");
+        let path = queue_path(&self.queue, "/purge");
+        let purged = target.follow(&path, &json!({}), |count| bar.set_position(count)).await;
+        bar.finish_and_clear();
+        let purged = purged?;
+        target.close().await;
+        if self.target.json {
+            return print::json(&json!({ "purged": purged }));
+        }
+        print::line(&format!("{purged} messages purged from {}", self.queue))
+    }
+}

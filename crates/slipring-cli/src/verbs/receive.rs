@@ -1,0 +1,80 @@
+//! `slipring receive`: messages under a lease, to be acked with `slipring ack`.
+
+use std::time::Duration;
+
+use clap::Args;
+use http::Method;
+use slipring_server::admin::model::{Content, Receive, ReceiveAnswer, Settle};
+
+use crate::failure::Failure;
+use crate::print::{self, millis, parse_duration};
+use crate::target::{TargetArgs, queue_path};
+
+use super::ack::settle;
+
+#[derive(Debug, Args)]
+pub struct ReceiveArgs {
+    /// The queue
+    queue: String,
+    /// At most so many messages, 1 to 100
+    #[arg(long, value_name = "COUNT", default_value_t = 1)]
+    max: u32,
+    /// Wait so long for a first message
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    wait: Option<Duration>,
+    /// How long the lease lasts [default: the message's or the queue's]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    lease: Option<Duration>,
+    /// Ack the messages at once
+    #[arg(long)]
+    ack: bool,
+    #[command(flatten)]
+    target: TargetArgs,
+}
+
+impl ReceiveArgs {
+    pub async fn run(self) -> Result<(), Failure> {
+        let target = self.target.open().await?;
+        let body = Receive {
+            up_to: Some(self.max),
+            wait_ms: self.wait.map(millis),
+            lease_ms: self.lease.map(millis),
+        };
+        let path = queue_path(&self.queue, "/receive");
+        let answer: ReceiveAnswer = target.call(Method::POST, &path, &body).await?;
+        self.print(&answer)?;
+        if self.ack && !answer.deliveries.is_empty() {
+            let receipts = answer.deliveries.into_iter().map(|delivery| delivery.receipt);
+            settle(&target, &Settle { receipts: receipts.collect(), delay_ms: None }).await?;
+        }
+        target.close().await;
+        Ok(())
+    }
+
+    fn print(&self, answer: &ReceiveAnswer) -> Result<(), Failure> {
+        if self.target.json {
+            return print::json(answer);
+        }
+        if answer.deliveries.is_empty() {
+            return print::line("no messages");
+        }
+        for delivery in &answer.deliveries {
+            let message = &delivery.message;
+            let (id, attempts) = (message.id, message.attempts);
+            print::line(&format!("message {id}, attempt {attempts}"))?;
+            if !self.ack {
+                print::line(&format!("  receipt  {}", delivery.receipt))?;
+            }
+            for (name, text) in &message.headers {
+                let (name, text) = (print::short(name, 60), print::short(text, 500));
+                print::line(&format!("  header   {name}: {text}"))?;
+            }
+            let (kind, text) = match &message.content {
+                Content::Text(text) => ("body  ", text),
+                Content::Base64(text) => ("base64", text),
+            };
+            print::line(&format!("  {kind}   {}", print::short(text, usize::MAX)))?;
+        }
+        Ok(())
+    }
+}

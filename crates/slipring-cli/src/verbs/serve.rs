@@ -1,0 +1,86 @@
+//! `slipring serve`: all protocols over one store.
+
+use std::net::SocketAddr;
+
+use clap::{ArgMatches, Args};
+use slipring::Durability;
+use slipring_server::listen::{Reach, Request};
+use slipring_server::{AdminOptions, BeanstalkdOptions, ServerOptions, admin, beanstalkd, process};
+use tokio::net::TcpListener;
+
+use crate::failure::Failure;
+use crate::logging;
+use crate::settings::{Settings, SettingsArgs};
+
+use super::running;
+
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    #[command(flatten)]
+    settings: SettingsArgs,
+}
+
+/// What lets a listener be reached from elsewhere.
+const ADD_INSECURE: &str = "add --insecure if they may, or listen on 127.0.0.1";
+const ADD_TOKEN: &str = "set a token with --admin-token TOKEN, add --insecure if none is needed, or listen on 127.0.0.1";
+
+impl ServeArgs {
+    pub async fn run(self, given: &ArgMatches) -> Result<(), Failure> {
+        let settings = Settings::load(self.settings, given)?;
+        logging::start(&settings.log.value, settings.log_format.value)?;
+        process::raise_open_files();
+        let mut places = Vec::new();
+        let beanstalkd = beanstalkd_listener(&settings, &mut places).await?;
+        let admin = admin_listener(&settings, &mut places).await?;
+        if places.is_empty() {
+            return Err(Failure::usage("every listener is off; there is nothing to serve"));
+        }
+        // The store comes last: a busy port must not touch the file.
+        let engine = settings.store.value.open().await?;
+        let ready = format!(
+            "slipring is ready: {}, storing in {}",
+            places.join(", "),
+            settings.store.value.in_words(Durability::Full),
+        );
+        running::run(ServerOptions { engine, beanstalkd, admin }, &ready).await
+    }
+}
+
+async fn beanstalkd_listener(
+    settings: &Settings,
+    places: &mut Vec<String>,
+) -> Result<Option<BeanstalkdOptions>, Failure> {
+    let Some(address) = settings.beanstalkd.value.address() else { return Ok(None) };
+    let reach = reach(settings, false);
+    let request = Request { flag: "--beanstalkd", address, reach, remedy: ADD_INSECURE };
+    let listener = request.any().await?;
+    places.push(format!("beanstalkd on {}", listener.address()));
+    let settings = beanstalkd::Settings {
+        job_bytes_max: settings.job_bytes_max.value,
+        connections_max: settings.connections_max.value,
+        ..beanstalkd::Settings::default()
+    };
+    Ok(Some(BeanstalkdOptions { listener, settings }))
+}
+
+async fn admin_listener(
+    settings: &Settings,
+    places: &mut Vec<String>,
+) -> Result<Option<AdminOptions>, Failure> {
+    let Some(address) = settings.admin.value.address() else { return Ok(None) };
+    let token = Some(settings.admin_token.value.clone()).filter(|token| !token.is_empty());
+    let reach = reach(settings, token.is_some());
+    let request = Request { flag: "--admin", address, reach, remedy: ADD_TOKEN };
+    let listener = request.tcp().await?;
+    places.push(format!("admin on http://{}", local(&listener)?));
+    let settings = admin::Settings { token, ..admin::Settings::default() };
+    Ok(Some(AdminOptions { listener, settings }))
+}
+
+fn reach(settings: &Settings, credentials: bool) -> Reach {
+    if credentials || settings.insecure.value { Reach::Anybody } else { Reach::Loopback }
+}
+
+fn local(listener: &TcpListener) -> Result<SocketAddr, Failure> {
+    listener.local_addr().map_err(|error| Failure::failed(format!("listener: {error}")))
+}

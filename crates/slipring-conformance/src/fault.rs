@@ -1,0 +1,266 @@
+//! A store wrapper that fails, loses answers or hangs when it is told to.
+//!
+//! Only the verbs of [`Store`] have faults; administration passes through.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use slipring::store::{
+    AppendBatch, ClaimBatch, Claimed, Demand, ExtendBatch, Head, Pass, Sent, SettleBatch, Settled,
+};
+use slipring::{
+    AdminStore, Capabilities, Delivery, Error, ErrorKind, MessageId, MoveRequest, PeekFilter,
+    Peeked, QueueId, QueueInfo, QueueName, QueueSettings, QueueStats, ReceiptKey, Retry, Store,
+    Timestamp,
+};
+use tokio::sync::watch;
+
+/// A verb that can fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs, reason = "each is named like the verb of the store")]
+pub enum Verb {
+    Append,
+    Claim,
+    ClaimMessage,
+    Heads,
+    Settle,
+    Extend,
+    Due,
+    Expire,
+    Prune,
+}
+
+/// What goes wrong with a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// It fails and does nothing.
+    Before,
+    /// It takes effect, and its answer is lost.
+    After,
+    /// It does nothing until [`FaultyStore::release`], then goes on as usual.
+    Hang,
+}
+
+/// A store with faults on demand.
+pub struct FaultyStore {
+    inner: Arc<dyn Store>,
+    plan: Mutex<Plan>,
+    hanging: watch::Sender<u64>,
+    releases: watch::Sender<u64>,
+}
+
+#[derive(Debug, Default)]
+struct Plan {
+    calls: BTreeMap<Verb, u64>,
+    faults: BTreeMap<(Verb, u64), Fault>,
+}
+
+impl FaultyStore {
+    /// A wrapper without faults.
+    pub fn new(inner: Arc<dyn Store>) -> Arc<FaultyStore> {
+        Arc::new(FaultyStore {
+            inner,
+            plan: Mutex::default(),
+            hanging: watch::Sender::new(0),
+            releases: watch::Sender::new(0),
+        })
+    }
+
+    /// Makes the `nth` call of `verb` from now on go wrong; 1 is the next.
+    pub fn plan(&self, verb: Verb, nth: u64, fault: Fault) {
+        let mut plan = self.plan.lock();
+        let at = plan.calls.get(&verb).copied().unwrap_or(0) + nth;
+        plan.faults.insert((verb, at), fault);
+    }
+
+    /// How often `verb` was called.
+    pub fn calls(&self, verb: Verb) -> u64 {
+        self.plan.lock().calls.get(&verb).copied().unwrap_or(0)
+    }
+
+    /// Ends when `count` calls hang.
+    pub async fn hanging(&self, count: u64) {
+        let mut hanging = self.hanging.subscribe();
+        // The sender lives as long as the store, so this cannot fail.
+        let _ = hanging.wait_for(|now| *now >= count).await;
+    }
+
+    /// Lets all hanging calls go on.
+    pub fn release(&self) {
+        self.releases.send_modify(|releases| *releases += 1);
+    }
+
+    async fn through<T>(
+        &self,
+        verb: Verb,
+        call: impl Future<Output = Result<T, Error>> + Send,
+    ) -> Result<T, Error> {
+        let fault = {
+            let mut plan = self.plan.lock();
+            let calls = plan.calls.entry(verb).or_default();
+            *calls += 1;
+            let key = (verb, *calls);
+            plan.faults.remove(&key)
+        };
+        match fault {
+            None => call.await,
+            Some(Fault::Before) => Err(broken(verb, Retry::Later)),
+            Some(Fault::After) => {
+                call.await?;
+                Err(broken(verb, Retry::Unknown))
+            }
+            Some(Fault::Hang) => {
+                let mut releases = self.releases.subscribe();
+                let before = *releases.borrow_and_update();
+                self.hanging.send_modify(|hanging| *hanging += 1);
+                let _ = releases.wait_for(|now| *now > before).await;
+                self.hanging.send_modify(|hanging| *hanging -= 1);
+                call.await
+            }
+        }
+    }
+}
+
+fn broken(verb: Verb, retry: Retry) -> Error {
+    Error::new(ErrorKind::StorageUnavailable, format!("a planned fault of {verb:?}"))
+        .with_retry(retry)
+}
+
+#[async_trait]
+impl Store for FaultyStore {
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
+
+    async fn append(&self, batch: AppendBatch) -> Result<Vec<Result<Sent, Error>>, Error> {
+        self.through(Verb::Append, self.inner.append(batch)).await
+    }
+
+    async fn claim(&self, batch: ClaimBatch) -> Result<Claimed, Error> {
+        self.through(Verb::Claim, self.inner.claim(batch)).await
+    }
+
+    async fn claim_message(
+        &self,
+        queue: QueueId,
+        message: MessageId,
+        demand: Demand,
+        now: Timestamp,
+    ) -> Result<Delivery, Error> {
+        let call = self.inner.claim_message(queue, message, demand, now);
+        self.through(Verb::ClaimMessage, call).await
+    }
+
+    async fn heads(&self, queues: &[QueueId], now: Timestamp) -> Result<Vec<Option<Head>>, Error> {
+        self.through(Verb::Heads, self.inner.heads(queues, now)).await
+    }
+
+    async fn settle(&self, batch: SettleBatch) -> Result<Vec<Result<Settled, Error>>, Error> {
+        self.through(Verb::Settle, self.inner.settle(batch)).await
+    }
+
+    async fn extend(&self, batch: ExtendBatch) -> Result<Vec<Result<Timestamp, Error>>, Error> {
+        self.through(Verb::Extend, self.inner.extend(batch)).await
+    }
+
+    async fn due(&self, now: Timestamp) -> Result<Pass, Error> {
+        self.through(Verb::Due, self.inner.due(now)).await
+    }
+
+    async fn expire(&self, now: Timestamp) -> Result<Pass, Error> {
+        self.through(Verb::Expire, self.inner.expire(now)).await
+    }
+
+    async fn prune(&self, now: Timestamp) -> Result<Pass, Error> {
+        self.through(Verb::Prune, self.inner.prune(now)).await
+    }
+
+    async fn foreign_changes(&self) -> Result<u64, Error> {
+        self.inner.foreign_changes().await
+    }
+}
+
+#[async_trait]
+impl AdminStore for FaultyStore {
+    async fn receipt_key(&self) -> Result<ReceiptKey, Error> {
+        self.inner.receipt_key().await
+    }
+
+    async fn create_queue(
+        &self,
+        name: &QueueName,
+        settings: &QueueSettings,
+        now: Timestamp,
+    ) -> Result<(QueueInfo, bool), Error> {
+        self.inner.create_queue(name, settings, now).await
+    }
+
+    async fn configure(
+        &self,
+        queue: QueueId,
+        settings: &QueueSettings,
+        now: Timestamp,
+    ) -> Result<QueueInfo, Error> {
+        self.inner.configure(queue, settings, now).await
+    }
+
+    async fn delete_queue(&self, queue: QueueId) -> Result<(), Error> {
+        self.inner.delete_queue(queue).await
+    }
+
+    async fn queues(&self) -> Result<Vec<Arc<QueueInfo>>, Error> {
+        self.inner.queues().await
+    }
+
+    async fn stats(&self, queue: QueueId, now: Timestamp) -> Result<QueueStats, Error> {
+        self.inner.stats(queue, now).await
+    }
+
+    async fn peek(
+        &self,
+        queue: QueueId,
+        filter: PeekFilter,
+        now: Timestamp,
+    ) -> Result<Vec<Peeked>, Error> {
+        self.inner.peek(queue, filter, now).await
+    }
+
+    async fn lookup(&self, message: MessageId, now: Timestamp) -> Result<Option<Peeked>, Error> {
+        self.inner.lookup(message, now).await
+    }
+
+    async fn cancel(&self, message: MessageId, now: Timestamp) -> Result<(), Error> {
+        self.inner.cancel(message, now).await
+    }
+
+    async fn kick(&self, queue: QueueId, limit: u32, now: Timestamp) -> Result<u64, Error> {
+        self.inner.kick(queue, limit, now).await
+    }
+
+    async fn kick_message(&self, message: MessageId, now: Timestamp) -> Result<QueueId, Error> {
+        self.inner.kick_message(message, now).await
+    }
+
+    async fn purge(&self, queue: QueueId, limit: u32, sent_until: Timestamp) -> Result<u64, Error> {
+        self.inner.purge(queue, limit, sent_until).await
+    }
+
+    async fn move_messages(
+        &self,
+        request: MoveRequest,
+        now: Timestamp,
+    ) -> Result<Vec<(QueueId, u64)>, Error> {
+        self.inner.move_messages(request, now).await
+    }
+
+    async fn check(&self) -> Result<(), Error> {
+        self.inner.check().await
+    }
+
+    async fn close(&self) -> Result<(), Error> {
+        self.inner.close().await
+    }
+}

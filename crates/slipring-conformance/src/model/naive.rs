@@ -1,0 +1,409 @@
+//! The model: a list of messages, and plain loops over it.
+
+use std::time::Duration;
+
+use slipring::lifecycle::Settlement;
+use slipring::{
+    Backoff, DedupScope, Fence, MessageId, MessageState as State, NewMessage, Priority,
+    QueueSettings, Timestamp,
+};
+
+/// A message as the model sees it.
+#[derive(Debug, Clone)]
+pub(super) struct Message {
+    pub(super) queue: usize,
+    pub(super) id: MessageId,
+    pub(super) sent: NewMessage,
+    pub(super) sent_at: Timestamp,
+    pub(super) state: State,
+    pub(super) until: Timestamp,
+    pub(super) attempts: u32,
+    pub(super) fence: Option<Fence>,
+    /// The queue it was dead-lettered from.
+    pub(super) source: Option<usize>,
+}
+
+/// What a settlement does, or the name of the error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Done,
+    Ready,
+    Delayed(Timestamp),
+    Parked,
+    DeadLettered(usize),
+    Gone,
+    LeaseLost,
+}
+
+/// What a send does with a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Arrival {
+    Stored,
+    Duplicate(MessageId),
+    Refused,
+}
+
+#[derive(Debug)]
+struct Window {
+    queue: usize,
+    group: Option<String>,
+    id: String,
+    end: Timestamp,
+    first: MessageId,
+}
+
+/// Two queues; the second is the dead-letter queue of the first where that has one.
+#[derive(Debug)]
+pub(super) struct Model {
+    pub(super) settings: [QueueSettings; 2],
+    pub(super) messages: Vec<Message>,
+    pub(super) now: Timestamp,
+    windows: Vec<Window>,
+}
+
+impl Model {
+    pub(super) fn new(settings: [QueueSettings; 2], now: Timestamp) -> Model {
+        Model { settings, messages: Vec::new(), now, windows: Vec::new() }
+    }
+
+    pub(super) fn of(&self, queue: usize) -> impl Iterator<Item = &Message> {
+        self.messages.iter().filter(move |message| message.queue == queue)
+    }
+
+    pub(super) fn in_state(&self, queue: usize, state: State) -> Vec<&Message> {
+        self.of(queue).filter(|message| message.state == state).collect()
+    }
+
+    pub(super) fn find(&self, id: MessageId) -> Option<&Message> {
+        self.messages.iter().find(|message| message.id == id)
+    }
+
+    fn edit(&mut self, id: MessageId) -> &mut Message {
+        self.messages.iter_mut().find(|message| message.id == id).expect("the model has it")
+    }
+
+    /// Priority and number: what hand-out goes by.
+    pub(super) fn rank(&self, message: &Message) -> (u32, MessageId) {
+        let fifo = self.settings[message.queue].fifo;
+        (if fifo { 0 } else { message.sent.priority.0 }, message.id)
+    }
+
+    /// Sends one unit. `first` is the number that the first stored message got.
+    pub(super) fn append(
+        &mut self,
+        queue: usize,
+        unit: &[NewMessage],
+        numbers: &mut dyn FnMut(usize) -> MessageId,
+    ) -> Vec<Arrival> {
+        let before = (self.messages.len(), self.windows.len());
+        let mut answers = Vec::new();
+        for (index, new) in unit.iter().enumerate() {
+            let settings = self.settings[queue].clone();
+            let key = self.window_key(queue, new);
+            let open = self.windows.iter().find(|window| {
+                window.queue == queue
+                    && Some((window.group.clone(), window.id.clone())) == key
+                    && self.now < window.end
+            });
+            if let Some(window) = open {
+                answers.push(Arrival::Duplicate(window.first));
+                continue;
+            }
+            let count = self.of(queue).count() as u64 + 1;
+            let bytes = self.bytes(queue) + new.size_bytes();
+            if settings.messages_max.is_some_and(|max| count > max)
+                || settings.bytes_max.is_some_and(|max| bytes > max)
+            {
+                self.messages.truncate(before.0);
+                self.windows.truncate(before.1);
+                return vec![Arrival::Refused; unit.len()];
+            }
+            let id = numbers(index);
+            if let Some((group, text)) = key {
+                let end = self.now.after(settings.dedup_window);
+                self.windows.push(Window { queue, group, id: text, end, first: id });
+            }
+            let delay = new.delay.unwrap_or(settings.delay);
+            self.messages.push(Message {
+                queue,
+                id,
+                sent: new.clone(),
+                sent_at: self.now,
+                state: if delay.is_zero() { State::Ready } else { State::Delayed },
+                until: self.now.after(delay),
+                attempts: 0,
+                fence: None,
+                source: None,
+            });
+            answers.push(Arrival::Stored);
+        }
+        answers
+    }
+
+    fn window_key(&self, queue: usize, new: &NewMessage) -> Option<(Option<String>, String)> {
+        let group = match self.settings[queue].dedup_scope {
+            DedupScope::Queue => None,
+            DedupScope::Group => Some(new.group.as_deref().unwrap_or("").to_owned()),
+        };
+        Some((group, new.dedup_id.as_deref()?.to_owned()))
+    }
+
+    pub(super) fn bytes(&self, queue: usize) -> u64 {
+        self.of(queue).map(|message| message.sent.size_bytes()).sum()
+    }
+
+    /// What receives may get, in order.
+    pub(super) fn claimable(&self, queue: usize) -> Vec<MessageId> {
+        let settings = &self.settings[queue];
+        if settings.paused {
+            return Vec::new();
+        }
+        let mut ready = self.in_state(queue, State::Ready);
+        ready.retain(|message| !settings.fifo || !self.held_back(message));
+        ready.sort_by_key(|message| self.rank(message));
+        ready.iter().map(|message| message.id).collect()
+    }
+
+    /// Whether its group keeps a ready message of a FIFO queue back.
+    fn held_back(&self, message: &Message) -> bool {
+        let name = |message: &Message| message.sent.group.as_deref().unwrap_or("").to_owned();
+        self.of(message.queue).filter(|other| name(other) == name(message)).any(|other| match other
+            .state
+        {
+            State::Leased => true,
+            State::Delayed => other.attempts > 0 || other.id < message.id,
+            State::Ready | State::Parked => false,
+        })
+    }
+
+    pub(super) fn room(&self, queue: usize) -> usize {
+        let leased = self.in_state(queue, State::Leased).len();
+        (self.settings[queue].in_flight_max as usize).saturating_sub(leased)
+    }
+
+    /// What one receive gets.
+    pub(super) fn choose(&self, queue: usize, up_to: u32) -> Vec<MessageId> {
+        let mut together = up_to as usize;
+        let mut chosen = Vec::new();
+        for id in self.claimable(queue).into_iter().take(self.room(queue)) {
+            let attempts = self.find(id).expect("the model has it").attempts;
+            let last = self.settings[queue].max_attempts.is_some_and(|max| attempts + 1 >= max);
+            let halved = (up_to as usize) / 2_usize.pow(attempts.min(30));
+            let own = match (attempts, last) {
+                (0, _) => up_to as usize,
+                (_, true) => 1,
+                _ => halved.max(1),
+            };
+            if chosen.len() + 1 > together.min(own) {
+                break;
+            }
+            together = together.min(own);
+            chosen.push(id);
+        }
+        chosen
+    }
+
+    /// Leases a message; answers the deadline.
+    pub(super) fn hand_out(
+        &mut self,
+        id: MessageId,
+        lease: Option<Duration>,
+        fence: Fence,
+    ) -> Timestamp {
+        let now = self.now;
+        let queue = self.find(id).expect("the model has it").queue;
+        let default = self.settings[queue].visibility_timeout;
+        let message = self.edit(id);
+        message.until = now.after(lease.or(message.sent.lease).unwrap_or(default));
+        message.state = State::Leased;
+        message.attempts += 1;
+        message.fence = Some(fence);
+        message.until
+    }
+
+    /// Whether the receipt is of the newest hand-out, and whether its lease is valid.
+    fn standing(&self, queue: usize, id: MessageId, fence: Fence) -> Result<bool, Outcome> {
+        let message =
+            self.find(id).filter(|message| message.queue == queue).ok_or(Outcome::Gone)?;
+        if message.fence != Some(fence) {
+            return Err(Outcome::LeaseLost);
+        }
+        Ok(message.state == State::Leased && self.now < message.until)
+    }
+
+    pub(super) fn settle(
+        &mut self,
+        queue: usize,
+        id: MessageId,
+        fence: Fence,
+        how: Settlement,
+    ) -> Outcome {
+        match self.standing(queue, id, fence) {
+            Err(outcome) => return outcome,
+            Ok(_) if how == Settlement::Ack => {
+                self.messages.retain(|message| message.id != id);
+                return Outcome::Done;
+            }
+            Ok(false) => return Outcome::LeaseLost,
+            Ok(true) => {}
+        }
+        if let Settlement::Nack { priority, .. } | Settlement::Park { priority } = how {
+            let message = self.edit(id);
+            message.sent.priority = priority.unwrap_or(message.sent.priority);
+        }
+        match how {
+            Settlement::Ack => Outcome::Done,
+            Settlement::HandBack => {
+                self.edit(id).attempts -= 1;
+                self.set(id, State::Ready)
+            }
+            Settlement::Park { .. } => self.set(id, State::Parked),
+            Settlement::DeadLetter => self.give_up(id),
+            Settlement::Nack { .. } if self.on_last_try(id) => self.give_up(id),
+            Settlement::Nack { delay, .. } => {
+                let backoff = match self.settings[queue].backoff {
+                    Backoff::Fixed { delay } => delay,
+                    _ => Duration::ZERO,
+                };
+                let delay = delay.unwrap_or(backoff);
+                if delay.is_zero() {
+                    return self.set(id, State::Ready);
+                }
+                let until = self.now.after(delay);
+                self.edit(id).until = until;
+                self.set(id, State::Delayed);
+                Outcome::Delayed(until)
+            }
+        }
+    }
+
+    /// Whether a failure of this delivery is the last.
+    pub(super) fn on_last_try(&self, id: MessageId) -> bool {
+        self.find(id).is_some_and(|message| {
+            self.settings[message.queue].max_attempts.is_some_and(|max| message.attempts >= max)
+        })
+    }
+
+    fn set(&mut self, id: MessageId, state: State) -> Outcome {
+        self.edit(id).state = state;
+        if state == State::Parked { Outcome::Parked } else { Outcome::Ready }
+    }
+
+    fn give_up(&mut self, id: MessageId) -> Outcome {
+        let queue = self.find(id).expect("the model has it").queue;
+        if self.settings[queue].dead_letter.is_none() {
+            return self.set(id, State::Parked);
+        }
+        self.send_over(id, 1, Some(queue));
+        Outcome::DeadLettered(1)
+    }
+
+    fn send_over(&mut self, id: MessageId, queue: usize, source: Option<usize>) {
+        let message = self.edit(id);
+        (message.queue, message.source) = (queue, source);
+        (message.state, message.attempts) = (State::Ready, 0);
+    }
+
+    pub(super) fn extend(
+        &mut self,
+        queue: usize,
+        id: MessageId,
+        fence: Fence,
+        lease: Option<Duration>,
+    ) -> Result<Timestamp, Outcome> {
+        if !self.standing(queue, id, fence)? {
+            return Err(Outcome::LeaseLost);
+        }
+        let (now, default) = (self.now, self.settings[queue].visibility_timeout);
+        let message = self.edit(id);
+        message.until = now.after(lease.or(message.sent.lease).unwrap_or(default));
+        Ok(message.until)
+    }
+
+    /// Ends delays; answers how many in each queue.
+    pub(super) fn due(&mut self) -> [u64; 2] {
+        let mut ready = [0, 0];
+        for message in &mut self.messages {
+            if message.state == State::Delayed && message.until <= self.now {
+                message.state = State::Ready;
+                ready[message.queue] += 1;
+            }
+        }
+        ready
+    }
+
+    /// Ends leases; answers how many became ready in each queue, and how many were parked.
+    pub(super) fn expire(&mut self) -> ([u64; 2], u64) {
+        let (mut ready, mut parked) = ([0, 0], 0);
+        let over = |message: &&Message| message.state == State::Leased && message.until <= self.now;
+        let lapsed: Vec<MessageId> = self.messages.iter().filter(over).map(|m| m.id).collect();
+        for id in lapsed {
+            let queue = self.find(id).expect("the model has it").queue;
+            let last = self.on_last_try(id);
+            let outcome = if last { self.give_up(id) } else { self.set(id, State::Ready) };
+            match outcome {
+                Outcome::DeadLettered(target) => ready[target] += 1,
+                Outcome::Parked => parked += 1,
+                _ => ready[queue] += 1,
+            }
+        }
+        (ready, parked)
+    }
+
+    /// Removes what is too old; answers how many.
+    pub(super) fn prune(&mut self) -> u64 {
+        let before = self.messages.len();
+        let (settings, now) = (&self.settings, self.now);
+        self.messages.retain(|message| {
+            let retention = settings[message.queue].retention;
+            retention.is_none_or(|retention| message.sent_at.after(retention) > now)
+        });
+        (before - self.messages.len()) as u64
+    }
+
+    /// Kicks up to `limit` parked messages, or delayed ones where none is parked; answers which.
+    pub(super) fn kick(&mut self, queue: usize, limit: u32) -> Vec<MessageId> {
+        let mut parked = self.in_state(queue, State::Parked);
+        parked.sort_by_key(|message| self.rank(message));
+        let mut delayed = self.in_state(queue, State::Delayed);
+        delayed.sort_by_key(|message| (message.until, message.id));
+        let from = if parked.is_empty() { delayed } else { parked };
+        let kicked: Vec<_> = from.iter().take(limit as usize).map(|message| message.id).collect();
+        for id in &kicked {
+            self.set(*id, State::Ready);
+        }
+        kicked
+    }
+
+    pub(super) fn kick_message(&mut self, id: MessageId) {
+        self.set(id, State::Ready);
+    }
+
+    pub(super) fn remove(&mut self, id: MessageId) {
+        self.messages.retain(|message| message.id != id);
+    }
+
+    pub(super) fn purge(&mut self, queue: usize) -> u64 {
+        let before = self.messages.len();
+        self.messages.retain(|message| message.queue != queue);
+        (before - self.messages.len()) as u64
+    }
+
+    /// Sends dead letters back to where they came from; answers how many.
+    pub(super) fn redrive(&mut self) -> u64 {
+        let free = |message: &&Message| matches!(message.state, State::Ready | State::Parked);
+        let back =
+            self.of(1).filter(free).filter_map(|message| Some((message.id, message.source?)));
+        let back: Vec<_> = back.collect();
+        for (id, source) in &back {
+            self.send_over(*id, *source, None);
+        }
+        back.len() as u64
+    }
+
+    pub(super) fn urgent(&self, queue: usize) -> u64 {
+        let ready = self.in_state(queue, State::Ready);
+        let urgent = ready.iter().filter(|message| message.sent.priority < Priority(1024));
+        urgent.count() as u64
+    }
+}

@@ -1,0 +1,94 @@
+//! What went wrong, as JSON and a status.
+
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+use slipring::{Error, ErrorKind, Retry};
+
+use std::collections::BTreeMap;
+
+/// An error of the admin API as its clients see it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The stable name, such as `queue_not_found`.
+    pub kind: String,
+    /// A sentence for people.
+    pub message: String,
+    /// The operation that failed; empty when there was none.
+    pub operation: String,
+    /// Facts, such as the limit that was passed.
+    pub context: BTreeMap<String, String>,
+    /// Whether the same call may be tried again: `never`, `later` or `unknown`.
+    pub retry: String,
+    /// The HTTP status; not part of the body.
+    #[serde(skip)]
+    pub status: u16,
+}
+
+impl Failure {
+    /// A failure that no engine was asked for.
+    pub(super) fn new(status: StatusCode, kind: &str, message: impl Into<String>) -> Failure {
+        Failure {
+            kind: kind.to_owned(),
+            message: message.into(),
+            operation: String::new(),
+            context: BTreeMap::new(),
+            retry: "never".to_owned(),
+            status: status.as_u16(),
+        }
+    }
+
+    /// A request that makes no sense.
+    pub(super) fn invalid(message: impl Into<String>) -> Failure {
+        Failure::new(StatusCode::BAD_REQUEST, "invalid", message)
+    }
+
+    /// The server is about to end; the same call may be made of its successor.
+    pub(super) fn stopping() -> Failure {
+        Failure::from(Error::closed().with_retry(Retry::Later))
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        let context = error.context().iter();
+        let retry = match error.retry() {
+            Retry::Never => "never",
+            Retry::Later => "later",
+            Retry::Unknown => "unknown",
+        };
+        let source = std::error::Error::source(&error).map(|source| format!(": {source}"));
+        Failure {
+            kind: error.kind().name().to_owned(),
+            message: format!("{}{}", error.message(), source.unwrap_or_default()),
+            operation: error.operation().to_owned(),
+            context: context.map(|(key, value)| ((*key).to_owned(), value.clone())).collect(),
+            retry: retry.to_owned(),
+            status: status(error.kind()).as_u16(),
+        }
+    }
+}
+
+/// The status of an engine's error.
+fn status(kind: ErrorKind) -> StatusCode {
+    match kind {
+        ErrorKind::QueueNotFound | ErrorKind::MessageGone => StatusCode::NOT_FOUND,
+        ErrorKind::QueueExists | ErrorKind::LeaseLost | ErrorKind::WrongState => {
+            StatusCode::CONFLICT
+        }
+        ErrorKind::ReceiptInvalid | ErrorKind::Invalid => StatusCode::BAD_REQUEST,
+        ErrorKind::LimitExceeded => StatusCode::UNPROCESSABLE_ENTITY,
+        ErrorKind::StorageFull => StatusCode::INSUFFICIENT_STORAGE,
+        ErrorKind::StorageUnavailable | ErrorKind::Closed => StatusCode::SERVICE_UNAVAILABLE,
+        ErrorKind::Unsupported => StatusCode::NOT_IMPLEMENTED,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status);
+        (status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), Json(self)).into_response()
+    }
+}

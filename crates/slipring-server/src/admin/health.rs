@@ -1,0 +1,69 @@
+//! How the server is: probes, waits, metrics, and the description of this API.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+use slipring::{Error, ErrorKind, WaitSnapshot};
+
+use super::Api;
+use super::failure::Failure;
+use super::model::{WaitTable, WaitView};
+
+/// A store that does not answer a probe for so long is not ready.
+const READY_WITHIN: Duration = Duration::from_secs(2);
+
+/// The description; a test compares it with the routes and the answers.
+const OPENAPI: &str = include_str!("openapi.json");
+
+/// The process runs and answers.
+pub(super) async fn healthz() -> Json<Value> {
+    Json(json!({ "status": "ok" }))
+}
+
+/// The store can serve now.
+pub(super) async fn readyz(State(api): State<Api>) -> Result<Json<Value>, Failure> {
+    if api.is_stopping() {
+        return Err(Failure::stopping());
+    }
+    let Ok(checked) = tokio::time::timeout(READY_WITHIN, api.engine().check()).await else {
+        let text = format!("the store did not answer within {} s", READY_WITHIN.as_secs());
+        return Err(Error::new(ErrorKind::StorageUnavailable, text).into());
+    };
+    // Whatever is wrong, to a probe the server is not ready.
+    checked.map_err(|error| Failure {
+        status: StatusCode::SERVICE_UNAVAILABLE.as_u16(),
+        ..Failure::from(error)
+    })?;
+    Ok(Json(json!({ "status": "ready", "store": api.engine().capabilities().name })))
+}
+
+pub(super) async fn waits(State(api): State<Api>) -> Json<WaitTable> {
+    Json(WaitTable { waits: api.engine().waits().into_iter().map(wait).collect() })
+}
+
+fn wait(seen: WaitSnapshot) -> WaitView {
+    WaitView {
+        name: seen.name.to_owned(),
+        acquisitions: seen.acquisitions,
+        contended: seen.contended,
+        total_ns: seen.total_ns,
+        max_ns: seen.max_ns,
+        p50_ns: seen.p50_ns,
+        p95_ns: seen.p95_ns,
+        p99_ns: seen.p99_ns,
+    }
+}
+
+pub(super) async fn metrics(State(api): State<Api>) -> Result<Response, Failure> {
+    let text = api.metrics().await?;
+    Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response())
+}
+
+pub(super) async fn openapi() -> Response {
+    ([(CONTENT_TYPE, "application/json")], OPENAPI).into_response()
+}

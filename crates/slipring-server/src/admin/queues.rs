@@ -1,0 +1,155 @@
+//! Queues: list, make, show, change, delete, pause.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use slipring::{ErrorKind, Queue, QueueSettings};
+
+use super::Api;
+use super::failure::Failure;
+use super::input::{InPath, Input, Params};
+use super::model::{NewQueue, Pause, QueuePage, QueueView};
+
+/// Most queues on a page; each costs a look at its statistics.
+const PAGE_MAX: usize = 1000;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ListQuery {
+    #[serde(default)]
+    prefix: String,
+    #[serde(default)]
+    after: String,
+    limit: Option<usize>,
+}
+
+pub(super) async fn list(
+    State(api): State<Api>,
+    Params(query): Params<ListQuery>,
+) -> Result<Json<QueuePage>, Failure> {
+    let limit = query.limit.unwrap_or(PAGE_MAX);
+    if limit == 0 || limit > PAGE_MAX {
+        return Err(Failure::invalid(format!("limit is {limit}; use 1 to {PAGE_MAX}")));
+    }
+    let all = api.engine().queues().await?;
+    let mut wanted = all.into_iter().filter(|queue| {
+        let name = queue.name();
+        name.as_str() > query.after.as_str() && name.as_str().starts_with(&query.prefix)
+    });
+    let mut page = QueuePage { queues: Vec::new(), next: None };
+    for queue in wanted.by_ref().take(limit) {
+        match view(&queue).await {
+            Ok(view) => page.queues.push(view),
+            // Deleted since the list was made.
+            Err(error) if error.kind() == ErrorKind::QueueNotFound => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    if wanted.next().is_some() {
+        page.next = page.queues.last().map(|queue| queue.name.clone());
+    }
+    Ok(Json(page))
+}
+
+async fn view(queue: &Queue) -> Result<QueueView, slipring::Error> {
+    let info = queue.info();
+    Ok(QueueView {
+        name: info.name.to_string(),
+        id: info.id.0,
+        created_at_ms: info.created_at.as_millis(),
+        modified_at_ms: info.modified_at.as_millis(),
+        waiting: queue.waiting() as u64,
+        settings: info.settings.clone(),
+        stats: queue.stats().await?,
+    })
+}
+
+pub(super) async fn create(
+    State(api): State<Api>,
+    Input(new): Input<NewQueue>,
+) -> Result<(StatusCode, Json<QueueView>), Failure> {
+    let there = api.engine().queue(&new.name).await.is_ok();
+    let queue = api.engine().create_queue(&new.name, new.settings).await?;
+    let status = if there { StatusCode::OK } else { StatusCode::CREATED };
+    Ok((status, Json(view(&queue).await?)))
+}
+
+pub(super) async fn show(
+    State(api): State<Api>,
+    InPath(name): InPath<String>,
+) -> Result<Json<QueueView>, Failure> {
+    let queue = api.engine().queue(&name).await?;
+    Ok(Json(view(&queue).await?))
+}
+
+/// Changes the settings that are named; null brings back the default.
+pub(super) async fn change(
+    State(api): State<Api>,
+    InPath(name): InPath<String>,
+    Input(changes): Input<Map<String, Value>>,
+) -> Result<Json<QueueView>, Failure> {
+    let queue = api.engine().queue(&name).await?;
+    let settings = changed(&queue.info().settings, changes).map_err(Failure::invalid)?;
+    queue.configure(settings).await?;
+    Ok(Json(view(&queue).await?))
+}
+
+fn changed(settings: &QueueSettings, changes: Map<String, Value>) -> Result<QueueSettings, String> {
+    let mut all = match serde_json::to_value(settings) {
+        Ok(Value::Object(all)) => all,
+        _ => return Err("the present settings are no JSON object".to_owned()),
+    };
+    for (key, value) in changes {
+        if value.is_null() {
+            if all.remove(&key).is_none() {
+                return Err(format!("unknown setting {key:?}"));
+            }
+        } else {
+            all.insert(key, value);
+        }
+    }
+    serde_json::from_value(Value::Object(all)).map_err(|error| error.to_string())
+}
+
+pub(super) async fn delete(
+    State(api): State<Api>,
+    InPath(name): InPath<String>,
+) -> Result<StatusCode, Failure> {
+    let queue = api.engine().queue(&name).await?;
+    api.engine().delete_queue(&queue).await?;
+    tracing::info!(queue = name, "queue deleted");
+    Ok(StatusCode::NO_CONTENT)
+}
+
+pub(super) async fn pause(
+    State(api): State<Api>,
+    InPath(name): InPath<String>,
+    Input(pause): Input<Pause>,
+) -> Result<Json<QueueView>, Failure> {
+    let queue = api.engine().queue(&name).await?;
+    let mut settings = queue.info().settings.clone();
+    match pause.for_ms.map(std::time::Duration::from_millis) {
+        Some(time) => {
+            api.engine().limits().check_duration("duration_seconds_max", time)?;
+            settings.paused_until = Some(api.engine().clock().now().after(time));
+        }
+        None => settings.paused = true,
+    }
+    queue.configure(settings).await?;
+    tracing::info!(queue = name, for_ms = pause.for_ms, "queue paused");
+    Ok(Json(view(&queue).await?))
+}
+
+pub(super) async fn resume(
+    State(api): State<Api>,
+    InPath(name): InPath<String>,
+) -> Result<Json<QueueView>, Failure> {
+    let queue = api.engine().queue(&name).await?;
+    let mut settings = queue.info().settings.clone();
+    (settings.paused, settings.paused_until) = (false, None);
+    queue.configure(settings).await?;
+    tracing::info!(queue = name, "queue resumed");
+    Ok(Json(view(&queue).await?))
+}

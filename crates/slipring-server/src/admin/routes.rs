@@ -1,0 +1,130 @@
+//! Every operation of the admin API with its method, path and handler, and the count of its calls.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::{Method, StatusCode};
+use axum::middleware::{self, Next};
+use axum::response::Response;
+use axum::routing::{MethodRouter, delete, get, patch, post};
+
+use crate::metrics::Counted;
+
+use super::failure::Failure;
+use super::{Api, health, messages, passes, queues};
+
+/// An operation of the API, as `openapi.json` names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Operation {
+    /// Its path; parameters stand in braces.
+    pub path: &'static str,
+    /// Its method.
+    pub method: &'static str,
+    /// Its name; also the `command` label of the metrics.
+    pub name: &'static str,
+}
+
+type Route = (Operation, MethodRouter<Api>);
+
+fn on(
+    path: &'static str,
+    method: &'static str,
+    name: &'static str,
+    handler: MethodRouter<Api>,
+) -> Route {
+    (Operation { path, method, name }, handler)
+}
+
+fn routes() -> Vec<Route> {
+    const QUEUES: &str = "/v1/queues";
+    const QUEUE: &str = "/v1/queues/{queue}";
+    const MESSAGE: &str = "/v1/messages/{id}";
+    const MESSAGES: &str = "/v1/queues/{queue}/messages";
+    vec![
+        on(QUEUES, "get", "list_queues", get(queues::list)),
+        on(QUEUES, "post", "create_queue", post(queues::create)),
+        on(QUEUE, "get", "show_queue", get(queues::show)),
+        on(QUEUE, "patch", "change_queue", patch(queues::change)),
+        on(QUEUE, "delete", "delete_queue", delete(queues::delete)),
+        on("/v1/queues/{queue}/pause", "post", "pause_queue", post(queues::pause)),
+        on("/v1/queues/{queue}/resume", "post", "resume_queue", post(queues::resume)),
+        on("/v1/queues/{queue}/purge", "post", "purge_queue", post(passes::purge)),
+        on("/v1/queues/{queue}/redrive", "post", "redrive_queue", post(passes::redrive)),
+        on("/v1/queues/{queue}/kick", "post", "kick_queue", post(passes::kick)),
+        on(MESSAGES, "get", "peek_messages", get(messages::peek)),
+        on(MESSAGES, "post", "send_messages", post(messages::send)),
+        on("/v1/queues/{queue}/receive", "post", "receive_messages", post(messages::receive)),
+        on("/v1/ack", "post", "ack_messages", post(messages::ack)),
+        on("/v1/nack", "post", "nack_messages", post(messages::nack)),
+        on(MESSAGE, "get", "show_message", get(messages::lookup)),
+        on(MESSAGE, "delete", "cancel_message", delete(messages::cancel)),
+        on("/v1/messages/{id}/kick", "post", "kick_message", post(messages::kick)),
+        on("/v1/waits", "get", "show_waits", get(health::waits)),
+        on("/metrics", "get", "metrics", get(health::metrics)),
+        on("/healthz", "get", "healthz", get(health::healthz)),
+        on("/readyz", "get", "readyz", get(health::readyz)),
+        on("/openapi.json", "get", "openapi", get(health::openapi)),
+    ]
+}
+
+pub(super) fn operations() -> Vec<Operation> {
+    routes().into_iter().map(|(operation, _)| operation).collect()
+}
+
+/// The router over all routes.
+pub(super) fn router(api: Api, calls: Arc<Calls>) -> Router {
+    let mut router = Router::new();
+    for (index, (operation, handler)) in routes().into_iter().enumerate() {
+        let counter = (Arc::clone(&calls), index);
+        let handler = handler.layer(middleware::from_fn_with_state(counter, count));
+        router = router.route(operation.path, handler);
+    }
+    router.fallback(not_found).method_not_allowed_fallback(not_allowed).with_state(api)
+}
+
+async fn not_found(request: Request) -> Failure {
+    let text = format!("there is no {}; /openapi.json says what there is", request.uri().path());
+    Failure::new(StatusCode::NOT_FOUND, "not_found", text)
+}
+
+async fn not_allowed(method: Method) -> Failure {
+    let text = format!("{method} is not a method of this path; see /openapi.json");
+    Failure::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", text)
+}
+
+/// How often each operation was called.
+#[derive(Debug)]
+pub(crate) struct Calls(Vec<(&'static str, AtomicU64)>);
+
+impl Default for Calls {
+    fn default() -> Calls {
+        Calls(operations().iter().map(|operation| (operation.name, AtomicU64::new(0))).collect())
+    }
+}
+
+impl Counted for Calls {
+    fn protocol(&self) -> &'static str {
+        "admin"
+    }
+
+    fn commands(&self) -> Vec<(&'static str, u64)> {
+        self.0.iter().map(|(name, count)| (*name, count.load(Ordering::Relaxed))).collect()
+    }
+
+    fn connections(&self) -> Option<u64> {
+        None
+    }
+}
+
+async fn count(
+    State((calls, index)): State<(Arc<Calls>, usize)>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if let Some((_, count)) = calls.0.get(index) {
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+    next.run(request).await
+}

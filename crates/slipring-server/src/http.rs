@@ -1,0 +1,104 @@
+//! Serving HTTP/1.1 connections: the accept loop, limits, slow clients, the graceful end.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use slipring::Clock;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// After the system refused to give a connection, the next one is asked for so much later.
+const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(100);
+
+/// A client that is connected may take so long to send a request's head, and to say nothing
+/// between two requests.
+const HEAD_WITHIN: Duration = Duration::from_secs(60);
+
+/// The largest head of a request.
+const HEAD_BYTES_MAX: usize = 64 << 10;
+
+const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n\
+    content-type: application/json\r\ncontent-length: 55\r\n\r\n\
+    {\"kind\":\"limit_exceeded\",\"message\":\"connections_max\"}  ";
+
+/// Serves `router` on `listener` until `stop`; then lets requests in hand finish and returns.
+/// More than `connections_max` connections get a 503 and are closed.
+pub(crate) async fn serve(
+    listener: TcpListener,
+    router: Router,
+    connections_max: usize,
+    clock: Arc<dyn Clock>,
+    stop: CancellationToken,
+) {
+    let room = Arc::new(Semaphore::new(connections_max));
+    let connections = TaskTracker::new();
+    let mut full = false;
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = stop.cancelled() => break,
+        };
+        let stream = match accepted {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                could_not_accept(&error, &*clock).await;
+                continue;
+            }
+        };
+        let Ok(place) = Arc::clone(&room).try_acquire_owned() else {
+            // One line when the limit is reached, not one for each who is refused.
+            if !std::mem::replace(&mut full, true) {
+                tracing::warn!(connections_max, "refusing further HTTP connections");
+            }
+            // A client that does not read misses a courtesy.
+            let _ = stream.try_write(FULL);
+            continue;
+        };
+        full = false;
+        let (router, stop) = (router.clone(), stop.clone());
+        connections.spawn(async move {
+            connection(stream, router, stop).await;
+            drop(place);
+        });
+    }
+    drop(listener);
+    connections.close();
+    connections.wait().await;
+}
+
+async fn connection(stream: TcpStream, router: Router, stop: CancellationToken) {
+    // Answers go out whole; waiting for more would only add latency.
+    if stream.set_nodelay(true).is_err() {
+        return;
+    }
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN).max_buf_size(HEAD_BYTES_MAX);
+    let service = TowerToHyperService::new(router);
+    let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service));
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = stop.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "an HTTP connection ended early");
+    }
+}
+
+async fn could_not_accept(error: &io::Error, clock: &dyn Clock) {
+    // A client that left before it was accepted is nothing to wait for.
+    if error.kind() == io::ErrorKind::ConnectionAborted {
+        return;
+    }
+    tracing::warn!(%error, "could not accept an HTTP connection; trying again");
+    clock.sleep_until(clock.now().after(ACCEPT_AGAIN_AFTER)).await;
+}

@@ -1,0 +1,196 @@
+//! The figures of `/metrics`: queues, waits, commands, the process. `docs/operating/metrics.md`
+//! lists them.
+//!
+//! The number of lines is bounded: at most [`QUEUES_MAX`] queues have lines of their own, and
+//! every other label has a fixed set of values.
+
+mod text;
+
+use std::fmt;
+use std::sync::Arc;
+
+use slipring::{Engine, Error, ErrorKind, QueueStats, Timestamp, WaitSnapshot};
+
+use crate::process::Usage;
+
+use self::text::Text;
+
+/// Queues with lines of their own, the first by name; the others are only counted.
+pub const QUEUES_MAX: usize = 1000;
+
+/// What a protocol has counted since the start.
+pub(crate) trait Counted: Send + Sync {
+    /// The protocol's name.
+    fn protocol(&self) -> &'static str;
+
+    /// Each command with how often it came; the same commands at every call.
+    fn commands(&self) -> Vec<(&'static str, u64)>;
+
+    /// Connections open now; `None` when the protocol does not count them.
+    fn connections(&self) -> Option<u64>;
+}
+
+/// Where the figures come from.
+#[derive(Clone)]
+pub(crate) struct Metrics {
+    engine: Engine,
+    started: Timestamp,
+    protocols: Vec<Arc<dyn Counted>>,
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Metrics").field("started", &self.started).finish_non_exhaustive()
+    }
+}
+
+impl Metrics {
+    pub(crate) fn new(engine: Engine, protocols: Vec<Arc<dyn Counted>>) -> Metrics {
+        Metrics { started: engine.clock().now(), engine, protocols }
+    }
+
+    /// The figures in Prometheus' text format. Costs one look at the statistics of each of the
+    /// first [`QUEUES_MAX`] queues.
+    pub(crate) async fn render(&self) -> Result<String, Error> {
+        let mut text = Text::default();
+        self.queues(&mut text).await?;
+        waits(&mut text, &self.engine.waits());
+        self.protocols(&mut text);
+        self.process(&mut text);
+        Ok(text.finish())
+    }
+
+    async fn queues(&self, text: &mut Text) -> Result<(), Error> {
+        let all = self.engine.queues().await?;
+        text.gauge("slipring_queues", "Queues there are.").plain(all.len());
+        let mut seen = Vec::new();
+        for queue in all.iter().take(QUEUES_MAX) {
+            match queue.stats().await {
+                Ok(stats) => seen.push((queue.name().to_string(), queue.waiting(), stats)),
+                // Deleted since the list was made.
+                Err(error) if error.kind() == ErrorKind::QueueNotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let unlabelled = all.len().saturating_sub(QUEUES_MAX);
+        text.gauge("slipring_queues_without_lines", "Queues beyond the first 1000 by name.")
+            .plain(unlabelled);
+        let states: [(&str, fn(&QueueStats) -> u64); 4] = [
+            ("ready", |stats| stats.ready),
+            ("delayed", |stats| stats.delayed),
+            ("leased", |stats| stats.leased),
+            ("parked", |stats| stats.parked),
+        ];
+        let mut family = text.gauge("slipring_queue_messages", "Messages of a queue by state.");
+        for (name, _, stats) in &seen {
+            for (state, count) in states {
+                family.sample(&[("queue", name), ("state", state)], count(stats));
+            }
+        }
+        let mut family = text.gauge("slipring_queue_bytes", "Bytes of a queue's messages.");
+        for (name, _, stats) in &seen {
+            family.sample(&[("queue", name)], stats.bytes);
+        }
+        let help = "Age of a queue's oldest ready message; 0 when none is ready.";
+        let mut family = text.gauge("slipring_queue_oldest_ready_seconds", help);
+        let now = self.engine.clock().now();
+        for (name, _, stats) in &seen {
+            let age = stats.oldest_ready_sent_at.map(|sent| sent.until(now)).unwrap_or_default();
+            family.sample(&[("queue", name)], age.as_secs_f64());
+        }
+        let help = "Receives that wait on a queue in this server.";
+        let mut family = text.gauge("slipring_queue_waiting_receives", help);
+        for (name, waiting, _) in &seen {
+            family.sample(&[("queue", name)], *waiting as u64);
+        }
+        Ok(())
+    }
+
+    fn protocols(&self, text: &mut Text) {
+        let help = "Commands that came in, by protocol.";
+        let mut family = text.counter("slipring_commands_total", help);
+        for protocol in &self.protocols {
+            let name = protocol.protocol();
+            for (command, count) in protocol.commands() {
+                family.sample(&[("protocol", name), ("command", command)], count);
+            }
+        }
+        let mut family = text.gauge("slipring_connections", "Open connections, by protocol.");
+        for protocol in &self.protocols {
+            if let Some(count) = protocol.connections() {
+                family.sample(&[("protocol", protocol.protocol())], count);
+            }
+        }
+    }
+
+    fn process(&self, text: &mut Text) {
+        let usage = Usage::read();
+        text.gauge("slipring_build_info", "1, with the version and the store as labels.").sample(
+            &[("version", env!("CARGO_PKG_VERSION")), ("store", self.engine.capabilities().name)],
+            1_u64,
+        );
+        text.counter("process_cpu_seconds_total", "User and system CPU time.")
+            .plain(usage.cpu.as_secs_f64());
+        text.gauge("process_resident_memory_bytes", "Resident memory.").plain(usage.resident_bytes);
+        text.gauge("process_open_fds", "Open files.").plain(usage.open_files);
+        text.gauge("process_max_fds", "Most open files.").plain(usage.open_files_max);
+        text.gauge("process_start_time_seconds", "When the server started, since 1970-01-01 UTC.")
+            .plain(self.started.as_millis() as f64 / 1000.0);
+    }
+}
+
+fn waits(text: &mut Text, waits: &[WaitSnapshot]) {
+    let help = "How often the thing a wait class guards was taken.";
+    let mut family = text.counter("slipring_wait_acquisitions_total", help);
+    for wait in waits {
+        family.sample(&[("class", wait.name)], wait.acquisitions);
+    }
+    let help = "The longest wait of a class since the start.";
+    let mut family = text.gauge("slipring_wait_max_seconds", help);
+    for wait in waits {
+        family.sample(&[("class", wait.name)], seconds(wait.max_ns));
+    }
+    let help = "Waits of a class, of those that had to wait.";
+    let mut family = text.histogram("slipring_wait_seconds", help);
+    for wait in waits {
+        family.histogram(("class", wait.name), &bounds(wait), seconds(wait.total_ns));
+    }
+}
+
+/// Upper bounds in seconds with the waits up to each: every second power of two from 1 µs to 34 s.
+/// The last is the number of all of them.
+fn bounds(wait: &WaitSnapshot) -> Vec<(f64, u64)> {
+    let mut below = 0;
+    let mut bounds = Vec::new();
+    for (power, count) in wait.buckets.iter().enumerate() {
+        below += count;
+        // Bucket `power` holds waits below 2^(power+1) ns.
+        let exponent = power + 1;
+        if (10..=35).contains(&exponent) && exponent % 2 == 0 {
+            bounds.push((seconds(1 << exponent), below));
+        }
+    }
+    bounds.push((f64::INFINITY, below));
+    bounds
+}
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slipring::Waits;
+
+    #[test]
+    fn a_wait_is_counted_in_every_bound_above_it() {
+        let waits = Waits::new();
+        waits.class("lock").waited(3_000);
+        waits.class("lock").waited(1 << 39);
+        let bounds = bounds(&waits.snapshot()[0]);
+        let upto = |at: f64| bounds.iter().find(|(bound, _)| *bound >= at).unwrap().1;
+        assert_eq!((upto(1e-6), upto(4e-6), upto(30.0)), (0, 1, 1));
+        assert_eq!(bounds.last().unwrap(), &(f64::INFINITY, 2));
+    }
+}

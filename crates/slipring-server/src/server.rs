@@ -1,0 +1,138 @@
+//! The whole server: all listeners over one engine, started and stopped together.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use slipring::{Clock, Engine};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::admin::{self, Api};
+use crate::metrics::Counted;
+use crate::{beanstalkd, http};
+
+/// Connections get so long to finish what is in hand.
+const FINISH_WITHIN: Duration = Duration::from_millis(3_000);
+/// The engine gets so long to write back and close; with the above it stays below five seconds.
+const CLOSE_WITHIN: Duration = Duration::from_millis(1_500);
+
+/// What a server is started with. A listener that is `None` is off.
+#[derive(Debug)]
+pub struct ServerOptions {
+    /// The engine behind every listener.
+    pub engine: Engine,
+    /// The beanstalkd protocol.
+    pub beanstalkd: Option<BeanstalkdOptions>,
+    /// The admin API.
+    pub admin: Option<AdminOptions>,
+}
+
+/// The admin API.
+#[derive(Debug)]
+pub struct AdminOptions {
+    /// Where it listens.
+    pub listener: TcpListener,
+    /// Its settings.
+    pub settings: admin::Settings,
+}
+
+/// The beanstalkd protocol.
+#[derive(Debug)]
+pub struct BeanstalkdOptions {
+    /// Where it listens.
+    pub listener: beanstalkd::Listener,
+    /// Its settings.
+    pub settings: beanstalkd::Settings,
+}
+
+/// A running server.
+pub struct Server {
+    engine: Engine,
+    stop: CancellationToken,
+    tasks: TaskTracker,
+    beanstalkd: Option<beanstalkd::Server>,
+}
+
+/// How a stop went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stopped {
+    /// Everything in hand was finished, and the store is closed.
+    Clean,
+    /// The time was over before that. Nothing acknowledged is lost; the store recovers by itself
+    /// at the next start.
+    OutOfTime,
+}
+
+impl Server {
+    /// Starts all listeners, inside a tokio runtime.
+    pub fn start(options: ServerOptions) -> Server {
+        let ServerOptions { engine, beanstalkd, admin } = options;
+        let stop = CancellationToken::new();
+        let tasks = TaskTracker::new();
+        let mut protocols: Vec<Arc<dyn Counted>> = Vec::new();
+        let beanstalkd = beanstalkd.map(|options| {
+            let server = beanstalkd::Server::new(engine.clone(), options.settings);
+            protocols.push(Arc::new(server.clone()));
+            let (serving, stop) = (server.clone(), stop.clone());
+            tasks.spawn(async move { serving.serve(options.listener, stop).await });
+            server
+        });
+        if let Some(options) = admin {
+            tasks.spawn(serve_admin(engine.clone(), options, protocols, stop.clone()));
+        }
+        Server { engine, stop, tasks, beanstalkd }
+    }
+
+    /// Enters drain mode: beanstalkd's `put` is refused from now on, everything else goes on.
+    pub fn drain(&self) {
+        if let Some(server) = &self.beanstalkd {
+            server.drain();
+        }
+    }
+
+    /// Stops accepting, lets connections finish what is in hand, releases those who wait, writes
+    /// back and closes the store. Returns within five seconds, whatever clients and disk do.
+    pub async fn stop(self) -> Stopped {
+        let clock = Arc::clone(self.engine.clock());
+        self.stop.cancel();
+        self.tasks.close();
+        let mut stopped = Stopped::Clean;
+        if !within(&*clock, FINISH_WITHIN, self.tasks.wait()).await {
+            tracing::warn!("some connections did not finish in time; they are cut");
+            stopped = Stopped::OutOfTime;
+        }
+        if !within(&*clock, CLOSE_WITHIN, self.engine.shutdown()).await {
+            tracing::warn!("the store did not close in time; nothing acknowledged is lost");
+            stopped = Stopped::OutOfTime;
+        }
+        stopped
+    }
+}
+
+async fn serve_admin(
+    engine: Engine,
+    options: AdminOptions,
+    mut protocols: Vec<Arc<dyn Counted>>,
+    stop: CancellationToken,
+) {
+    let calls = Arc::new(admin::Calls::default());
+    protocols.push(Arc::<admin::Calls>::clone(&calls));
+    let clock = Arc::clone(engine.clock());
+    let AdminOptions { listener, settings } = options;
+    let loopback = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
+    let router = Api::new(engine, protocols, stop.clone()).router(
+        settings.token.as_deref(),
+        loopback,
+        calls,
+    );
+    http::serve(listener, router, settings.connections_max, clock, stop).await;
+}
+
+/// Whether `work` ended within `limit`.
+async fn within(clock: &dyn Clock, limit: Duration, work: impl Future<Output = ()>) -> bool {
+    tokio::select! {
+        () = work => true,
+        () = clock.sleep_until(clock.now().after(limit)) => false,
+    }
+}

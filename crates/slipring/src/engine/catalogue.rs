@@ -1,0 +1,184 @@
+//! The list of queues: creating, finding, deleting, and keeping up with other processes.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::error::{Error, ErrorKind};
+use crate::queue::{QueueId, QueueInfo, QueueName, QueueSettings};
+
+use super::core::QueueCore;
+use super::{Engine, EngineHandle, Queue};
+
+impl Engine {
+    /// Creates a queue, or returns the existing one with equal settings (S14.2).
+    ///
+    /// # Errors
+    /// `Invalid` or `LimitExceeded` naming the setting, `QueueExists`, storage errors.
+    pub async fn create_queue(&self, name: &str, settings: QueueSettings) -> Result<Queue, Error> {
+        let name = QueueName::new(name)?;
+        let services = &self.0.services;
+        services.limits.check_settings(&settings)?;
+        if self.0.registry.len() >= services.limits.queues_max {
+            let most = services.limits.queues_max as u64;
+            return Err(Error::limit("queues_max", most, most + 1).with("queue", &name));
+        }
+        let _catalogue = self.0.catalogue.lock().await;
+        let now = services.clock.now();
+        let (info, _) = services
+            .store
+            .create_queue(&name, &settings, now)
+            .await
+            .map_err(|e| e.during("create_queue"))?;
+        if let Some(until) = info.settings.paused_until {
+            services.schedule.due_at(until);
+        }
+        Ok(self.enter(Arc::new(info)))
+    }
+
+    /// The queue of this name.
+    ///
+    /// # Errors
+    /// `QueueNotFound`, `Invalid` for a name out of range, storage errors.
+    pub async fn queue(&self, name: &str) -> Result<Queue, Error> {
+        let name = QueueName::new(name)?;
+        if let Some(core) = self.0.registry.by_name(&name) {
+            return Ok(self.handle(core));
+        }
+        if self.capabilities().shared {
+            // Another process may have made it a moment ago.
+            self.refresh().await?;
+            if let Some(core) = self.0.registry.by_name(&name) {
+                return Ok(self.handle(core));
+            }
+        }
+        Err(Error::queue_not_found(&name))
+    }
+
+    /// The queue of this name, created with `settings` when there is none.
+    ///
+    /// # Errors
+    /// As [`Engine::create_queue`].
+    pub async fn queue_or_create(
+        &self,
+        name: &str,
+        settings: &QueueSettings,
+    ) -> Result<Queue, Error> {
+        let checked = QueueName::new(name)?;
+        if let Some(core) = self.0.registry.by_name(&checked) {
+            return Ok(self.handle(core));
+        }
+        match self.create_queue(name, settings.clone()).await {
+            Err(error) if error.kind() == crate::ErrorKind::QueueExists => self.queue(name).await,
+            answer => answer,
+        }
+    }
+
+    /// The queue of this number, if this engine knows it.
+    pub fn queue_by_id(&self, id: QueueId) -> Option<Queue> {
+        self.0.registry.by_id(id).map(|core| self.handle(core))
+    }
+
+    /// All queues, by name.
+    ///
+    /// # Errors
+    /// Storage errors.
+    pub async fn queues(&self) -> Result<Vec<Queue>, Error> {
+        if self.capabilities().shared {
+            self.refresh().await?;
+        }
+        let mut queues: Vec<Queue> =
+            self.0.registry.all().into_iter().map(|core| self.handle(core)).collect();
+        queues.sort_by_cached_key(Queue::name);
+        Ok(queues)
+    }
+
+    /// Deletes a queue with all that is in it (S4.2); its receives end with `QueueNotFound`.
+    ///
+    /// # Errors
+    /// `QueueNotFound`, storage errors.
+    pub async fn delete_queue(&self, queue: &Queue) -> Result<(), Error> {
+        let _catalogue = self.0.catalogue.lock().await;
+        let deleted = self.0.services.store.delete_queue(queue.id()).await;
+        deleted.map_err(|e| e.during("delete_queue"))?;
+        self.0.registry.remove(&queue.core);
+        Ok(())
+    }
+
+    /// Takes over the store's list of queues: new ones, changed settings, deletions. Costs one look
+    /// at the store's count of foreign changes when it has not moved since the last time.
+    pub(super) async fn refresh(&self) -> Result<(), Error> {
+        let handle = &self.0;
+        let mut seen = handle.catalogue.lock().await;
+        let changes = handle.services.store.foreign_changes().await?;
+        if seen.replace(changes) == Some(changes) {
+            return Ok(());
+        }
+        let infos = match handle.services.store.queues().await {
+            Ok(infos) => infos,
+            Err(error) => {
+                *seen = None;
+                return Err(error);
+            }
+        };
+        let alive: HashSet<QueueId> = infos.iter().map(|info| info.id).collect();
+        for gone in handle.registry.all().iter().filter(|core| !alive.contains(&core.id)) {
+            handle.registry.remove(gone);
+        }
+        for info in infos {
+            self.enter(info);
+        }
+        Ok(())
+    }
+
+    async fn foreign_changes(&self, seen: &mut Option<u64>) -> Result<(), Error> {
+        let changes = self.0.services.store.foreign_changes().await?;
+        if seen.replace(changes).is_none_or(|before| before == changes) {
+            return Ok(());
+        }
+        self.refresh().await?;
+        self.0.registry.wake_all();
+        let now = self.clock().now();
+        self.0.services.schedule.due_at(now);
+        self.0.services.schedule.expire_at(now);
+        Ok(())
+    }
+
+    fn enter(&self, info: Arc<QueueInfo>) -> Queue {
+        let registry = &self.0.registry;
+        let core = registry.put(info, |info| QueueCore::new(info, &self.0.services, registry));
+        self.handle(core)
+    }
+
+    fn handle(&self, core: Arc<QueueCore>) -> Queue {
+        Queue { engine: Arc::clone(&self.0), core }
+    }
+}
+
+/// Looks for changes by other processes until `stop`; only for stores with the capability `shared`.
+/// After one, the list of queues is read anew and every receive looks again.
+pub(super) async fn watch_foreign_changes(
+    handle: Weak<EngineHandle>,
+    every: Duration,
+    stop: CancellationToken,
+) {
+    let mut seen = None;
+    loop {
+        // Held only between two sleeps: a sleeping watch does not keep the engine alive.
+        let Some(engine) = handle.upgrade().map(Engine) else { return };
+        match engine.foreign_changes(&mut seen).await {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::Closed => return,
+            Err(error) => tracing::debug!(%error, "could not look for changes by other processes"),
+        }
+        let clock = engine.clock();
+        let sleep = clock.sleep_until(clock.now().after(every));
+        drop(engine);
+        tokio::select! {
+            () = sleep => {}
+            () = stop.cancelled() => return,
+        }
+    }
+}
