@@ -1,9 +1,10 @@
-//! The MD5 digests that SDKs compare with their own.
+//! The MD5 digests that SDKs compare with their own, and the one that stands for a body.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use md5::{Digest, Md5};
+use sha2::Sha256;
 
 use super::attribute::AttributeValue;
 
@@ -34,6 +35,11 @@ pub fn of_attributes(attributes: &BTreeMap<String, AttributeValue>) -> Option<St
         }
     }
     Some(hex(&digest.finalize()))
+}
+
+/// The deduplication id of a body whose queue deduplicates by content.
+pub fn content_id(body: &[u8]) -> String {
+    hex(&Sha256::digest(body))
 }
 
 fn hex(bytes: &[u8]) -> String {

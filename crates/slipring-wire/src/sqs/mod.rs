@@ -18,6 +18,7 @@
 //! ```
 
 mod action;
+mod address;
 mod attribute;
 mod batch;
 mod bounded;
@@ -33,13 +34,14 @@ mod text;
 mod xml;
 
 pub use action::*;
+pub use address::{queue_arn, queue_name, queue_of_arn, queue_url};
 pub use attribute::{AttributeValue, Binary, is_asked_for};
 pub use batch::{BatchAnswer, FailedEntry, SucceededEntry};
 pub use bounded::{List, Map};
-pub use digest::{of_attributes as attributes_digest, of_body as body_digest};
+pub use digest::{content_id, of_attributes as attributes_digest, of_body as body_digest};
 pub use error::{ErrorCode, SqsError};
 pub use limits::Limits;
 pub use message::{OutgoingMessage, TRACE_HEADER};
-pub use request::{Head, Protocol, Request, queue_name};
+pub use request::{Head, Protocol, Request};
 pub use response::Response;
 pub use text::is_allowed as is_allowed_text;

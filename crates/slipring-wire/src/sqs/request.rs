@@ -88,11 +88,3 @@ impl Request {
         Ok(Request { protocol, action })
     }
 }
-
-/// The name of the queue that a queue URL, a path or a bare name means; `None` when there is none
-/// in it.
-pub fn queue_name(url: &str) -> Option<&str> {
-    let path = url.split(['?', '#']).next().unwrap_or_default();
-    let name = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-    (!name.is_empty()).then_some(name)
-}

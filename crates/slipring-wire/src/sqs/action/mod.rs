@@ -45,6 +45,12 @@ macro_rules! actions {
                 match self { $(Action::$action(_) => stringify!($action),)* }
             }
 
+            /// Its place in [`Action::NAMES`].
+            pub fn number(&self) -> usize {
+                enum Place { $($action),* }
+                match self { $(Action::$action(_) => Place::$action as usize,)* }
+            }
+
             /// Checks what can be checked without knowing the queue: sizes, ranges, names,
             /// characters. The size of single messages depends on the queue.
             ///
