@@ -6,6 +6,7 @@ mod rows;
 mod table;
 mod verdict;
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -115,7 +116,7 @@ pub fn list() {
 /// Runs the sides of a row by turns. The first side of each round changes, so that none always
 /// runs in the wake of the same other.
 fn measure(row: &Row, sizes: Sizes) -> Result<RowReport> {
-    eprint!("{} …", row.name);
+    progress(&format!("{} …", row.name));
     let kept = crate::workloads::temporary_folder()?;
     let sides = (row.sides)(sizes, kept.path());
     let mut outcomes: Vec<Vec<Outcome>> = sides.iter().map(|_| Vec::new()).collect();
@@ -127,7 +128,7 @@ fn measure(row: &Row, sizes: Sizes) -> Result<RowReport> {
             }
         }
     }
-    eprint!("\r{:40}\r", "");
+    progress("");
     let sides: Vec<SideReport> = sides
         .into_iter()
         .zip(outcomes)
@@ -175,8 +176,53 @@ fn arguments(settings: &Settings) -> Vec<String> {
     arguments
 }
 
+/// Shows on a terminal what is going on; the next text takes the place of the last.
+fn progress(text: &str) {
+    if std::io::stderr().is_terminal() {
+        eprint!("\r{text:<40}\r");
+    }
+}
+
 /// Today, as the report's folder is called.
 fn today() -> String {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     time::date(since.map_or(0, |since| since.as_secs()))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::targets::Kind;
+    use crate::workloads::Shape;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        settings: Settings,
+    }
+
+    #[test]
+    fn a_child_gets_the_settings_it_is_to_run() {
+        let mut settings = Settings::new(Shape::PingPong, Kind::BeanstalkdMemory);
+        settings.callers = 7;
+        settings.rate = 12.5;
+        settings.drain = true;
+        settings.folder = Some("a folder".into());
+        // The name of the sub-command stands where a command line has that of the program.
+        let line = Line::parse_from(arguments(&settings));
+        let text = |settings: &Settings| serde_json::to_string(settings).unwrap();
+        assert_eq!(text(&line.settings), text(&settings));
+    }
+
+    #[test]
+    fn every_row_has_a_name_of_its_own_and_sides_to_measure() {
+        let sizes = Sizes { smoke: true, rounds: 1, seconds: 0.1, backlog: 1000 };
+        let rows = rows::all();
+        for row in &rows {
+            assert!(!(row.sides)(sizes, std::path::Path::new("x")).is_empty(), "{}", row.name);
+            assert_eq!(rows.iter().filter(|other| other.name == row.name).count(), 1);
+        }
+    }
 }

@@ -122,78 +122,86 @@ fn by_wire() -> Vec<Row> {
 }
 
 fn bad_days() -> Vec<Row> {
-    vec![
-        Row {
-            name: "backlog",
-            what: "10 million messages in the backlog, cycles of 4 × 1,000",
-            rounds_max: 3,
-            sides: |sizes, folder| {
-                let mut full = ours(sizes, Shape::Backlog, 4, 1000);
-                full.settings.messages = sizes.backlog;
-                // Only a first and last round may be drained; the backlog is to stay.
-                full.settings.drain = sizes.smoke && sizes.rounds == 1;
-                full.settings.folder = Some(folder.join("backlog"));
-                let mut empty = ours(sizes, Shape::Cycle, 4, 1000);
-                empty.name = "empty";
-                vec![full, empty]
-            },
-            conditions: |sides| {
-                vec![
-                    Condition::ratio(sides, "ours", "empty", 0.8),
-                    Condition::at_most(
-                        "resident peak",
-                        "MB",
-                        peak(sides, "ours", "resident_peak_mb"),
-                        300.0,
-                    ),
-                ]
-            },
+    vec![backlog(), waiters(), neighbours()]
+}
+
+fn backlog() -> Row {
+    Row {
+        name: "backlog",
+        what: "10 million messages in the backlog, cycles of 4 × 1,000",
+        rounds_max: 3,
+        sides: |sizes, folder| {
+            let mut full = ours(sizes, Shape::Backlog, 4, 1000);
+            full.settings.messages = sizes.backlog;
+            // Only a first and last round may be drained; the backlog is to stay.
+            full.settings.drain = sizes.smoke && sizes.rounds == 1;
+            full.settings.folder = Some(folder.join("backlog"));
+            let mut empty = ours(sizes, Shape::Cycle, 4, 1000);
+            empty.name = "empty";
+            vec![full, empty]
         },
-        Row {
-            name: "waiters",
-            what: "10,000 waiting receives over 1,000 queues, in-process",
-            rounds_max: 3,
-            sides: |sizes, _| {
-                let (waiters, queues) = if sizes.smoke { (200, 20) } else { (10_000, 1000) };
-                let mut many = ours(sizes, Shape::Waiters, waiters, 1);
-                many.settings.queues = queues;
-                many.settings.rate = 200.0;
-                many.settings.seconds = sizes.seconds.max(if sizes.smoke { 0.2 } else { 3.0 });
-                let mut one = Side { name: "one waiter", settings: many.settings.clone() };
-                (one.settings.callers, one.settings.queues) = (1, 1);
-                vec![many, one]
-            },
-            conditions: |sides| {
-                let p95 = |side| latency(sides, side, "wake", |p| p.p95_us);
-                let idle = peak(sides, "ours", "idle_cpu_percent");
-                vec![
-                    Condition::at_most(
-                        "resident",
-                        "MB",
-                        peak(sides, "ours", "resident_peak_mb"),
-                        250.0,
-                    ),
-                    Condition::at_most(
-                        "P95 send to wake, 2 × one waiter",
-                        "µs",
-                        p95("ours"),
-                        2.0 * p95("one waiter"),
-                    ),
-                    Condition::at_most("idle CPU", "%", idle, 2.0),
-                ]
-            },
+        conditions: |sides| {
+            vec![
+                Condition::ratio(sides, "ours", "empty", 0.8),
+                Condition::at_most(
+                    "resident peak",
+                    "MB",
+                    peak(sides, "ours", "resident_peak_mb"),
+                    300.0,
+                ),
+            ]
         },
-        Row {
-            name: "neighbours",
-            what: "a busy queue (100 callers, single messages) beside a quiet queue, in-process",
-            rounds_max: 3,
-            sides: |sizes, _| vec![ours(sizes, Shape::Neighbours, 100, 1)],
-            conditions: |sides| {
-                let ratio = figure(sides, "ours", "p95_beside_over_alone");
-                vec![Condition::at_most("P95 beside / alone", "×", ratio, 1.5)]
-            },
+    }
+}
+
+fn waiters() -> Row {
+    Row {
+        name: "waiters",
+        what: "10,000 waiting receives over 1,000 queues, in-process",
+        rounds_max: 3,
+        sides: |sizes, _| {
+            let (waiters, queues) = if sizes.smoke { (200, 20) } else { (10_000, 1000) };
+            let mut many = ours(sizes, Shape::Waiters, waiters, 1);
+            many.settings.queues = queues;
+            many.settings.rate = 200.0;
+            many.settings.seconds = sizes.seconds.max(if sizes.smoke { 0.2 } else { 3.0 });
+            let mut one = Side { name: "one waiter", settings: many.settings.clone() };
+            (one.settings.callers, one.settings.queues) = (1, 1);
+            vec![many, one]
         },
-    ]
+        conditions: |sides| {
+            let p95 = |side| latency(sides, side, "wake", |p| p.p95_us);
+            let idle = peak(sides, "ours", "idle_cpu_percent");
+            vec![
+                Condition::at_most(
+                    "resident",
+                    "MB",
+                    peak(sides, "ours", "resident_peak_mb"),
+                    250.0,
+                ),
+                Condition::at_most(
+                    "P95 send to wake, 2 × one waiter",
+                    "µs",
+                    p95("ours"),
+                    2.0 * p95("one waiter"),
+                ),
+                Condition::at_most("idle CPU", "%", idle, 2.0),
+            ]
+        },
+    }
+}
+
+fn neighbours() -> Row {
+    Row {
+        name: "neighbours",
+        what: "a busy queue (100 callers, single messages) beside a quiet queue, in-process",
+        rounds_max: 3,
+        sides: |sizes, _| vec![ours(sizes, Shape::Neighbours, 100, 1)],
+        conditions: |sides| {
+            let ratio = figure(sides, "ours", "p95_beside_over_alone");
+            vec![Condition::at_most("P95 beside / alone", "×", ratio, 1.5)]
+        },
+    }
 }
 
 fn informative() -> Vec<Row> {

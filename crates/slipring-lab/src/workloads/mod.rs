@@ -215,3 +215,31 @@ async fn on<T: Target>(settings: &Settings, folder: &Path) -> Result<Outcome> {
         waits,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::ValueEnum;
+
+    use super::*;
+
+    #[test]
+    fn every_shape_ends_with_a_checked_result_on_the_in_memory_store() {
+        for shape in Shape::value_variants() {
+            let mut settings = Settings::new(*shape, Kind::Memory);
+            (settings.callers, settings.batch, settings.queues) = (3, 5, 2);
+            (settings.seconds, settings.warmup, settings.messages) = (0.1, 0.01, 100);
+            settings.drain = true;
+            let found = run(&settings).unwrap();
+            assert!(found.checks.sent > 0, "{shape:?}: {found:?}");
+            assert_eq!(found.checks.sent, found.checks.received, "{shape:?}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn settings_that_make_no_sense_are_refused() {
+        let settings = Settings { callers: 0, ..Settings::new(Shape::Send, Kind::Memory) };
+        assert!(run(&settings).unwrap_err().to_string().contains("at least 1"));
+        let settings = Settings { rate: 0.0, ..Settings::new(Shape::Send, Kind::Memory) };
+        assert!(run(&settings).unwrap_err().to_string().contains("rate"));
+    }
+}
