@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
 use serde_json::{Value, json};
 
 use crate::child::Group;
@@ -35,12 +36,24 @@ pub struct Options {
     /// Client processes, each with three sessions of each protocol.
     #[arg(long, default_value_t = 3)]
     pub clients: u64,
+    /// Only this protocol; with `beanstalkd`, only the queues it uses.
+    #[arg(long, value_enum)]
+    pub only: Option<Protocol>,
     /// Keep data and histories also when all is well.
     #[arg(long)]
     pub keep: bool,
     /// Folder for data and histories; by default target/lab/crash-SEED.
     #[arg(long)]
     pub folder: Option<PathBuf>,
+}
+
+/// A protocol of the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Protocol {
+    /// The SQS protocol.
+    Sqs,
+    /// The beanstalkd protocol.
+    Beanstalkd,
 }
 
 /// A round lasts at least and less than so many milliseconds.
@@ -91,14 +104,20 @@ fn drive(options: &Options, seed: u64, folder: &Path) -> Result<Vec<PathBuf>> {
     let mut server = Server::slipring(&store, None)?;
     let addresses = server.addresses().clone();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.context("starting the runtime")?.block_on(create_queues(&addresses))?;
+    if options.only != Some(Protocol::Beanstalkd) {
+        // Tubes appear when they are mentioned.
+        runtime.context("starting the runtime")?.block_on(create_queues(&addresses))?;
+    }
 
     let own_history = folder.join("history-killer.jsonl");
     let mut recorder = Recorder::create(&own_history)?;
     let mut histories = vec![own_history];
     let mut start = |name: String, number: u64, drain: bool| -> Result<Group> {
         let history = folder.join(format!("history-{name}.jsonl"));
-        let client = client_arguments(&addresses, number, seed, &history, drain);
+        let mut client = client_arguments(&addresses, number, seed, &history, drain);
+        if let Some(only) = options.only.and_then(|only| only.to_possible_value()) {
+            client.extend(["--only".to_owned(), only.get_name().to_owned()]);
+        }
         histories.push(history);
         Group::start(&client)
     };

@@ -12,6 +12,7 @@ use slipring::{
     Engine, EngineOptions, NewMessage, Queue, QueueSettings, Receipt, ReceiveRequest,
     SystemRandomness,
 };
+use slipring_sqlite::{SqliteOptions, SqliteStore};
 
 use super::{Caller, Kind, Look, Target, Wait};
 use crate::body::{BODY_BYTES, Body};
@@ -54,8 +55,11 @@ impl Target for Store {
     }
 }
 
-async fn open_sqlite(_path: &Path, _options: &EngineOptions) -> Result<Arc<dyn slipring::Store>> {
-    bail!("the SQLite store is not there")
+async fn open_sqlite(path: &Path, options: &EngineOptions) -> Result<Arc<dyn slipring::Store>> {
+    let sqlite = SqliteOptions { waits: options.waits.clone(), ..SqliteOptions::default() };
+    let path = path.to_owned();
+    let open = tokio::task::spawn_blocking(move || SqliteStore::open(path, sqlite));
+    Ok(open.await.context("opening the store")??)
 }
 
 /// A caller of one queue.

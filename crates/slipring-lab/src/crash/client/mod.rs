@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, Result};
 use tokio::task::JoinSet;
 
+use super::Protocol;
 use super::history::{Delivery, Entry, Sending};
 use super::queues::Rules;
 use crate::targets::server::Addresses;
@@ -44,6 +45,9 @@ pub struct Options {
     /// The file for its history.
     #[arg(long)]
     pub history: PathBuf,
+    /// Sessions of this protocol only.
+    #[arg(long, value_enum)]
+    pub only: Option<Protocol>,
     /// Receive and ack what is left instead, until there is twice nothing.
     #[arg(long)]
     pub drain: bool,
@@ -109,16 +113,24 @@ async fn all_sessions(options: &Options, stop: Arc<AtomicBool>) -> Result<()> {
     if options.drain {
         // One protocol after the other: what a beanstalkd connection holds, SQS cannot see.
         let own = |number| Session::new(log.clone(), &addresses, options.seed, number, &stop);
-        own(0).drain::<TubeClient>().await?;
-        own(1).drain::<SqsClient>().await?;
+        if options.only != Some(Protocol::Sqs) {
+            own(0).drain::<TubeClient>().await?;
+        }
+        if options.only != Some(Protocol::Beanstalkd) {
+            own(1).drain::<SqsClient>().await?;
+        }
         return log.flush();
     }
     let mut sessions = JoinSet::new();
     for number in 0..options.sessions {
         let number = options.client * 1000 + number * 2;
         let own = |number| Session::new(log.clone(), &addresses, options.seed, number, &stop);
-        sessions.spawn(own(number).run::<SqsClient>());
-        sessions.spawn(own(number + 1).run::<TubeClient>());
+        if options.only != Some(Protocol::Beanstalkd) {
+            sessions.spawn(own(number).run::<SqsClient>());
+        }
+        if options.only != Some(Protocol::Sqs) {
+            sessions.spawn(own(number + 1).run::<TubeClient>());
+        }
     }
     while let Some(ended) = sessions.join_next().await {
         ended.context("a session panicked")??;
