@@ -76,6 +76,11 @@ impl Bench {
         let old = self.store();
         old.close().await.expect("the store closes");
         drop(old);
+        self.reopen_closed().await;
+    }
+
+    /// Opens the store again after somebody else has closed it.
+    pub async fn reopen_closed(&self) {
         let store = self.factory.open(self.place.path()).await.expect("the store opens again");
         *self.store.lock() = store;
     }
@@ -171,8 +176,8 @@ impl Bench {
         self.store().lookup(id, self.now()).await.unwrap()
     }
 
-    /// Removes a message by number.
-    pub async fn cancel(&self, id: MessageId) -> Result<(), Error> {
+    /// Removes a message by number; answers the queue it was in.
+    pub async fn cancel(&self, id: MessageId) -> Result<QueueId, Error> {
         self.store().cancel(id, self.now()).await
     }
 

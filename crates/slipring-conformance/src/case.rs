@@ -8,7 +8,7 @@ use slipring::Capabilities;
 use crate::bench::Bench;
 
 /// A case that runs.
-pub type Running = Pin<Box<dyn Future<Output = ()> + Send>>;
+pub type Running = Pin<Box<dyn Future<Output = ()>>>;
 
 /// One sentence about a store.
 pub struct Case {

@@ -232,7 +232,7 @@ impl AdminStore for FaultyStore {
         self.inner.lookup(message, now).await
     }
 
-    async fn cancel(&self, message: MessageId, now: Timestamp) -> Result<(), Error> {
+    async fn cancel(&self, message: MessageId, now: Timestamp) -> Result<QueueId, Error> {
         self.inner.cancel(message, now).await
     }
 

@@ -42,6 +42,7 @@ pub mod bench;
 pub mod case;
 pub mod cases;
 pub mod concurrency;
+pub mod engine_cases;
 pub mod fault;
 pub mod model;
 

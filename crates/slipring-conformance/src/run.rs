@@ -9,14 +9,15 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::bench::{Bench, Factory};
 use crate::case::Case;
-use crate::{cases, concurrency, model};
+use crate::{cases, concurrency, engine_cases, model};
 
 /// No case takes nearly so long; it only ends a case that hangs.
 const LONGEST: Duration = Duration::from_secs(300);
 
 /// Every case of the suite, by subject.
 pub fn all() -> Vec<&'static Case> {
-    cases::all().chain(model::CASES).chain(concurrency::all()).collect()
+    let stores = cases::all().chain(model::CASES).chain(concurrency::all());
+    stores.chain(engine_cases::all()).collect()
 }
 
 /// Runs the suite over the stores of `factory` with the arguments of the process, and answers

@@ -1,1 +1,20 @@
-//! Load driver, workloads, targets and reports for Slipring and its peers.
+//! The lab: load driver, workloads, targets and reports for Slipring and its peers, and the
+//! crash test with its loss checker.
+//!
+//! `docs/lab.md` says how to run it and how to read what it prints.
+#![allow(clippy::print_stdout)] // a command-line program: its output is what it is for
+
+mod body;
+mod child;
+pub mod cli;
+mod crash;
+mod folder;
+mod foundation;
+mod ledger;
+mod machine;
+mod process;
+mod stats;
+mod targets;
+mod time;
+mod wire;
+mod workloads;

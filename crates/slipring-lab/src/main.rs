@@ -1,3 +1,16 @@
-//! Load driver, workloads, targets and reports for Slipring and its peers.
+//! The `slipring-lab` program; see `docs/lab.md`.
 
-fn main() {}
+use std::process::ExitCode;
+
+use clap::Parser;
+use slipring_lab::cli;
+
+fn main() -> ExitCode {
+    match cli::run(cli::Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("slipring-lab: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -113,11 +113,11 @@ pub trait AdminStore: Send + Sync + 'static {
     /// Storage errors; `None` when there is no such message.
     async fn lookup(&self, message: MessageId, now: Timestamp) -> Result<Option<Peeked>, Error>;
 
-    /// Removes one message that nobody holds (S4.2).
+    /// Removes one message that nobody holds (S4.2); answers the queue it was in.
     ///
     /// # Errors
     /// `MessageGone`; `WrongState` when somebody holds it; storage errors.
-    async fn cancel(&self, message: MessageId, now: Timestamp) -> Result<(), Error>;
+    async fn cancel(&self, message: MessageId, now: Timestamp) -> Result<QueueId, Error>;
 
     /// Makes parked messages ready, or delayed ones when none is parked, in their order; answers
     /// how many.

@@ -151,7 +151,8 @@ pub struct Head {
 /// What a pass over deadlines did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pass {
-    /// Queues in which messages became ready, with how many.
+    /// Queues in which messages became ready, with how many; in a FIFO queue also those whose
+    /// group was freed by what the pass took out of it.
     pub ready: Vec<(QueueId, u64)>,
     /// How many messages left for good or were parked.
     pub removed: u64,

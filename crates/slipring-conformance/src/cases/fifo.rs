@@ -23,6 +23,7 @@ pub(super) const CASES: &[Case] = &[
     case!(a_parked_message_does_not_block_its_group, "S7.3", "S11.1"),
     case!(a_kicked_message_stands_in_its_old_place_in_the_group, "S7.2", "S7.3"),
     case!(a_dead_lettered_message_unblocks_its_group, "S6.2", "S7.3"),
+    case!(a_pass_tells_of_groups_that_it_freed, "S2.4", "S7.3"),
     case!(a_purge_unblocks_groups, "S7.3", "S14.5"),
     case!(a_cancelled_message_unblocks_its_group, "S7.3"),
     case!(messages_without_a_group_are_one_group, "S7.4"),
@@ -208,6 +209,25 @@ async fn a_dead_lettered_message_unblocks_its_group(b: Bench) {
     b.pass(s(30)).await;
     assert_eq!(q.take(1).await, ["a3"]);
     assert_eq!(dead.peek(MessageState::Ready).await, ["a1", "a2"]);
+}
+
+async fn a_pass_tells_of_groups_that_it_freed(b: Bench) {
+    let dead = b.plain().await;
+    for dead_letter in [None, Some(dead.info.name.clone())] {
+        let q = b
+            .queue(settings(|to| {
+                to.fifo = true;
+                to.max_attempts = Some(1);
+                to.dead_letter = dead_letter;
+            }))
+            .await;
+        q.send_all(["a1", "a2"].map(g)).await;
+        q.claim_one().await;
+        b.advance(s(30));
+        let pass = b.expire().await;
+        assert!(pass.ready.iter().any(|(id, _)| *id == q.id), "{pass:?}");
+        assert_eq!(q.drain().await, ["a2"]);
+    }
 }
 
 async fn a_purge_unblocks_groups(b: Bench) {

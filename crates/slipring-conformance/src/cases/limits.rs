@@ -57,7 +57,7 @@ async fn room_that_is_made_can_be_used(b: Bench) {
         refused(q.try_send("b").await, ErrorKind::LimitExceeded);
         match round {
             0 => assert_eq!(q.drain().await, ["a"]),
-            1 => b.cancel(id).await.unwrap(),
+            1 => assert_eq!(b.cancel(id).await.unwrap(), q.id),
             _ => assert_eq!(q.purge(10).await, 1),
         }
     }

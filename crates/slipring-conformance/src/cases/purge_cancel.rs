@@ -114,7 +114,7 @@ async fn a_cancelled_message_is_gone_from_any_free_state(b: Bench) {
     let delivery = q.claim_one().await;
     q.park(&delivery).await.unwrap();
     for id in &ids[..3] {
-        b.cancel(*id).await.unwrap();
+        assert_eq!(b.cancel(*id).await.unwrap(), q.id);
         assert_eq!(b.lookup(*id).await, None);
     }
     q.holds(1, 0, 0, 0).await;

@@ -145,19 +145,22 @@ impl Session {
             let reads = self.parser.buffer_mut().len() < READ_AHEAD_BYTES;
             let read = tokio::select! {
                 biased;
+                // First: what others give back while the server stops is not for those who wait.
+                () = self.stop.cancelled() => return ControlFlow::Break(()),
                 jobs = &mut receive => {
                     let jobs = jobs.map(|jobs| (!jobs.is_empty()).then_some(jobs));
                     return ControlFlow::Continue(match self.look_again_or(jobs) {
                         Ok(Some(jobs)) => Ok(Waited::Jobs(jobs)),
-                        // Without an end to the wait it means only: look again.
-                        Ok(None) if wait.is_none() => Ok(Waited::Jobs(Vec::new())),
+                        // Not the end of the wait, but a reason to look again.
+                        Ok(None) if wait.is_none() || self.lost_a_queue() => {
+                            Ok(Waited::Jobs(Vec::new()))
+                        }
                         Ok(None) => Ok(Waited::TimedOut),
                         Err(error) => Err(error),
                     });
                 }
                 () = &mut margin_begins => return ControlFlow::Continue(Ok(Waited::DeadlineSoon)),
                 read = self.stream.read_buf(self.parser.buffer_mut()), if reads => read,
-                () = self.stop.cancelled() => return ControlFlow::Break(()),
             };
             match read {
                 Ok(bytes) => self.has_read(bytes),
@@ -186,6 +189,11 @@ impl Session {
             ErrorKind::LimitExceeded if error.context().iter().any(in_flight) => Ok(None),
             _ => Err(error),
         }
+    }
+
+    /// Whether a queue of a watched tube has to be looked up.
+    fn lost_a_queue(&self) -> bool {
+        self.watched.iter().any(|watched| watched.queue.is_none())
     }
 
     /// The queues of all watched tubes, made where they are not there yet: somebody may put a job

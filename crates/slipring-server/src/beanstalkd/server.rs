@@ -82,15 +82,17 @@ impl Counted for Server {
 }
 
 impl Server {
-    /// A server over `engine`. A `job_bytes_max` above 1 GiB counts as 1 GiB.
+    /// A server over `engine`. A `job_bytes_max` above what the engine or the protocol allows
+    /// counts as that.
     pub fn new(engine: Engine, settings: Settings) -> Server {
-        let job_bytes_max = settings.job_bytes_max.min(JOB_BYTES_MAX);
+        let message_bytes_max =
+            u32::try_from(engine.limits().message_bytes_max).unwrap_or(JOB_BYTES_MAX);
+        let job_bytes_max = settings.job_bytes_max.min(message_bytes_max).min(JOB_BYTES_MAX);
         let settings = Settings { job_bytes_max, ..settings };
         let mut queue_settings =
             QueueSettings { durability: settings.durability, ..QueueSettings::default() };
-        queue_settings.message_bytes_max = u64::from(job_bytes_max)
-            .max(queue_settings.message_bytes_max)
-            .min(engine.limits().message_bytes_max);
+        queue_settings.message_bytes_max =
+            queue_settings.message_bytes_max.max(u64::from(job_bytes_max));
         let mut id = [0; 8];
         engine.randomness().fill(&mut id);
         Server(Arc::new(Shared {

@@ -32,6 +32,9 @@ const OUT_BYTES_KEPT: usize = 256 * 1024;
 const READ_BYTES_MIN: usize = 2 * 1024;
 const READ_BYTES_MAX: usize = 128 * 1024;
 
+/// So many jobs the first receive of a connection may ask for, when their size is not known.
+const RECEIVE_FIRST: usize = 16;
+
 /// Most commands in one run.
 pub(super) const RUN_MAX: usize = 1000;
 
@@ -88,7 +91,7 @@ impl Session {
             read_bytes: READ_BYTES_MIN,
             room: None,
             lapse: None,
-            receive_most: 1,
+            receive_most: RECEIVE_FIRST,
         }
     }
 

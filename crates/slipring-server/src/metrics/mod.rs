@@ -157,7 +157,7 @@ fn waits(text: &mut Text, waits: &[WaitSnapshot]) {
     }
 }
 
-/// Upper bounds in seconds with the waits up to each: every second power of two from 1 µs to 34 s.
+/// Upper bounds in seconds with the waits up to each: every second power of two from 1 µs to 17 s.
 /// The last is the number of all of them.
 fn bounds(wait: &WaitSnapshot) -> Vec<(f64, u64)> {
     let mut below = 0;
@@ -190,7 +190,7 @@ mod tests {
         waits.class("lock").waited(1 << 39);
         let bounds = bounds(&waits.snapshot()[0]);
         let upto = |at: f64| bounds.iter().find(|(bound, _)| *bound >= at).unwrap().1;
-        assert_eq!((upto(1e-6), upto(4e-6), upto(30.0)), (0, 1, 1));
+        assert_eq!((upto(1e-6), upto(4e-6), upto(17.0)), (0, 1, 1));
         assert_eq!(bounds.last().unwrap(), &(f64::INFINITY, 2));
     }
 }

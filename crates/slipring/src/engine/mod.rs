@@ -216,7 +216,13 @@ impl Engine {
     /// `MessageGone`, `WrongState` when somebody holds it, storage errors.
     pub async fn cancel(&self, message: MessageId) -> Result<(), Error> {
         let services = &self.0.services;
-        services.store.cancel(message, services.clock.now()).await.map_err(|e| e.during("cancel"))
+        let cancelled = services.store.cancel(message, services.clock.now()).await;
+        let queue = cancelled.map_err(|e| e.during("cancel"))?;
+        // It may have kept the others of its group back (S7.3).
+        if let Some(core) = self.0.registry.by_id(queue).filter(|core| core.info().settings.fifo) {
+            core.receives.notify(1);
+        }
+        Ok(())
     }
 
     /// Makes one parked or delayed message ready.

@@ -297,7 +297,8 @@ impl Queue {
             let gone = services.store.purge(self.core.id, STEP, sent_until).await;
             let gone = gone.map_err(|e| self.named(e, "purge"))?;
             if gone == 0 {
-                self.core.receives.notify_room();
+                // Room in flight, and groups that what went had kept back.
+                self.core.receives.notify(u64::MAX);
                 return Ok(total);
             }
             total += gone;

@@ -14,7 +14,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, oneshot};
 
 use crate::clock::{Clock, Timestamp, monotonic_ns};
-use crate::error::Error;
+use crate::error::{Error, Retry};
 use crate::lifecycle::Settlement;
 use crate::message::Delivery;
 use crate::queue::QueueId;
@@ -245,6 +245,10 @@ impl Receives {
                     self.settle_down(generation, delivered, claimed.end, rest);
                 }
                 Err(error) => {
+                    if error.retry() == Retry::Unknown {
+                        // Messages may be leased all the same; the store knows until when.
+                        self.parts.schedule.expire_at(now);
+                    }
                     for (_, waiter) in chosen {
                         self.disarm(&waiter);
                         let _ = waiter.slot.send(Err(error.clone()));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock::{Clock, Timestamp};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Retry};
 use crate::lease::Receipt;
 use crate::lifecycle::Settlement;
 use crate::message::NewMessage;
@@ -26,6 +26,19 @@ pub(super) struct TurnParts {
     pub(super) receives: Arc<Receives>,
     pub(super) schedule: Arc<Schedule>,
     pub(super) registry: Arc<Registry>,
+}
+
+impl TurnParts {
+    /// After a call of which nobody knows whether it took effect, everybody looks again: messages
+    /// may be ready, delayed or elsewhere without the engine having been told.
+    fn look_again_after(&self, error: &Error) {
+        if error.retry() == Retry::Unknown {
+            let now = self.clock.now();
+            self.registry.wake_all();
+            self.schedule.due_at(now);
+            self.schedule.expire_at(now);
+        }
+    }
 }
 
 /// Messages of one caller.
@@ -90,7 +103,10 @@ impl Turn for SendTurn {
                 self.announce(&sent);
                 deal(sent.into_iter(), shapes)
             }
-            Err(error) => deal(std::iter::repeat(Err(error)), shapes),
+            Err(error) => {
+                parts.look_again_after(&error);
+                deal(std::iter::repeat(Err(error)), shapes)
+            }
         }
     }
 }
@@ -144,8 +160,9 @@ impl Turn for SettleTurn {
         let entries = requests.into_iter().flatten().collect();
         let batch = SettleBatch { queue: parts.queue, now: parts.clock.now(), entries };
         let result = parts.store.settle(batch).await;
-        if let Ok(settled) = &result {
-            self.announce(settled);
+        match &result {
+            Ok(settled) => self.announce(settled),
+            Err(error) => parts.look_again_after(error),
         }
         split(result, counts)
     }
@@ -195,11 +212,14 @@ impl Turn for ExtendTurn {
         let entries = requests.into_iter().flatten().collect();
         let batch = ExtendBatch { queue: parts.queue, now: parts.clock.now(), entries };
         let result = parts.store.extend(batch).await;
-        if let Ok(deadlines) = &result {
-            // An extension may also move a deadline closer.
-            if let Some(first) = deadlines.iter().flatten().min() {
-                parts.schedule.expire_at(*first);
+        match &result {
+            Ok(deadlines) => {
+                // An extension may also move a deadline closer.
+                if let Some(first) = deadlines.iter().flatten().min() {
+                    parts.schedule.expire_at(*first);
+                }
             }
+            Err(error) => parts.look_again_after(error),
         }
         split(result, counts)
     }

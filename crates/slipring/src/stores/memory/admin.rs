@@ -107,14 +107,14 @@ impl AdminStore for MemoryStore {
         Ok(self.with_message(message, |state| state.show(message))?.flatten())
     }
 
-    async fn cancel(&self, message: MessageId, _now: Timestamp) -> Result<(), Error> {
+    async fn cancel(&self, message: MessageId, _now: Timestamp) -> Result<QueueId, Error> {
         let cancelled = self.with_message(message, |state| {
             let stored = state.messages.get(&message).ok_or_else(|| gone(message))?;
             if !lifecycle::free_to_take(stored.state) {
                 return Err(held(message));
             }
             state.remove(message);
-            Ok(())
+            Ok(state.info.id)
         })?;
         cancelled.unwrap_or_else(|| Err(gone(message)))
     }

@@ -1,0 +1,144 @@
+//! Callers that go away in the middle of a call.
+
+use slipring::ReceiveRequest;
+
+use crate::bench::{Bench, m, s};
+use crate::case::{Case, case};
+use crate::fault::{Fault, Verb};
+
+use super::{EngineBench, got, next, receiving, send, take_one, texts, until, waiter};
+
+pub(super) const CASES: &[Case] = &[
+    case!(a_receive_dropped_while_it_waits_claims_nothing, "S2.3"),
+    case!(a_receive_dropped_during_its_claim_hands_back_uncounted, "S2.3"),
+    case!(what_a_dropped_receive_hands_back_goes_to_the_next, "S2.3", "S2.4"),
+    case!(dropped_receives_leave_the_others_their_turn, "S2.3", "S2.4"),
+    case!(receives_dropped_at_any_moment_lose_nothing, threads 4, "S2.1", "S2.3"),
+    case!(a_send_whose_caller_left_does_not_hold_up_others, "S2.2"),
+    case!(a_settlement_whose_caller_left_still_counts, "S4.1"),
+];
+
+async fn a_receive_dropped_while_it_waits_claims_nothing(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.plain().await;
+    let leaves = waiter(&q).await;
+    leaves.abort();
+    until("it has left", async || q.waiting() == 0).await;
+    send(&q, "a").await;
+    let stats = q.stats().await.unwrap();
+    assert_eq!((stats.ready, stats.leased), (1, 0));
+    assert_eq!(take_one(&q).await.message.attempts, 1);
+}
+
+async fn a_receive_dropped_during_its_claim_hands_back_uncounted(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.plain().await;
+    q.send_batch(vec![m("a"), m("b")]).await.unwrap();
+    e.store.plan(Verb::Claim, 1, Fault::Hang);
+    let leaves = receiving(&q, ReceiveRequest::up_to(2).wait(s(60)));
+    e.store.hanging(1).await;
+    leaves.abort();
+    assert!(leaves.await.unwrap_err().is_cancelled());
+    e.store.release();
+    until("both are handed back", async || {
+        e.store.calls(Verb::Settle) == 1 && q.stats().await.unwrap().ready == 2
+    })
+    .await;
+    for wanted in ["a", "b"] {
+        let delivery = take_one(&q).await;
+        assert_eq!((&delivery.message.body[..], delivery.message.attempts), (wanted.as_bytes(), 1));
+    }
+}
+
+async fn what_a_dropped_receive_hands_back_goes_to_the_next(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.plain().await;
+    send(&q, "a").await;
+    e.store.plan(Verb::Claim, 1, Fault::Hang);
+    let leaves = receiving(&q, ReceiveRequest::up_to(1).wait(s(60)));
+    e.store.hanging(1).await;
+    let stays = receiving(&q, ReceiveRequest::up_to(1).wait(s(3600)));
+    until("the second is in", async || q.waiting() == 1).await;
+    leaves.abort();
+    assert!(leaves.await.unwrap_err().is_cancelled());
+    e.store.release();
+    let list = got(stays).await;
+    assert_eq!(list[0].message.attempts, 1);
+}
+
+async fn dropped_receives_leave_the_others_their_turn(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.plain().await;
+    let mut waiters = Vec::new();
+    for _ in 0..20 {
+        waiters.push(waiter(&q).await);
+    }
+    for leaves in waiters.iter().step_by(2) {
+        leaves.abort();
+    }
+    until("ten have left", async || q.waiting() == 10).await;
+    for (n, stays) in waiters.into_iter().skip(1).step_by(2).enumerate() {
+        send(&q, n.to_string()).await;
+        assert_eq!(texts(stays).await, [n.to_string()]);
+    }
+}
+
+async fn receives_dropped_at_any_moment_lose_nothing(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.plain().await;
+    for round in 0..200 {
+        let leaves = receiving(&q, ReceiveRequest::up_to(1).wait(s(3600)));
+        let sending = tokio::spawn({
+            let q = q.clone();
+            async move { send(&q, round.to_string()).await }
+        });
+        for _ in 0..round % 7 {
+            tokio::task::yield_now().await;
+        }
+        leaves.abort();
+        sending.await.unwrap();
+        let list = match leaves.await {
+            Ok(list) => list.unwrap(),
+            Err(_) => got(receiving(&q, ReceiveRequest::up_to(1).wait(s(3600)))).await,
+        };
+        assert_eq!(list[0].message.attempts, 1, "a receive that nobody took is not counted");
+        q.ack(&list[0].receipt).await.unwrap();
+    }
+    assert_eq!(q.stats().await.unwrap().total(), 0);
+}
+
+async fn a_send_whose_caller_left_does_not_hold_up_others(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.plain().await;
+    e.store.plan(Verb::Append, 1, Fault::Hang);
+    let leaves = tokio::spawn({
+        let q = q.clone();
+        async move { q.send(m("left")).await }
+    });
+    e.store.hanging(1).await;
+    leaves.abort();
+    assert!(leaves.await.unwrap_err().is_cancelled());
+    send(&q, "b").await;
+    e.store.release();
+    // It got in before its caller left, so it is stored, and whoever waits hears of it.
+    let mut all = texts(next(&q)).await;
+    all.extend(texts(next(&q)).await);
+    all.sort();
+    assert_eq!(all, ["b", "left"]);
+}
+
+async fn a_settlement_whose_caller_left_still_counts(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.plain().await;
+    send(&q, "a").await;
+    let held = take_one(&q).await;
+    e.store.plan(Verb::Settle, 1, Fault::Hang);
+    let leaves = tokio::spawn({
+        let q = q.clone();
+        async move { q.ack(&held.receipt).await }
+    });
+    e.store.hanging(1).await;
+    leaves.abort();
+    e.store.release();
+    until("the message is gone", async || q.stats().await.unwrap().total() == 0).await;
+}

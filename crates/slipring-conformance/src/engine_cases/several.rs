@@ -1,0 +1,188 @@
+//! Receives over several queues.
+
+use slipring::{ErrorKind, Queue, QueueSettings, ReceiveRequest};
+use tokio::task::JoinHandle;
+
+use crate::bench::{Bench, bodies, m, ms, refused, s, settings};
+use crate::case::{Case, case};
+
+use super::{EngineBench, got, send, take_one, texts, until, within};
+
+pub(super) const CASES: &[Case] = &[
+    case!(the_best_priority_comes_first_then_the_oldest, "S7.6"),
+    case!(a_message_in_any_of_the_queues_ends_the_wait, "S2.4", "S7.6"),
+    case!(a_wait_over_several_queues_ends_empty_at_its_time, "S5.4"),
+    case!(paused_queues_give_nothing_to_a_receive_over_several, "S7.6", "S14.3"),
+    case!(receives_over_several_queues_and_over_one_share_the_messages, threads 4, "S2.4"),
+    case!(a_receive_over_several_that_went_away_takes_no_wake_up_along, "S2.3", "S2.4"),
+    case!(a_delay_in_one_of_several_queues_ends_by_itself, "S5.3"),
+    case!(a_receive_over_no_queue_is_refused, "S12.2"),
+];
+
+async fn three(e: &EngineBench) -> [Queue; 3] {
+    [
+        e.queue("one", QueueSettings::default()).await,
+        e.queue("two", QueueSettings::default()).await,
+        e.queue("three", QueueSettings::default()).await,
+    ]
+}
+
+type Receiving = JoinHandle<Result<Vec<slipring::Delivery>, slipring::Error>>;
+
+fn any(e: &EngineBench, queues: &[Queue], request: ReceiveRequest) -> Receiving {
+    let (engine, queues) = (e.engine.clone(), queues.to_vec());
+    tokio::spawn(async move { engine.receive_any(&queues, request).await })
+}
+
+async fn any_waiter(e: &EngineBench, queues: &[Queue]) -> Receiving {
+    let before: usize = queues.iter().map(Queue::waiting).sum();
+    let task = any(e, queues, ReceiveRequest::up_to(1).wait(s(3600)));
+    let waits = async || queues.iter().map(Queue::waiting).sum::<usize>() >= before + queues.len();
+    until("the receive waits", waits).await;
+    task
+}
+
+async fn the_best_priority_comes_first_then_the_oldest(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let queues = three(&e).await;
+    send(&queues[2], m("old").priority(5)).await;
+    e.bench.advance(s(1));
+    send(&queues[0], m("young").priority(5)).await;
+    send(&queues[1], m("best").priority(1)).await;
+    send(&queues[1], m("last").priority(9)).await;
+    let mut order = Vec::new();
+    for _ in 0..4 {
+        order.extend(texts(any(&e, &queues, ReceiveRequest::up_to(1))).await);
+    }
+    assert_eq!(order, ["best", "old", "young", "last"]);
+    assert!(texts(any(&e, &queues, ReceiveRequest::up_to(1))).await.is_empty());
+}
+
+async fn a_message_in_any_of_the_queues_ends_the_wait(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let queues = three(&e).await;
+    for round in 0..15 {
+        let waits = any_waiter(&e, &queues).await;
+        send(&queues[round % 3], round.to_string()).await;
+        let list = got(waits).await;
+        assert_eq!(bodies(&list), [round.to_string()]);
+        assert_eq!(list[0].receipt.queue, queues[round % 3].id());
+        let none_waits = async || queues.iter().all(|queue| queue.waiting() == 0);
+        until("nobody waits", none_waits).await;
+    }
+}
+
+async fn a_wait_over_several_queues_ends_empty_at_its_time(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let queues = three(&e).await;
+    let waits = any(&e, &queues, ReceiveRequest::up_to(1).wait(s(20)));
+    until("it waits", async || queues[2].waiting() == 1).await;
+    e.bench.advance(ms(19_999));
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    assert!(!waits.is_finished());
+    e.bench.advance(ms(50));
+    assert!(got(waits).await.is_empty());
+    assert!(queues.iter().all(|queue| queue.waiting() == 0));
+}
+
+async fn paused_queues_give_nothing_to_a_receive_over_several(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let queues = three(&e).await;
+    queues[0].configure(settings(|to| to.paused = true)).await.unwrap();
+    send(&queues[0], m("paused").priority(0)).await;
+    send(&queues[1], "free").await;
+    assert_eq!(texts(any(&e, &queues, ReceiveRequest::up_to(1))).await, ["free"]);
+    let waits = any_waiter(&e, &queues).await;
+    queues[0].configure(QueueSettings::default()).await.unwrap();
+    assert_eq!(texts(waits).await, ["paused"]);
+}
+
+async fn receives_over_several_queues_and_over_one_share_the_messages(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let queues = three(&e).await;
+    let mut receivers = Vec::new();
+    for nth in 0..6 {
+        let (engine, queues) = (e.engine.clone(), queues.clone());
+        receivers.push(tokio::spawn(async move {
+            loop {
+                let request = ReceiveRequest::up_to(2).wait(s(3600));
+                let list = match nth {
+                    0..3 => engine.receive_any(&queues, request).await.unwrap(),
+                    _ => queues[nth - 3].receive(request).await.unwrap(),
+                };
+                for delivery in list {
+                    let of = queues.iter().find(|queue| queue.id() == delivery.receipt.queue);
+                    of.unwrap().ack(&delivery.receipt).await.unwrap();
+                }
+            }
+        }));
+    }
+    for n in 0..300 {
+        send(&queues[n % 3], n.to_string()).await;
+    }
+    let empty = async || {
+        let mut total = 0;
+        for queue in &queues {
+            total += queue.stats().await.unwrap().total();
+        }
+        total == 0
+    };
+    until("all messages are done", empty).await;
+    for receiver in receivers {
+        assert!(!receiver.is_finished(), "a receiver has failed");
+        receiver.abort();
+    }
+}
+
+async fn a_receive_over_several_that_went_away_takes_no_wake_up_along(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let queues = three(&e).await;
+    for round in 0..30 {
+        let leaves = any_waiter(&e, &queues).await;
+        let stays = any_waiter(&e, &queues).await;
+        if round % 2 == 0 {
+            send(&queues[round % 3], "a").await;
+            leaves.abort();
+        } else {
+            leaves.abort();
+            send(&queues[round % 3], "a").await;
+        }
+        let left = within("the one that leaves", leaves).await;
+        let list = match left {
+            // It had the message before it could leave.
+            Ok(list) => {
+                stays.abort();
+                list.unwrap()
+            }
+            Err(_) => got(stays).await,
+        };
+        assert_eq!(bodies(&list), ["a"]);
+        queues[round % 3].ack(&list[0].receipt).await.unwrap();
+        let none_waits = async || queues.iter().all(|queue| queue.waiting() == 0);
+        until("nobody waits", none_waits).await;
+    }
+}
+
+async fn a_delay_in_one_of_several_queues_ends_by_itself(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let queues = three(&e).await;
+    send(&queues[1], m("a").delay(s(5))).await;
+    let waits = any_waiter(&e, &queues).await;
+    e.bench.advance(s(5));
+    assert_eq!(texts(waits).await, ["a"]);
+    let waits = any_waiter(&e, &queues).await;
+    e.bench.advance(s(30));
+    assert_eq!(texts(waits).await, ["a"], "its lease has lapsed");
+}
+
+async fn a_receive_over_no_queue_is_refused(b: Bench) {
+    let e = EngineBench::open(b).await;
+    refused(e.engine.receive_any(&[], ReceiveRequest::up_to(1)).await, ErrorKind::Invalid);
+    let [one, ..] = three(&e).await;
+    let answer = e.engine.receive_any(std::slice::from_ref(&one), ReceiveRequest::up_to(0)).await;
+    refused(answer, ErrorKind::LimitExceeded);
+    send(&one, "a").await;
+    assert_eq!(take_one(&one).await.message.body, "a");
+}

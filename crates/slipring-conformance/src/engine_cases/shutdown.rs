@@ -1,0 +1,110 @@
+//! The end of an engine.
+
+use slipring::{ErrorKind, QueueSettings, ReceiveRequest};
+
+use crate::bench::{Bench, m, refused, s};
+use crate::case::{Case, case};
+use crate::fault::{Fault, Verb};
+
+use super::{EngineBench, got, send, take_one, until, waiter, within};
+
+pub(super) const CASES: &[Case] = &[
+    case!(a_shutdown_releases_waiting_receives_with_nothing, "S2.3"),
+    case!(after_a_shutdown_calls_are_refused, "S2.2"),
+    case!(a_shutdown_finishes_what_is_in_hand, "S1.1", "S4.1"),
+    case!(a_shutdown_may_be_repeated, "S2.2"),
+    case!(what_was_answered_before_a_shutdown_is_there_afterwards, needs Durable, "S1.1", "S4.1"),
+];
+
+async fn a_shutdown_releases_waiting_receives_with_nothing(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let queues = [e.plain().await, e.queue("other", QueueSettings::default()).await];
+    let mut waiters = Vec::new();
+    for n in 0..20 {
+        waiters.push(waiter(&queues[n % 2]).await);
+    }
+    let several = tokio::spawn({
+        let (engine, queues) = (e.engine.clone(), queues.clone());
+        let request = ReceiveRequest::up_to(1).wait(s(3600));
+        async move { engine.receive_any(&queues, request).await }
+    });
+    until("it waits", async || queues[1].waiting() == 11).await;
+    within("the shutdown", e.engine.shutdown()).await;
+    for waits in waiters {
+        assert!(got(waits).await.is_empty());
+    }
+    assert!(got(several).await.is_empty());
+}
+
+async fn after_a_shutdown_calls_are_refused(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.plain().await;
+    send(&q, "a").await;
+    let held = take_one(&q).await;
+    within("the shutdown", e.engine.shutdown()).await;
+    refused(q.send(m("b")).await, ErrorKind::Closed);
+    refused(q.receive(ReceiveRequest::up_to(1)).await, ErrorKind::Closed);
+    refused(q.ack(&held.receipt).await, ErrorKind::Closed);
+    refused(q.extend(vec![(held.receipt, None)]).await, ErrorKind::Closed);
+    refused(q.stats().await, ErrorKind::Closed);
+}
+
+async fn a_shutdown_finishes_what_is_in_hand(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.plain().await;
+    send(&q, "a").await;
+    let held = take_one(&q).await;
+    e.store.plan(Verb::Append, 1, Fault::Hang);
+    e.store.plan(Verb::Settle, 1, Fault::Hang);
+    let sends = tokio::spawn({
+        let q = q.clone();
+        async move { q.send(m("b")).await }
+    });
+    let acks = tokio::spawn({
+        let q = q.clone();
+        async move { q.ack(&held.receipt).await }
+    });
+    e.store.hanging(2).await;
+    let ends = tokio::spawn({
+        let engine = e.engine.clone();
+        async move { engine.shutdown().await }
+    });
+    until("new calls are refused", async || q.receive(ReceiveRequest::up_to(1)).await.is_err())
+        .await;
+    assert!(!ends.is_finished());
+    e.store.release();
+    within("the send", sends).await.unwrap().unwrap();
+    within("the ack", acks).await.unwrap().unwrap();
+    within("the shutdown", ends).await.unwrap();
+}
+
+async fn a_shutdown_may_be_repeated(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.plain().await;
+    let both = async {
+        tokio::join!(e.engine.shutdown(), e.engine.shutdown());
+        e.engine.shutdown().await;
+    };
+    within("the shutdowns", both).await;
+    refused(q.send(m("a")).await, ErrorKind::Closed);
+}
+
+async fn what_was_answered_before_a_shutdown_is_there_afterwards(b: Bench) {
+    let e = EngineBench::open(b.clone()).await;
+    let q = e.plain().await;
+    for n in 0..20 {
+        send(&q, n.to_string()).await;
+    }
+    for _ in 0..10 {
+        let held = take_one(&q).await;
+        q.ack(&held.receipt).await.unwrap();
+    }
+    within("the shutdown", e.engine.shutdown()).await;
+    drop((q, e));
+    b.reopen_closed().await;
+    let e = EngineBench::open(b).await;
+    let q = e.engine.queue("queue").await.unwrap();
+    for n in 10..20 {
+        assert_eq!(take_one(&q).await.message.body, n.to_string());
+    }
+}

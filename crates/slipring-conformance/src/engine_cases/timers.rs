@@ -1,0 +1,209 @@
+//! The engine's timers: never early, and by themselves.
+
+use slipring::{ReceiveRequest, Timestamp};
+
+use crate::bench::{Bench, START, bodies, m, ms, s, settings};
+use crate::case::{Case, case};
+
+use super::{EngineBench, next, receiving, send, take_one, texts, until, waiter, within};
+
+pub(super) const CASES: &[Case] = &[
+    case!(a_wait_ends_empty_at_its_time_and_not_before, "S5.4"),
+    case!(waits_of_different_lengths_end_one_by_one, "S5.4"),
+    case!(a_wait_without_end_never_ends_empty, "S5.4"),
+    case!(a_delay_ends_by_itself_and_not_before, "S5.1", "S5.3"),
+    case!(an_earlier_delay_sent_later_ends_first, "S5.1", "S5.3"),
+    case!(a_lease_lapses_by_itself_and_not_before, "S5.2", "S5.3"),
+    case!(an_extended_lease_does_not_lapse_at_its_first_deadline, "S5.2"),
+    case!(a_shortened_lease_lapses_at_its_new_deadline, "S5.2", "S5.3"),
+    case!(a_backoff_ends_by_itself, "S5.3", "S6.5"),
+    case!(a_pause_ends_by_itself, "S5.3", "S14.3"),
+    case!(old_messages_leave_within_a_minute, "S14.4"),
+    case!(what_became_due_while_nobody_ran_is_found_at_the_start, "S5.3"),
+    case!(many_delays_end_together, "S5.3"),
+];
+
+async fn a_wait_ends_empty_at_its_time_and_not_before(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.plain().await;
+    let waits = receiving(&q, ReceiveRequest::up_to(1).wait(ms(1000)));
+    until("the receive waits", async || q.waiting() == 1).await;
+    e.bench.advance(ms(999));
+    // Whatever the timers do at 999 ms has been done when this delay of 999 ms has ended.
+    send(&q, m("probe").delay(s(0))).await;
+    assert_eq!(texts(waits).await, ["probe"], "the wait had not ended");
+    let waits = receiving(&q, ReceiveRequest::up_to(1).wait(ms(1000)));
+    until("the receive waits", async || q.waiting() == 1).await;
+    e.bench.advance(ms(1050));
+    assert!(texts(waits).await.is_empty());
+    assert_eq!(q.waiting(), 0);
+}
+
+async fn waits_of_different_lengths_end_one_by_one(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.plain().await;
+    let mut waits = Vec::new();
+    for seconds in [30, 10, 20, 3600] {
+        let before = q.waiting();
+        waits.push(receiving(&q, ReceiveRequest::up_to(1).wait(s(seconds))));
+        until("the receive waits", async || q.waiting() > before).await;
+    }
+    for (nth, left) in [(1, 3), (2, 2), (0, 1)] {
+        e.bench.advance(ms(10_016));
+        until("one wait ends", async || q.waiting() == left).await;
+        until("its receive ends", async || waits[nth].is_finished()).await;
+    }
+    assert!(!waits[3].is_finished());
+}
+
+async fn a_wait_without_end_never_ends_empty(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.plain().await;
+    let waits = receiving(&q, ReceiveRequest::up_to(1).wait(std::time::Duration::MAX));
+    until("the receive waits", async || q.waiting() == 1).await;
+    for _ in 0..5 {
+        e.bench.advance(s(1 << 30));
+        tokio::task::yield_now().await;
+    }
+    send(&q, "a").await;
+    assert_eq!(texts(waits).await, ["a"]);
+}
+
+async fn a_delay_ends_by_itself_and_not_before(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.plain().await;
+    q.send(m("a").delay(s(10))).await.unwrap();
+    let waits = waiter(&q).await;
+    e.bench.advance(ms(9_999));
+    send(&q, "now").await;
+    assert_eq!(texts(waits).await, ["now"], "nothing else is ready");
+    let waits = waiter(&q).await;
+    e.bench.advance(ms(1));
+    assert_eq!(texts(waits).await, ["a"]);
+}
+
+async fn an_earlier_delay_sent_later_ends_first(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.plain().await;
+    q.send(m("late").delay(s(100))).await.unwrap();
+    q.send(m("soon").delay(s(5))).await.unwrap();
+    let waits = waiter(&q).await;
+    e.bench.advance(s(5));
+    assert_eq!(texts(waits).await, ["soon"]);
+    let waits = waiter(&q).await;
+    e.bench.advance(s(95));
+    // The lease of "soon" has lapsed as well by then.
+    let first = texts(waits).await;
+    let second = texts(next(&q)).await;
+    let mut both = [first, second].concat();
+    both.sort();
+    assert_eq!(both, ["late", "soon"]);
+}
+
+async fn a_lease_lapses_by_itself_and_not_before(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.plain().await;
+    send(&q, "a").await;
+    let first = take_one(&q).await;
+    assert_eq!(first.deadline, START.after(s(30)));
+    let waits = waiter(&q).await;
+    e.bench.advance(ms(29_999));
+    send(&q, "b").await;
+    assert_eq!(texts(waits).await, ["b"], "the lease is still valid");
+    let waits = waiter(&q).await;
+    e.bench.advance(ms(1));
+    let again = super::got(waits).await;
+    assert_eq!((bodies(&again), again[0].message.attempts), (vec!["a".to_owned()], 2));
+}
+
+async fn an_extended_lease_does_not_lapse_at_its_first_deadline(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.plain().await;
+    send(&q, "a").await;
+    let held = take_one(&q).await;
+    e.bench.advance(s(20));
+    let later = q.extend(vec![(held.receipt, Some(s(30)))]).await.unwrap().remove(0).unwrap();
+    assert_eq!(later, START.after(s(50)));
+    let waits = waiter(&q).await;
+    e.bench.advance(ms(29_999));
+    send(&q, "b").await;
+    assert_eq!(texts(waits).await, ["b"]);
+    q.ack(&held.receipt).await.unwrap();
+}
+
+async fn a_shortened_lease_lapses_at_its_new_deadline(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.plain().await;
+    send(&q, "a").await;
+    let held = take_one(&q).await;
+    let waits = waiter(&q).await;
+    assert!(q.extend(vec![(held.receipt, Some(s(3)))]).await.unwrap()[0].is_ok());
+    e.bench.advance(s(3));
+    assert_eq!(texts(waits).await, ["a"]);
+}
+
+async fn a_backoff_ends_by_itself(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let backoff = slipring::Backoff::Fixed { delay: s(7) };
+    let q = e.queue("queue", settings(|to| to.backoff = backoff)).await;
+    send(&q, "a").await;
+    let held = take_one(&q).await;
+    q.nack(&held.receipt, None).await.unwrap();
+    let waits = waiter(&q).await;
+    e.bench.advance(s(7));
+    assert_eq!(texts(waits).await, ["a"]);
+}
+
+async fn a_pause_ends_by_itself(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.plain().await;
+    send(&q, "a").await;
+    let end = Some(START.after(s(60)));
+    q.configure(settings(|to| to.paused_until = end)).await.unwrap();
+    let waits = waiter(&q).await;
+    e.bench.advance(ms(59_999));
+    assert!(q.receive(ReceiveRequest::up_to(1)).await.unwrap().is_empty());
+    assert!(!waits.is_finished());
+    e.bench.advance(ms(1));
+    assert_eq!(texts(waits).await, ["a"]);
+}
+
+async fn old_messages_leave_within_a_minute(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.queue("queue", settings(|to| to.retention = Some(s(600)))).await;
+    send(&q, "a").await;
+    e.bench.advance(s(599));
+    assert_eq!(q.stats().await.unwrap().total(), 1);
+    e.bench.advance(s(61));
+    until("the message leaves", async || q.stats().await.unwrap().total() == 0).await;
+}
+
+async fn what_became_due_while_nobody_ran_is_found_at_the_start(b: Bench) {
+    let q = b.named("queue", settings(|_| {})).await;
+    q.send_all([m("leased"), m("delayed").delay(s(5))]).await;
+    q.claim_one().await;
+    b.advance(s(1000));
+    let e = EngineBench::open(b).await;
+    let q = e.engine.queue("queue").await.unwrap();
+    let mut all = texts(next(&q)).await;
+    all.extend(texts(next(&q)).await);
+    all.sort();
+    assert_eq!(all, ["delayed", "leased"]);
+}
+
+async fn many_delays_end_together(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.plain().await;
+    let delayed = (0..2000).map(|n| m(&n.to_string()).delay(ms(1000 + n % 50))).collect();
+    q.send_batch(delayed).await.unwrap();
+    e.bench.advance(ms(1050));
+    assert!(e.bench.now() < Timestamp::MAX);
+    let all = async {
+        let mut count = 0;
+        while count < 2000 {
+            let list = q.receive(ReceiveRequest::up_to(500).wait(s(3600))).await.unwrap();
+            count += list.len();
+        }
+    };
+    within("all delays", all).await;
+}

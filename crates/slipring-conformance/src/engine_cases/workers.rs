@@ -1,0 +1,199 @@
+//! The worker loop over the engine.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use slipring::worker::Outcome;
+use slipring::{QueueSettings, Worker, WorkerOptions};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use crate::bench::{Bench, m, s, settings};
+use crate::case::{Case, case};
+
+use super::{EngineBench, send, take_one, until, within};
+
+pub(super) const CASES: &[Case] = &[
+    case!(a_worker_does_every_message_once, "S2.1", "S4.1"),
+    case!(a_worker_settles_as_its_handler_says, "S6.2", "S6.5"),
+    case!(a_handler_that_panics_has_failed, "S6.1", "S11.1"),
+    case!(a_long_handler_keeps_its_lease, "S3.1"),
+    case!(a_stopping_worker_finishes_what_runs, "S2.1"),
+    case!(a_stopping_worker_hands_back_what_does_not_finish, "S2.3"),
+];
+
+fn options(concurrency: u32) -> WorkerOptions {
+    WorkerOptions { concurrency, ..WorkerOptions::default() }
+}
+
+async fn a_worker_does_every_message_once(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.plain().await;
+    let done = Arc::new(AtomicU32::new(0));
+    let stop = CancellationToken::new();
+    let running = tokio::spawn({
+        let (q, done, stop) = (q.clone(), Arc::clone(&done), stop.clone());
+        async move {
+            let handler = move |_| {
+                done.fetch_add(1, Ordering::Relaxed);
+                async { Outcome::Done }
+            };
+            Worker::new(q, options(4)).run(handler, stop).await;
+        }
+    });
+    for n in 0..50 {
+        send(&q, n.to_string()).await;
+    }
+    until("all are done", async || q.stats().await.unwrap().total() == 0).await;
+    stop.cancel();
+    within("the worker", running).await.unwrap();
+    assert_eq!(done.load(Ordering::Relaxed), 50);
+}
+
+async fn a_worker_settles_as_its_handler_says(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let dead = e.queue("dead", QueueSettings::default()).await;
+    let name = dead.name();
+    let q = e.queue("queue", settings(|to| to.dead_letter = Some(name))).await;
+    q.send_batch(["done", "later", "give up"].map(m).to_vec()).await.unwrap();
+    let stop = CancellationToken::new();
+    let running = tokio::spawn({
+        let (q, stop) = (q.clone(), stop.clone());
+        async move {
+            let handler = |message: slipring::Message| async move {
+                match &message.body[..] {
+                    b"done" => Outcome::Done,
+                    b"later" => Outcome::RetryAfter(s(100)),
+                    _ => Outcome::GiveUp,
+                }
+            };
+            Worker::new(q, options(1)).run(handler, stop).await;
+        }
+    });
+    until("all are settled", async || {
+        let stats = q.stats().await.unwrap();
+        (stats.ready, stats.leased, stats.delayed) == (0, 0, 1)
+    })
+    .await;
+    assert_eq!(take_one(&dead).await.message.body, "give up");
+    stop.cancel();
+    within("the worker", running).await.unwrap();
+}
+
+async fn a_handler_that_panics_has_failed(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.queue("queue", settings(|to| to.max_attempts = Some(2))).await;
+    q.send_batch(vec![m("panic"), m("good")]).await.unwrap();
+    let stop = CancellationToken::new();
+    let running = tokio::spawn({
+        let (q, stop) = (q.clone(), stop.clone());
+        async move {
+            let handler = |message: slipring::Message| async move {
+                assert_eq!(message.body, "good", "this panic is part of the case");
+                Outcome::Done
+            };
+            Worker::new(q, options(1)).run(handler, stop).await;
+        }
+    });
+    until("one is done and one is parked", async || {
+        let stats = q.stats().await.unwrap();
+        (stats.total(), stats.parked) == (1, 1)
+    })
+    .await;
+    stop.cancel();
+    within("the worker", running).await.unwrap();
+}
+
+async fn a_long_handler_keeps_its_lease(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.plain().await;
+    send(&q, "long").await;
+    let (started, finish) = (Arc::new(AtomicU32::new(0)), Arc::new(Notify::new()));
+    let stop = CancellationToken::new();
+    let running = tokio::spawn({
+        let (q, stop) = (q.clone(), stop.clone());
+        let (started, finish) = (Arc::clone(&started), Arc::clone(&finish));
+        async move {
+            let handler = move |_| {
+                started.fetch_add(1, Ordering::Relaxed);
+                let finish = Arc::clone(&finish);
+                async move {
+                    finish.notified().await;
+                    Outcome::Done
+                }
+            };
+            Worker::new(q, options(1)).run(handler, stop).await;
+        }
+    });
+    until("it runs", async || started.load(Ordering::Relaxed) == 1).await;
+    for renewals in 1..=20 {
+        // The lease is renewed when a third of it has passed.
+        until("the next renewal is armed", async || {
+            e.bench.advance(s(1));
+            e.store.calls(crate::fault::Verb::Extend) >= renewals
+        })
+        .await;
+    }
+    assert_eq!(q.stats().await.unwrap().leased, 1);
+    finish.notify_one();
+    until("it is done", async || q.stats().await.unwrap().total() == 0).await;
+    stop.cancel();
+    within("the worker", running).await.unwrap();
+    assert_eq!(started.load(Ordering::Relaxed), 1, "nobody else got it meanwhile");
+}
+
+async fn a_stopping_worker_finishes_what_runs(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.plain().await;
+    q.send_batch(vec![m("runs"), m("waits")]).await.unwrap();
+    let (started, finish) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let stop = CancellationToken::new();
+    let running = tokio::spawn({
+        let (q, stop) = (q.clone(), stop.clone());
+        let (started, finish) = (Arc::clone(&started), Arc::clone(&finish));
+        async move {
+            let handler = move |_| {
+                let (started, finish) = (Arc::clone(&started), Arc::clone(&finish));
+                async move {
+                    started.notify_one();
+                    finish.notified().await;
+                    Outcome::Done
+                }
+            };
+            Worker::new(q, options(1)).run(handler, stop).await;
+        }
+    });
+    within("the start", started.notified()).await;
+    stop.cancel();
+    finish.notify_one();
+    within("the worker", running).await.unwrap();
+    let stats = q.stats().await.unwrap();
+    assert_eq!((stats.ready, stats.leased), (1, 0));
+}
+
+async fn a_stopping_worker_hands_back_what_does_not_finish(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.plain().await;
+    q.send_batch(vec![m("a"), m("b"), m("c")]).await.unwrap();
+    let started = Arc::new(AtomicU32::new(0));
+    let stop = CancellationToken::new();
+    let running = tokio::spawn({
+        let (q, stop, started) = (q.clone(), stop.clone(), Arc::clone(&started));
+        async move {
+            let handler = move |_| {
+                started.fetch_add(1, Ordering::Relaxed);
+                std::future::pending()
+            };
+            Worker::new(q, options(3)).run(handler, stop).await;
+        }
+    });
+    until("all run", async || started.load(Ordering::Relaxed) == 3).await;
+    stop.cancel();
+    until("the grace time is over", async || {
+        e.bench.advance(s(1));
+        running.is_finished()
+    })
+    .await;
+    assert_eq!(q.stats().await.unwrap().ready, 3);
+    assert_eq!(take_one(&q).await.message.attempts, 1, "the attempt is not counted");
+}

@@ -1,0 +1,75 @@
+//! The lab started anew as a process of its own, so that memory and processor time are those of
+//! one workload, and a hang is ended.
+
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// A child in a process group of its own. Dropping it ends the group, and with it any server the
+/// child has started.
+pub struct Group(Child);
+
+impl Group {
+    /// Starts this program with other arguments.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn start(arguments: &[String]) -> Result<Group> {
+        let program = std::env::current_exe().context("finding this program")?;
+        let mut command = Command::new(program);
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let child = command.stderr(Stdio::piped()).process_group(0).spawn();
+        child.context("starting this program anew").map(Group)
+    }
+
+    /// Tells the child to come to an end, by closing its stdin.
+    pub fn close_stdin(&mut self) {
+        drop(self.0.stdin.take());
+    }
+
+    /// Waits for the end of the child; answers what it wrote to stdout, at most what a pipe holds
+    /// (64 KiB).
+    ///
+    /// # Errors
+    /// When it fails or takes longer than `limit`.
+    pub fn finish(mut self, limit: Duration) -> Result<String> {
+        let deadline = Instant::now() + limit;
+        let status = loop {
+            if let Some(status) = self.0.try_wait().context("waiting for a child")? {
+                break status;
+            }
+            if Instant::now() > deadline {
+                bail!("a child did not end within {limit:?}");
+            }
+            std::thread::sleep(LOOK_EVERY);
+        };
+        let (mut out, mut errors) = (String::new(), String::new());
+        if let Some(mut stdout) = self.0.stdout.take() {
+            stdout.read_to_string(&mut out).context("reading a child's output")?;
+        }
+        if let Some(mut stderr) = self.0.stderr.take() {
+            stderr.read_to_string(&mut errors).context("reading a child's errors")?;
+        }
+        if !status.success() {
+            bail!("a child failed ({status}): {}", errors.trim());
+        }
+        Ok(out)
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Ok(pid) = i32::try_from(self.0.id()) {
+            // A group that is gone already needs no signal.
+            let _ = killpg(Pid::from_raw(pid), Signal::SIGKILL);
+        }
+        let _ = self.0.wait();
+    }
+}

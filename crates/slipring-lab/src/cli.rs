@@ -1,0 +1,59 @@
+//! The command line.
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+use crate::{crash, foundation, workloads};
+
+/// Load driver, workloads and reports for Slipring and its peers.
+#[derive(Debug, Parser)]
+#[command(name = "slipring-lab", version)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run a whole table of rows and print it with pass or miss per target.
+    Run {
+        #[command(subcommand)]
+        table: Table,
+    },
+    /// The names of the rows of `run foundation`.
+    List,
+    /// Kill the real server again and again under clients of both protocols, then check that
+    /// nothing was lost, invented, repeated without reason or out of order.
+    Crash(crash::Options),
+    /// A client process of `crash`.
+    #[command(hide = true)]
+    CrashClient(crash::client::Options),
+    /// Run one workload on one target in this process, and print what it found as JSON.
+    Workload(workloads::Settings),
+}
+
+#[derive(Debug, Subcommand)]
+enum Table {
+    /// The project's speed table: store in-process, both wires, backlog, waiters, neighbours.
+    Foundation(foundation::Options),
+}
+
+/// Does what the command line asks for.
+///
+/// # Errors
+/// What went wrong, for people.
+pub fn run(arguments: Arguments) -> Result<()> {
+    match arguments.command {
+        Command::Run { table: Table::Foundation(options) } => foundation::run(&options),
+        Command::List => {
+            foundation::list();
+            Ok(())
+        }
+        Command::Crash(options) => crash::run(&options),
+        Command::CrashClient(options) => crash::client::run(&options),
+        Command::Workload(settings) => {
+            println!("{}", serde_json::to_string(&workloads::run(&settings)?)?);
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Property 4: neither a delay nor the delay of a nack ends early. That a lease does not lapse
+//! early is part of "one valid lease"; that nothing stays for ever, of "no loss".
+
+use super::facts::Facts;
+use super::{CLOCK_STEP_NS, Violation, ns};
+use crate::crash::history::Kind;
+
+/// The pass.
+pub fn check(facts: &Facts) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    for (body, message) in &facts.messages {
+        let mut too_early = |what: &str, begin: u64, delay_ms: u64, end: u64| {
+            if end + CLOCK_STEP_NS < begin + ns(delay_ms) {
+                let after_ms = end.saturating_sub(begin) / 1_000_000;
+                let what = format!("{body} came {after_ms} ms after {what} of {delay_ms} ms");
+                violations.push(Violation { property: "never early", what });
+            }
+        };
+        if let (Some(send), Some(first)) = (message.sends.first(), message.hand_outs.first()) {
+            too_early("a delay", send.span.begin, send.sending.delay_ms, first.span.end);
+        }
+        for nack in message.settlements.iter().filter(|s| s.kind == Kind::Ok) {
+            let Some(delay_ms) = nack.nack_delay_ms else { continue };
+            let next = message.hand_outs.iter().find(|h| h.span.begin > nack.span.end);
+            if let Some(next) = next {
+                too_early("a nack", nack.span.begin, delay_ms, next.span.end);
+            }
+        }
+    }
+    violations
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::crash::checker::scenario::Scenario;
+
+    #[test]
+    fn a_delayed_message_that_comes_at_once_is_found() {
+        let mut scenario = Scenario::new();
+        scenario.sent_delayed("standard", "a", 1000).pass(900).received("standard", "a", 1);
+        assert_eq!(scenario.properties(), ["never early"]);
+        let mut scenario = Scenario::new();
+        scenario.sent_delayed("standard", "a", 1000).pass(1000).received("standard", "a", 1);
+        assert!(scenario.properties().is_empty());
+    }
+
+    #[test]
+    fn a_nacked_message_that_comes_before_its_time_is_found() {
+        let mut scenario = Scenario::new();
+        scenario.sent("standard", "a").received("standard", "a", 1).nacked("standard", "a", 1000);
+        scenario.pass(500).received("standard", "a", 2);
+        assert_eq!(scenario.properties(), ["never early"]);
+    }
+}

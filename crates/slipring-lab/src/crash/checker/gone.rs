@@ -1,0 +1,77 @@
+//! Property 1: after an acknowledged ack a message never comes again, whatever crashes.
+
+use super::Violation;
+use super::facts::{Facts, Message, Settlement};
+use crate::crash::history::Kind;
+
+/// The pass.
+pub fn check(facts: &Facts) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    for (body, message) in &facts.messages {
+        let acks = message.settlements.iter().filter(|s| {
+            s.nack_delay_ms.is_none() && s.kind == Kind::Ok && proves(facts, message, s)
+        });
+        let Some(gone) = acks.map(|ack| ack.span.end).min() else { continue };
+        if let Some(later) = message.hand_outs.iter().find(|h| h.span.begin > gone) {
+            let what = format!(
+                "{body} was acked by {gone} ns and handed out by the receive of {} ns",
+                later.span.begin
+            );
+            violations.push(Violation { property: "gone is gone", what });
+        }
+    }
+    violations
+}
+
+/// Whether an answered ack proves that the message is gone. SQS answers the delete of a stale
+/// receipt with success and without effect; stale it can only be when somebody else got the
+/// message before.
+fn proves(facts: &Facts, message: &Message, ack: &Settlement) -> bool {
+    if ack.strict {
+        return true;
+    }
+    let Some(own) = message.hand_outs.iter().find(|h| h.receipt == ack.receipt) else {
+        return false;
+    };
+    if ack.span.end <= own.lapse {
+        return true;
+    }
+    let seen = message.hand_outs.iter().any(|other| {
+        other.receipt != ack.receipt
+            && other.span.end > own.span.begin
+            && other.span.begin < ack.span.end
+    });
+    !seen && facts.unseen_before(&own.queue, ack.span.end) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::crash::checker::scenario::Scenario;
+
+    #[test]
+    fn a_message_that_comes_after_its_ack_was_answered_is_found() {
+        let mut scenario = Scenario::new();
+        scenario.sent("standard", "a").received("standard", "a", 1).acked("standard", "a");
+        assert!(scenario.properties().is_empty());
+        scenario.killed().pass(5000).received("standard", "a", 2);
+        assert_eq!(scenario.properties(), ["gone is gone"]);
+    }
+
+    #[test]
+    fn an_ack_without_an_answer_proves_nothing() {
+        let mut scenario = Scenario::new();
+        scenario.sent("standard", "a").received("standard", "a", 1).cut_ack("standard", "a");
+        scenario.killed().pass(5000).received("standard", "a", 2);
+        assert!(scenario.properties().is_empty());
+    }
+
+    #[test]
+    fn a_stale_delete_that_was_let_pass_proves_nothing() {
+        let mut scenario = Scenario::new();
+        scenario.sent("standard", "a").received("standard", "a", 1);
+        let stale = scenario.receipt();
+        scenario.pass(3000).received("standard", "a", 2).acked_by("standard", "a", &stale);
+        scenario.pass(3000).received("standard", "a", 3);
+        assert!(scenario.properties().is_empty());
+    }
+}

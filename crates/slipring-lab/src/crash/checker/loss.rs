@@ -1,0 +1,76 @@
+//! Nothing acknowledged is lost, nothing is invented, and what was refused never comes.
+
+use super::facts::{Facts, Message};
+use super::{Violation, ns};
+use crate::crash::history::Kind;
+use crate::crash::queues::DEDUP_WINDOW_MS;
+
+/// The pass.
+pub fn check(facts: &Facts) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    for (body, message) in &facts.messages {
+        let mut found = |property, what: String| violations.push(Violation { property, what });
+        if message.sends.len() > 1 {
+            found("history", format!("{body} was sent twice"));
+        }
+        let Some(send) = message.sends.first() else {
+            if !message.hand_outs.is_empty() {
+                found("no invention", format!("{body} was received, and nobody sent it"));
+            }
+            continue;
+        };
+        let received = !message.hand_outs.is_empty();
+        if send.kind == Kind::Fail && received {
+            found("no invention", format!("{body} was received, and its send had been refused"));
+        }
+        if send.kind == Kind::Ok && !received && !stands_in(facts, message) {
+            found("no loss", format!("{body} was acknowledged in {} and never came", send.queue));
+        }
+    }
+    violations
+}
+
+/// Whether another message with the same deduplication id may have come in place of this one.
+fn stands_in(facts: &Facts, message: &Message) -> bool {
+    let Some(send) = message.sends.first() else { return false };
+    let Some(dedup) = &send.sending.dedup else { return false };
+    let bodies = facts.same_id.get(&(send.queue.clone(), dedup.clone()));
+    let others = bodies.into_iter().flatten().filter_map(|body| facts.messages.get(body));
+    others.filter(|other| !other.hand_outs.is_empty()).any(|other| {
+        other.sends.iter().any(|earlier| {
+            earlier.kind != Kind::Fail
+                && earlier.span.begin < send.span.end
+                && send.span.begin < earlier.span.begin + ns(DEDUP_WINDOW_MS)
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::crash::checker::scenario::Scenario;
+
+    #[test]
+    fn an_acknowledged_message_that_never_comes_is_lost() {
+        let mut scenario = Scenario::new();
+        scenario.sent("standard", "a").sent("standard", "b").received("standard", "a", 1);
+        assert_eq!(scenario.properties(), ["no loss"]);
+    }
+
+    #[test]
+    fn a_message_nobody_sent_is_invented_and_so_is_one_that_was_refused() {
+        let mut scenario = Scenario::new();
+        scenario.received("standard", "ghost", 1);
+        assert_eq!(scenario.properties(), ["no invention"]);
+        let mut scenario = Scenario::new();
+        scenario.refused("standard", "a").received("standard", "a", 1);
+        assert_eq!(scenario.properties(), ["no invention"]);
+    }
+
+    #[test]
+    fn an_unknown_send_may_come_or_not() {
+        let mut scenario = Scenario::new();
+        scenario.cut_send("standard", "a").cut_send("standard", "b");
+        scenario.received("standard", "a", 1);
+        assert!(scenario.properties().is_empty());
+    }
+}

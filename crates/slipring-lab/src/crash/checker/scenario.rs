@@ -1,0 +1,141 @@
+//! Small histories written by hand, for the tests of the passes.
+
+use std::collections::HashMap;
+
+use super::check;
+use crate::crash::history::{Delivery, Entry, Event, Kind, Operation, Sending};
+use crate::crash::queues::LEASE_MS;
+
+/// A history in the making. Each operation takes a millisecond.
+pub struct Scenario {
+    events: Vec<Event>,
+    now: u64,
+    process: u64,
+    receipts: HashMap<String, String>,
+    last_receipt: String,
+}
+
+impl Scenario {
+    pub fn new() -> Scenario {
+        let (events, receipts) = (Vec::new(), HashMap::new());
+        Scenario { events, now: 1_000_000_000, process: 1, receipts, last_receipt: String::new() }
+    }
+
+    /// The properties that do not hold, in the order of the passes.
+    pub fn properties(&self) -> Vec<&'static str> {
+        check(&self.events).violations.into_iter().map(|v| v.property).collect()
+    }
+
+    pub fn receipt(&self) -> String {
+        self.last_receipt.clone()
+    }
+
+    pub fn pass(&mut self, milliseconds: u64) -> &mut Scenario {
+        self.now += milliseconds * 1_000_000;
+        self
+    }
+
+    pub fn sent(&mut self, queue: &str, body: &str) -> &mut Scenario {
+        self.send(Kind::Ok, queue, Sending { body: body.into(), ..Sending::default() })
+    }
+
+    pub fn refused(&mut self, queue: &str, body: &str) -> &mut Scenario {
+        self.send(Kind::Fail, queue, Sending { body: body.into(), ..Sending::default() })
+    }
+
+    pub fn cut_send(&mut self, queue: &str, body: &str) -> &mut Scenario {
+        self.send(Kind::Info, queue, Sending { body: body.into(), ..Sending::default() })
+    }
+
+    pub fn sent_in(&mut self, queue: &str, group: &str, body: &str) -> &mut Scenario {
+        let (body, group) = (body.into(), Some(group.into()));
+        self.send(Kind::Ok, queue, Sending { body, group, ..Sending::default() })
+    }
+
+    pub fn sent_delayed(&mut self, queue: &str, body: &str, delay_ms: u64) -> &mut Scenario {
+        let body = body.into();
+        self.send(Kind::Ok, queue, Sending { body, delay_ms, ..Sending::default() })
+    }
+
+    pub fn sent_once(&mut self, queue: &str, dedup: &str, body: &str, id: &str) -> &mut Scenario {
+        let (dedup, id) = (Some(dedup.into()), Some(id.into()));
+        self.send(Kind::Ok, queue, Sending { body: body.into(), dedup, id, ..Sending::default() })
+    }
+
+    fn send(&mut self, kind: Kind, queue: &str, mut sending: Sending) -> &mut Scenario {
+        sending.id = sending.id.or_else(|| (kind == Kind::Ok).then(|| sending.body.clone()));
+        self.done(kind, Operation::Send { queue: queue.into(), messages: vec![sending] })
+    }
+
+    pub fn received(&mut self, queue: &str, body: &str, count: u32) -> &mut Scenario {
+        let delivery = self.delivery(body, Some(count));
+        self.done(Kind::Ok, receive(queue, vec![delivery]))
+    }
+
+    pub fn received_together(&mut self, queue: &str, bodies: &[&str]) -> &mut Scenario {
+        let deliveries = bodies.iter().map(|body| self.delivery(body, Some(1))).collect();
+        self.done(Kind::Ok, receive(queue, deliveries))
+    }
+
+    pub fn reserved(&mut self, queue: &str, body: &str) -> &mut Scenario {
+        let delivery = self.delivery(body, None);
+        self.done(Kind::Ok, receive(queue, vec![delivery]))
+    }
+
+    pub fn cut_receive(&mut self, queue: &str) -> &mut Scenario {
+        self.done(Kind::Info, receive(queue, Vec::new()))
+    }
+
+    fn delivery(&mut self, body: &str, count: Option<u32>) -> Delivery {
+        self.last_receipt = format!("receipt {}", self.receipts.len() + self.events.len());
+        self.receipts.insert(body.into(), self.last_receipt.clone());
+        let (body, receipt) = (body.into(), self.last_receipt.clone());
+        Delivery { body, receipt, count, lease_ms: LEASE_MS, session: count.is_none() }
+    }
+
+    pub fn acked(&mut self, queue: &str, body: &str) -> &mut Scenario {
+        let receipt = self.receipts[body].clone();
+        self.acked_by(queue, body, &receipt)
+    }
+
+    pub fn acked_by(&mut self, queue: &str, body: &str, receipt: &str) -> &mut Scenario {
+        self.done(Kind::Ok, ack(queue, body, receipt))
+    }
+
+    pub fn cut_ack(&mut self, queue: &str, body: &str) -> &mut Scenario {
+        let receipt = self.receipts[body].clone();
+        self.done(Kind::Info, ack(queue, body, &receipt))
+    }
+
+    pub fn nacked(&mut self, queue: &str, body: &str, delay_ms: u64) -> &mut Scenario {
+        let entry = entry(body, &self.receipts[body]);
+        self.done(Kind::Ok, Operation::Nack { queue: queue.into(), entry, delay_ms })
+    }
+
+    pub fn killed(&mut self) -> &mut Scenario {
+        self.done(Kind::Ok, Operation::Kill)
+    }
+
+    fn done(&mut self, kind: Kind, operation: Operation) -> &mut Scenario {
+        for kind in [Kind::Invoke, kind] {
+            self.now += 500_000;
+            let (index, operation) = (self.events.len() as u64, operation.clone());
+            let (time, process) = (self.now, self.process);
+            self.events.push(Event { index, time, process, kind, operation });
+        }
+        self.process += u64::from(kind == Kind::Info);
+        self
+    }
+}
+
+fn receive(queue: &str, deliveries: Vec<Delivery>) -> Operation {
+    Operation::Receive { queue: queue.into(), deliveries }
+}
+
+fn ack(queue: &str, body: &str, receipt: &str) -> Operation {
+    Operation::Ack { queue: queue.into(), strict: false, entries: vec![entry(body, receipt)] }
+}
+
+fn entry(body: &str, receipt: &str) -> Entry {
+    Entry { body: body.into(), receipt: receipt.into(), done: true }
+}

@@ -1,0 +1,139 @@
+//! A client process of the crash test: several sessions that send, receive and settle over one
+//! protocol each, and write down what they see. The server dies under them again and again.
+
+mod log;
+mod session;
+mod sqs;
+mod tube;
+
+use std::io::Read;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, Result};
+use tokio::task::JoinSet;
+
+use super::Protocol;
+use super::history::{Delivery, Entry, Sending};
+use super::queues::Rules;
+use crate::targets::server::Addresses;
+
+use log::Log;
+use session::Session;
+use sqs::SqsClient;
+use tube::TubeClient;
+
+/// What a client process is told.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// Address of the SQS protocol.
+    #[arg(long)]
+    pub sqs: String,
+    /// Address of the beanstalkd protocol.
+    #[arg(long)]
+    pub beanstalkd: String,
+    /// Number of this client, from 1.
+    #[arg(long)]
+    pub client: u64,
+    /// Seed of its choices.
+    #[arg(long)]
+    pub seed: u64,
+    /// Sessions of each protocol.
+    #[arg(long, default_value_t = 3)]
+    pub sessions: u64,
+    /// The file for its history.
+    #[arg(long)]
+    pub history: PathBuf,
+    /// Sessions of this protocol only.
+    #[arg(long, value_enum)]
+    pub only: Option<Protocol>,
+    /// Receive and ack what is left instead, until there is twice nothing.
+    #[arg(long)]
+    pub drain: bool,
+}
+
+/// Why an operation was not done.
+pub enum Failure {
+    /// The server said no: it surely did not happen.
+    Refused(String),
+    /// The connection broke, or the answer makes no sense: nobody knows.
+    Broken(anyhow::Error),
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Failure {
+        Failure::Broken(error)
+    }
+}
+
+/// What both protocols can do.
+trait Client: Sized {
+    /// Whether an answered ack proves that the message is gone.
+    const STRICT: bool;
+    /// Whether leases end with the connection.
+    const SESSION: bool;
+
+    /// Connects.
+    async fn open(addresses: &Addresses) -> Result<Self>;
+    /// The queues it uses.
+    fn queues() -> Vec<&'static Rules>;
+    /// Sends in order; notes the id of each message that was taken.
+    async fn send(&mut self, queue: &Rules, messages: &mut [Sending]) -> Result<(), Failure>;
+    /// Receives up to ten, waiting up to `wait_seconds`.
+    async fn receive(&mut self, queue: &Rules, wait_seconds: u32)
+    -> Result<Vec<Delivery>, Failure>;
+    /// Acks up to ten; notes which were done.
+    async fn ack(&mut self, queue: &Rules, entries: &mut [Entry]) -> Result<(), Failure>;
+    /// Gives one back, in whole seconds.
+    async fn nack(&mut self, queue: &Rules, entry: &Entry, delay_ms: u64) -> Result<(), Failure>;
+}
+
+/// Runs a client process until its stdin is closed, or until the drain is done.
+///
+/// # Errors
+/// When the server answers what it must not, or does not answer.
+pub fn run(options: &Options) -> Result<()> {
+    let stop = Arc::new(AtomicBool::new(false));
+    if !options.drain {
+        let stop = Arc::clone(&stop);
+        std::thread::spawn(move || {
+            // The end of stdin is the signal; there is nothing to read.
+            let _ = std::io::stdin().read(&mut [0]);
+            stop.store(true, Ordering::Relaxed);
+        });
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.context("starting the runtime")?.block_on(all_sessions(options, stop))
+}
+
+async fn all_sessions(options: &Options, stop: Arc<AtomicBool>) -> Result<()> {
+    let log = Log::create(&options.history, options.client)?;
+    let addresses = Addresses { sqs: options.sqs.clone(), beanstalkd: options.beanstalkd.clone() };
+    if options.drain {
+        // One protocol after the other: what a beanstalkd connection holds, SQS cannot see.
+        let own = |number| Session::new(log.clone(), &addresses, options.seed, number, &stop);
+        if options.only != Some(Protocol::Sqs) {
+            own(0).drain::<TubeClient>().await?;
+        }
+        if options.only != Some(Protocol::Beanstalkd) {
+            own(1).drain::<SqsClient>().await?;
+        }
+        return log.flush();
+    }
+    let mut sessions = JoinSet::new();
+    for number in 0..options.sessions {
+        let number = options.client * 1000 + number * 2;
+        let own = |number| Session::new(log.clone(), &addresses, options.seed, number, &stop);
+        if options.only != Some(Protocol::Beanstalkd) {
+            sessions.spawn(own(number).run::<SqsClient>());
+        }
+        if options.only != Some(Protocol::Sqs) {
+            sessions.spawn(own(number + 1).run::<TubeClient>());
+        }
+    }
+    while let Some(ended) = sessions.join_next().await {
+        ended.context("a session panicked")??;
+    }
+    log.flush()
+}

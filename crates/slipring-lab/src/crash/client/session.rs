@@ -1,0 +1,298 @@
+//! One session: it never has two operations open, and takes a new process number when it does
+//! not know how one ended.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+
+use super::{Client, Failure, Log};
+use crate::crash::dice::Dice;
+use crate::crash::history::{Delivery, Entry, Kind, Operation, Sending};
+use crate::crash::queues::{DELAY_MS, LEASE_MS, ONCE, POISON, Rules};
+use crate::targets::server::Addresses;
+
+/// A server that does not answer at all is a finding.
+const ANSWER_WITHIN: Duration = Duration::from_secs(15);
+const RECONNECT_EVERY: Duration = Duration::from_millis(5);
+/// Between two operations of a session, at most; a longer run is better than a longer history.
+const PAUSE_MS: u64 = 20;
+/// Groups of a session: few, so that messages wait for each other.
+const GROUPS: u64 = 2;
+const BATCH_MAX: u64 = 10;
+
+/// A session with its choices.
+pub struct Session {
+    log: Log,
+    process: u64,
+    number: u64,
+    next_body: u64,
+    seed: u64,
+    dice: Dice,
+    addresses: Addresses,
+    stop: Arc<AtomicBool>,
+}
+
+impl Session {
+    pub fn new(
+        log: Log,
+        addresses: &Addresses,
+        seed: u64,
+        number: u64,
+        stop: &Arc<AtomicBool>,
+    ) -> Session {
+        let (process, dice) = (log.number(), Dice::new(seed, number));
+        let (addresses, stop) = (addresses.clone(), Arc::clone(stop));
+        Session { log, process, number, next_body: 0, seed, dice, addresses, stop }
+    }
+
+    /// Sends, receives and settles until it is told to stop.
+    pub async fn run<C: Client>(mut self) -> Result<()> {
+        while !self.stopped() {
+            let Ok(mut client) = C::open(&self.addresses).await else {
+                tokio::time::sleep(RECONNECT_EVERY).await;
+                continue;
+            };
+            self.use_connection(&mut client).await?;
+            if C::SESSION {
+                // Written even after a break: it is never earlier than the true end.
+                self.done(Kind::Invoke, Operation::Leave)?;
+                drop(client);
+                self.done(Kind::Ok, Operation::Leave)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Receives and acks everything in all queues of a protocol, until there was twice nothing.
+    pub async fn drain<C: Client>(mut self) -> Result<()> {
+        let mut client = C::open(&self.addresses).await?;
+        let mut empty = 0;
+        while empty < 2 {
+            let mut received = 0;
+            for queue in C::queues() {
+                loop {
+                    let Some(deliveries) = self.receive(&mut client, queue, 0).await? else {
+                        bail!("the server broke a connection of the drain");
+                    };
+                    if deliveries.is_empty() {
+                        break;
+                    }
+                    received += deliveries.len();
+                    if !self.ack(&mut client, queue, &deliveries).await? {
+                        bail!("the server broke a connection of the drain");
+                    }
+                }
+            }
+            empty = if received == 0 { empty + 1 } else { 0 };
+            // What somebody still held has lapsed by the next look.
+            tokio::time::sleep(Duration::from_millis(LEASE_MS + 200)).await;
+        }
+        Ok(())
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Goes on until the connection breaks, the session chooses to leave, or it is told to stop.
+    async fn use_connection<C: Client>(&mut self, client: &mut C) -> Result<()> {
+        let queues = C::queues();
+        while !self.stopped() {
+            tokio::time::sleep(Duration::from_millis(self.dice.below(PAUSE_MS))).await;
+            let Some(queue) = queues.get(self.dice.below(queues.len() as u64) as usize) else {
+                bail!("a protocol without queues");
+            };
+            let whole = if self.dice.chance(0.5) {
+                self.send_some(client, queue).await?
+            } else {
+                self.receive_some(client, queue).await?
+            };
+            if !whole || C::SESSION && self.dice.chance(0.01) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Answers whether the connection is whole, as all below.
+    async fn send_some<C: Client>(&mut self, client: &mut C, queue: &Rules) -> Result<bool> {
+        if queue.name == ONCE.name {
+            let (id, group) = (self.body(), format!("o{}", self.number));
+            for _ in 0..2 {
+                let (dedup, group) = (Some(id.clone()), Some(group.clone()));
+                let message = Sending { body: self.body(), group, dedup, ..Sending::default() };
+                if !self.send(client, queue, vec![message]).await? {
+                    return Ok(false);
+                }
+            }
+            return Ok(true);
+        }
+        // A dead-letter queue gets its messages from elsewhere.
+        if queue.name == crate::crash::queues::DEAD.name {
+            return Ok(true);
+        }
+        let count = 1 + self.dice.below(BATCH_MAX);
+        let mut messages = Vec::new();
+        for _ in 0..count {
+            let body = self.body();
+            let mut message = Sending { body, ..Sending::default() };
+            if queue.fifo {
+                message.group = Some(format!("g{}-{}", self.number, self.dice.below(GROUPS)));
+                message.dedup = Some(message.body.clone());
+            } else if self.dice.chance(0.2) {
+                message.delay_ms = DELAY_MS;
+            }
+            messages.push(message);
+        }
+        self.send(client, queue, messages).await
+    }
+
+    async fn receive_some<C: Client>(&mut self, client: &mut C, queue: &Rules) -> Result<bool> {
+        let wait_seconds = self.dice.below(2) as u32;
+        let Some(deliveries) = self.receive(client, queue, wait_seconds).await? else {
+            return Ok(false);
+        };
+        if deliveries.is_empty() {
+            return Ok(true);
+        }
+        let fails = if queue.name == POISON.name { 0.9 } else { 0.1 };
+        if self.dice.chance(fails) {
+            if self.dice.chance(0.5) {
+                return Ok(true); // left to lapse
+            }
+            for delivery in &deliveries {
+                let delay_ms = self.dice.below(2) * DELAY_MS;
+                if !self.nack(client, queue, delivery, delay_ms).await? {
+                    return Ok(false);
+                }
+            }
+            return Ok(true);
+        }
+        if self.dice.chance(0.01) {
+            tokio::time::sleep(Duration::from_millis(LEASE_MS + 100)).await; // the receipt is stale
+        }
+        self.ack(client, queue, &deliveries).await
+    }
+
+    async fn send<C: Client>(
+        &mut self,
+        client: &mut C,
+        queue: &Rules,
+        mut messages: Vec<Sending>,
+    ) -> Result<bool> {
+        let operation = |messages: &[Sending]| Operation::Send {
+            queue: queue.name.into(),
+            messages: messages.into(),
+        };
+        self.done(Kind::Invoke, operation(&messages))?;
+        let answer = tokio::time::timeout(ANSWER_WITHIN, client.send(queue, &mut messages)).await;
+        if let Ok(Err(Failure::Refused(why))) = &answer {
+            bail!("a send to {} was refused: {why}", queue.name);
+        }
+        self.outcome(answer, operation(&messages))
+    }
+
+    /// What was received, or nothing when the connection broke.
+    async fn receive<C: Client>(
+        &mut self,
+        client: &mut C,
+        queue: &Rules,
+        wait_seconds: u32,
+    ) -> Result<Option<Vec<Delivery>>> {
+        let operation = |deliveries| Operation::Receive { queue: queue.name.into(), deliveries };
+        self.done(Kind::Invoke, operation(Vec::new()))?;
+        let receive = client.receive(queue, wait_seconds);
+        match tokio::time::timeout(ANSWER_WITHIN, receive).await {
+            Ok(Ok(deliveries)) => {
+                self.done(Kind::Ok, operation(deliveries.clone()))?;
+                Ok(Some(deliveries))
+            }
+            Ok(Err(Failure::Refused(why))) => {
+                bail!("a receive from {} was refused: {why}", queue.name)
+            }
+            Ok(Err(broken)) => {
+                self.outcome(Ok(Err(broken)), operation(Vec::new()))?;
+                Ok(None)
+            }
+            Err(late) => {
+                self.outcome(Err(late), operation(Vec::new()))?;
+                Ok(None)
+            }
+        }
+    }
+
+    async fn ack<C: Client>(
+        &mut self,
+        client: &mut C,
+        queue: &Rules,
+        deliveries: &[Delivery],
+    ) -> Result<bool> {
+        let mut entries: Vec<Entry> = deliveries.iter().map(entry).collect();
+        let operation = |entries: &[Entry]| Operation::Ack {
+            queue: queue.name.into(),
+            strict: C::STRICT,
+            entries: entries.into(),
+        };
+        self.done(Kind::Invoke, operation(&entries))?;
+        let answer = tokio::time::timeout(ANSWER_WITHIN, client.ack(queue, &mut entries)).await;
+        self.outcome(answer, operation(&entries))
+    }
+
+    async fn nack<C: Client>(
+        &mut self,
+        client: &mut C,
+        queue: &Rules,
+        delivery: &Delivery,
+        delay_ms: u64,
+    ) -> Result<bool> {
+        let entry = Entry { done: true, ..entry(delivery) };
+        let operation =
+            Operation::Nack { queue: queue.name.into(), entry: entry.clone(), delay_ms };
+        self.done(Kind::Invoke, operation.clone())?;
+        let nack = client.nack(queue, &entry, delay_ms);
+        let answer = tokio::time::timeout(ANSWER_WITHIN, nack).await;
+        self.outcome(answer, operation)
+    }
+
+    /// Writes down how an operation ended; answers whether the connection is whole.
+    fn outcome(
+        &mut self,
+        answer: Result<Result<(), Failure>, tokio::time::error::Elapsed>,
+        operation: Operation,
+    ) -> Result<bool> {
+        match answer {
+            Ok(Ok(())) => self.done(Kind::Ok, operation).map(|()| true),
+            Ok(Err(Failure::Refused(_))) => self.done(Kind::Fail, operation).map(|()| true),
+            Ok(Err(Failure::Broken(error))) => {
+                self.done(Kind::Info, operation)?;
+                if !error.root_cause().is::<std::io::Error>() {
+                    self.log.flush()?;
+                    return Err(error.context("an answer that is no answer"));
+                }
+                self.process = self.log.number();
+                Ok(false)
+            }
+            Err(_) => {
+                self.done(Kind::Info, operation.clone())?;
+                self.log.flush()?;
+                bail!("no answer within {ANSWER_WITHIN:?} to {operation:?}");
+            }
+        }
+    }
+
+    fn done(&self, kind: Kind, operation: Operation) -> Result<()> {
+        self.log.write(self.process, kind, operation)
+    }
+
+    /// A body nobody uses again, in this run or another.
+    fn body(&mut self) -> String {
+        self.next_body += 1;
+        format!("{:x}-{}-{}", self.seed, self.number, self.next_body)
+    }
+}
+
+fn entry(delivery: &Delivery) -> Entry {
+    Entry { body: delivery.body.clone(), receipt: delivery.receipt.clone(), done: false }
+}

@@ -1,0 +1,140 @@
+//! The crash test's operations by the beanstalkd protocol.
+
+use anyhow::{Context, Result};
+use bytes::Bytes;
+use slipring_wire::beanstalkd::{Command, DEFAULT_TUBE, Put, Reply, TubeName};
+
+use super::{Client, Failure};
+use crate::crash::history::{Delivery, Entry, Sending};
+use crate::crash::queues::{self, LEASE_MS, Rules};
+use crate::targets::server::Addresses;
+use crate::wire::beanstalkd::Connection;
+
+/// A connection, with the tube it uses and the one it watches.
+pub struct TubeClient {
+    connection: Connection,
+    used: String,
+    watched: String,
+    /// Hand-outs of this connection so far: a job id alone would not tell them apart.
+    hand_outs: u64,
+}
+
+/// Reservations asked for in one receive.
+const PIPELINED: usize = 3;
+
+fn name(text: &str) -> Result<TubeName> {
+    TubeName::from_bytes(text.as_bytes()).context("not the name of a tube")
+}
+
+fn unexpected(reply: &Reply) -> Failure {
+    match reply {
+        Reply::InternalError => Failure::Broken(anyhow::anyhow!("INTERNAL_ERROR")),
+        other => Failure::Refused(format!("{other:?}")),
+    }
+}
+
+/// The job id within a receipt.
+fn job(entry: &Entry) -> Result<u64, Failure> {
+    let id = entry.receipt.split('/').next().and_then(|id| id.parse().ok());
+    Ok(id.context("not a receipt of this client")?)
+}
+
+impl Client for TubeClient {
+    const STRICT: bool = true;
+    const SESSION: bool = true;
+
+    async fn open(addresses: &Addresses) -> Result<TubeClient> {
+        let connection = Connection::open(&addresses.beanstalkd).await?;
+        let (used, watched) = (DEFAULT_TUBE.to_owned(), DEFAULT_TUBE.to_owned());
+        Ok(TubeClient { connection, used, watched, hand_outs: 0 })
+    }
+
+    fn queues() -> Vec<&'static Rules> {
+        queues::ALL.iter().filter(|rules| rules.by_beanstalkd).collect()
+    }
+
+    async fn send(&mut self, queue: &Rules, messages: &mut [Sending]) -> Result<(), Failure> {
+        if self.used != queue.name {
+            self.connection.call(&Command::Use(name(queue.name)?)).await?;
+            self.used = queue.name.to_owned();
+        }
+        for message in messages.iter() {
+            self.connection.add(&Command::Put(Put {
+                priority: 1024,
+                delay: (message.delay_ms / 1000) as u32,
+                time_to_run: (LEASE_MS / 1000) as u32,
+                body: Bytes::copy_from_slice(message.body.as_bytes()),
+            }));
+        }
+        self.connection.flush().await?;
+        let mut refused = None;
+        for message in messages.iter_mut() {
+            match self.connection.reply().await? {
+                Reply::Inserted { id } => message.id = Some(id.to_string()),
+                other => refused = Some(unexpected(&other)),
+            }
+        }
+        refused.map_or(Ok(()), Err)
+    }
+
+    async fn receive(
+        &mut self,
+        queue: &Rules,
+        wait_seconds: u32,
+    ) -> Result<Vec<Delivery>, Failure> {
+        if self.watched != queue.name {
+            self.connection.call(&Command::Watch(name(queue.name)?)).await?;
+            self.connection.call(&Command::Ignore(name(&self.watched)?)).await?;
+            self.watched = queue.name.to_owned();
+        }
+        for place in 0..PIPELINED {
+            let seconds = if place == 0 { wait_seconds } else { 0 };
+            self.connection.add(&Command::ReserveWithTimeout { seconds });
+        }
+        self.connection.flush().await?;
+        let mut deliveries = Vec::new();
+        let mut failed = None;
+        for _ in 0..PIPELINED {
+            match self.connection.reply().await? {
+                Reply::Reserved { id, body } => {
+                    self.hand_outs += 1;
+                    deliveries.push(Delivery {
+                        body: String::from_utf8_lossy(&body).into_owned(),
+                        receipt: format!("{id}/{}", self.hand_outs),
+                        count: None,
+                        lease_ms: LEASE_MS,
+                        session: true,
+                    });
+                }
+                Reply::TimedOut | Reply::DeadlineSoon => {}
+                other => failed = Some(unexpected(&other)),
+            }
+        }
+        failed.map_or(Ok(deliveries), Err)
+    }
+
+    async fn ack(&mut self, _: &Rules, entries: &mut [Entry]) -> Result<(), Failure> {
+        for entry in entries.iter() {
+            self.connection.add(&Command::Delete { id: job(entry)? });
+        }
+        self.connection.flush().await?;
+        for entry in entries.iter_mut() {
+            match self.connection.reply().await? {
+                Reply::Deleted => entry.done = true,
+                Reply::NotFound => {}
+                other => return Err(unexpected(&other)),
+            }
+        }
+        Ok(())
+    }
+
+    async fn nack(&mut self, _: &Rules, entry: &Entry, delay_ms: u64) -> Result<(), Failure> {
+        let delay = (delay_ms / 1000) as u32;
+        let release = Command::Release { id: job(entry)?, priority: 1024, delay };
+        match self.connection.call(&release).await? {
+            Reply::Released => Ok(()),
+            Reply::NotFound => Err(Failure::Refused("NOT_FOUND".into())),
+            other => Err(unexpected(&other)),
+        }
+    }
+}

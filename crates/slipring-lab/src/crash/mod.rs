@@ -1,0 +1,243 @@
+//! The crash test: the real server is killed again and again under clients of both protocols,
+//! started again on the same file, drained in the end, and the history is checked.
+
+mod checker;
+pub mod client;
+mod dice;
+mod history;
+mod queues;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
+use serde_json::{Value, json};
+
+use crate::child::Group;
+use crate::targets::server::{self, Addresses, Server};
+use crate::wire::sqs::{self, Connection};
+use crate::{folder, time};
+
+use checker::{Counts, Verdict};
+use dice::Dice;
+use history::{Kind, Operation, Recorder};
+use queues::{DELAY_MS, LEASE_MS, Rules};
+
+/// How the crash test is run.
+#[derive(Debug, clap::Args)]
+pub struct Options {
+    /// How often the server is killed.
+    #[arg(long, default_value_t = 20)]
+    pub rounds: u64,
+    /// Repeats the choices of an earlier run; printed by each run.
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// Client processes, each with three sessions of each protocol.
+    #[arg(long, default_value_t = 3)]
+    pub clients: u64,
+    /// Only this protocol; with `beanstalkd`, only the queues it uses.
+    #[arg(long, value_enum)]
+    pub only: Option<Protocol>,
+    /// Keep data and histories also when all is well.
+    #[arg(long)]
+    pub keep: bool,
+    /// Folder for data and histories; by default target/lab/crash-SEED.
+    #[arg(long)]
+    pub folder: Option<PathBuf>,
+}
+
+/// A protocol of the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Protocol {
+    /// The SQS protocol.
+    Sqs,
+    /// The beanstalkd protocol.
+    Beanstalkd,
+}
+
+/// A round lasts at least and less than so many milliseconds.
+const ROUND_MS: (u64, u64) = (300, 1300);
+const STOP_WITHIN: Duration = Duration::from_secs(30);
+const DRAIN_WITHIN: Duration = Duration::from_secs(300);
+/// The history's process number of the one who kills.
+const KILLER: u64 = 0;
+/// Violations shown; the rest is counted.
+const SHOWN_MAX: usize = 20;
+
+/// Runs the crash test.
+///
+/// # Errors
+/// When a property does not hold, a process fails, or the server ends by itself.
+pub fn run(options: &Options) -> Result<()> {
+    server::build()?;
+    let seed = options.seed.unwrap_or_else(|| time::monotonic_ns() % 1_000_000_000);
+    let folder = match &options.folder {
+        Some(folder) => folder.clone(),
+        None => folder::data()?.join(format!("crash-{seed}")),
+    };
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).context("removing the data of an earlier run")?;
+    }
+    std::fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
+    let place = || format!("seed {seed}; data, server log and histories: {}", folder.display());
+    println!("crash test: {} rounds, seed {seed}", options.rounds);
+    let begun = Instant::now();
+    let histories = drive(options, seed, &folder).with_context(place)?;
+    let events = history::read(&histories).with_context(place)?;
+    let verdict = checker::check(&events);
+    print(&verdict, begun.elapsed());
+    if !verdict.violations.is_empty() {
+        bail!("{} violations; {}", verdict.violations.len(), place());
+    }
+    check_activity(&verdict.counts).with_context(place)?;
+    if options.keep {
+        println!("kept: {}", folder.display());
+        return Ok(());
+    }
+    std::fs::remove_dir_all(&folder).context("removing the data of this run")
+}
+
+/// Kills, restarts and drains; answers the history files.
+fn drive(options: &Options, seed: u64, folder: &Path) -> Result<Vec<PathBuf>> {
+    let store = folder.join("slipring.db");
+    let mut server = Server::slipring(&store, None)?;
+    let addresses = server.addresses().clone();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    if options.only != Some(Protocol::Beanstalkd) {
+        // Tubes appear when they are mentioned.
+        runtime.context("starting the runtime")?.block_on(create_queues(&addresses))?;
+    }
+
+    let own_history = folder.join("history-killer.jsonl");
+    let mut recorder = Recorder::create(&own_history)?;
+    let mut histories = vec![own_history];
+    let mut start = |name: String, number: u64, drain: bool| -> Result<Group> {
+        let history = folder.join(format!("history-{name}.jsonl"));
+        let mut client = client_arguments(&addresses, number, seed, &history, drain);
+        if let Some(only) = options.only.and_then(|only| only.to_possible_value()) {
+            client.extend(["--only".to_owned(), only.get_name().to_owned()]);
+        }
+        histories.push(history);
+        Group::start(&client)
+    };
+    let mut clients = Vec::new();
+    for number in 1..=options.clients {
+        clients.push(start(format!("client-{number}"), number, false)?);
+    }
+    let dice = Dice::new(seed, KILLER);
+    for round in 1..=options.rounds {
+        let (least, end) = ROUND_MS;
+        std::thread::sleep(Duration::from_millis(least + dice.below(end - least)));
+        recorder.write(KILLER, Kind::Invoke, Operation::Kill)?;
+        server.kill().with_context(|| format!("round {round}"))?;
+        recorder.write(KILLER, Kind::Ok, Operation::Kill)?;
+        recorder.write(KILLER, Kind::Invoke, Operation::Start)?;
+        server = Server::slipring(&store, Some(&addresses))
+            .with_context(|| format!("starting again after round {round}"))?;
+        recorder.write(KILLER, Kind::Ok, Operation::Start)?;
+    }
+    recorder.flush()?;
+    for client in &mut clients {
+        client.close_stdin();
+    }
+    for client in clients {
+        client.finish(STOP_WITHIN).context("a client process")?;
+    }
+    std::thread::sleep(Duration::from_millis(LEASE_MS + DELAY_MS + 200));
+    start("drain".to_owned(), options.clients + 1, true)?
+        .finish(DRAIN_WITHIN)
+        .context("the drain")?;
+    server.stop()?;
+    Ok(histories)
+}
+
+fn client_arguments(
+    addresses: &Addresses,
+    number: u64,
+    seed: u64,
+    history: &Path,
+    drain: bool,
+) -> Vec<String> {
+    let mut arguments = vec!["crash-client".to_owned()];
+    let values = [
+        ("--sqs", addresses.sqs.clone()),
+        ("--beanstalkd", addresses.beanstalkd.clone()),
+        ("--client", number.to_string()),
+        ("--seed", seed.to_string()),
+        ("--history", history.display().to_string()),
+    ];
+    arguments.extend(values.into_iter().flat_map(|(flag, value)| [flag.to_owned(), value]));
+    if drain {
+        arguments.push("--drain".to_owned());
+    }
+    arguments
+}
+
+async fn create_queues(addresses: &Addresses) -> Result<()> {
+    let mut connection = Connection::open(&addresses.sqs).await?;
+    let lease = (LEASE_MS / 1000).to_string();
+    for queue in &queues::ALL {
+        let policy = match queue.dead_letter {
+            Some(dead) => Some(redrive_policy(&mut connection, queue, dead).await?),
+            None => None,
+        };
+        let mut attributes = vec![("VisibilityTimeout", lease.as_str())];
+        if queue.fifo {
+            attributes.push(("FifoQueue", "true"));
+        }
+        if let Some(policy) = &policy {
+            attributes.push(("RedrivePolicy", policy));
+        }
+        let created = connection.create_queue(queue.name, &attributes).await;
+        created.with_context(|| format!("creating {}", queue.name))?;
+    }
+    Ok(())
+}
+
+async fn redrive_policy(connection: &mut Connection, queue: &Rules, dead: &str) -> Result<String> {
+    let request = json!({"QueueName": dead}).to_string();
+    let answer = connection.call("GetQueueUrl", request.as_bytes()).await?.body()?;
+    let answer: Value = sqs::parse(answer)?;
+    let url = answer.get("QueueUrl").context("no QueueUrl")?;
+    let request = json!({"QueueUrl": url, "AttributeNames": ["QueueArn"]}).to_string();
+    let answer = connection.call("GetQueueAttributes", request.as_bytes()).await?.body()?;
+    let answer: Value = sqs::parse(answer)?;
+    let arn = answer.pointer("/Attributes/QueueArn").context("no QueueArn")?;
+    let policy = json!({"deadLetterTargetArn": arn, "maxReceiveCount": queue.receives_max});
+    Ok(policy.to_string())
+}
+
+fn print(verdict: &Verdict, took: Duration) {
+    let counts = &verdict.counts;
+    let [done, refused, unknown] = counts.operations;
+    println!("{} kills in {:.1} s", counts.kills, took.as_secs_f64());
+    println!("operations: {done} done, {refused} refused, {unknown} unknown");
+    println!(
+        "messages: {} sent, {} perhaps sent, {} handed out, {} acked",
+        counts.sent, counts.sent_unknown, counts.hand_outs, counts.acked
+    );
+    println!(
+        "handed out again: {} after a nack, {} after a cut connection, {} after a lapse",
+        counts.after_nack, counts.after_cut, counts.after_lapse
+    );
+    for violation in verdict.violations.iter().take(SHOWN_MAX) {
+        println!("VIOLATION {violation}");
+    }
+    match verdict.violations.len() {
+        0 => println!("every property holds"),
+        more if more > SHOWN_MAX => println!("… and {} more", more - SHOWN_MAX),
+        _ => {}
+    }
+}
+
+/// A run in which hardly anything happened proves nothing.
+fn check_activity(counts: &Counts) -> Result<()> {
+    let floor = 10 * counts.kills;
+    for (what, count) in [("sent", counts.sent), ("acked", counts.acked)] {
+        if count < floor.max(10) {
+            bail!("only {count} messages were {what} over {} kills", counts.kills);
+        }
+    }
+    Ok(())
+}

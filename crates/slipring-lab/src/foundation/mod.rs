@@ -1,0 +1,228 @@
+//! `run foundation`: every row of the project's speed table in one run, ours, the raw limits and
+//! the peers by turns.
+
+mod report;
+mod rows;
+mod table;
+mod verdict;
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use crate::child::Group;
+use crate::workloads::{Outcome, Settings};
+use crate::{folder, machine::Machine, targets::server, time};
+
+use report::{Report, RowReport, SideReport};
+use rows::{Row, Side};
+
+/// What of the table is run, and how.
+#[derive(Debug, clap::Args)]
+pub struct Options {
+    /// Tiny sizes and all answers checked; the figures mean nothing.
+    #[arg(long)]
+    pub smoke: bool,
+    /// Only rows of these names.
+    #[arg(long)]
+    pub row: Vec<String>,
+    /// Measured seconds of each round.
+    #[arg(long)]
+    pub seconds: Option<f64>,
+    /// Rounds of each row.
+    #[arg(long)]
+    pub rounds: Option<usize>,
+    /// Messages in the long backlog.
+    #[arg(long)]
+    pub backlog: Option<u64>,
+    /// Keep report and raw data in a dated folder inside this one; otherwise they go to
+    /// target/lab/foundation.
+    #[arg(long)]
+    pub out: Option<PathBuf>,
+    /// Fail when a row misses its target.
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// Sizes of one run.
+#[derive(Debug, Clone, Copy)]
+pub struct Sizes {
+    /// Tiny sizes and all answers checked.
+    pub smoke: bool,
+    /// Rounds of each row.
+    pub rounds: usize,
+    /// Measured seconds of each round.
+    pub seconds: f64,
+    /// Messages in the long backlog.
+    pub backlog: u64,
+}
+
+impl Sizes {
+    fn of(options: &Options) -> Sizes {
+        let smoke = options.smoke;
+        Sizes {
+            smoke,
+            rounds: options.rounds.unwrap_or(if smoke { 1 } else { 5 }).max(1),
+            seconds: options.seconds.unwrap_or(if smoke { 0.2 } else { 2.0 }),
+            backlog: options.backlog.unwrap_or(if smoke { 20_000 } else { 10_000_000 }),
+        }
+    }
+}
+
+/// Runs the rows and prints the table.
+///
+/// # Errors
+/// When a workload fails or an answer is wrong; with `--strict`, when a row misses its target.
+pub fn run(options: &Options) -> Result<()> {
+    let sizes = Sizes::of(options);
+    let rows = rows::all();
+    if let Some(unknown) = options.row.iter().find(|name| !rows.iter().any(|r| r.name == **name)) {
+        bail!("no row is called {unknown:?}; see `slipring-lab list`");
+    }
+    server::build()?;
+    let folder = folder::data()?;
+    let mut report = Report::new(Machine::here(&folder), sizes);
+    table::head(&report);
+    for row in
+        rows.iter().filter(|r| options.row.is_empty() || options.row.iter().any(|n| n == r.name))
+    {
+        let measured = measure(row, sizes).with_context(|| format!("row {}", row.name))?;
+        table::row(&measured);
+        report.rows.push(measured);
+    }
+    table::summary(&report);
+    let out = match &options.out {
+        Some(out) => out.join(format!("{}-{}", report.date, report.machine.short_name())),
+        None => folder.join("foundation"),
+    };
+    report.keep(&out)?;
+    println!("raw data: {}", out.display());
+    let missed = report.missed();
+    if options.strict && missed > 0 {
+        bail!("{missed} targets were missed");
+    }
+    Ok(())
+}
+
+/// Prints the names of rows.
+pub fn list() {
+    for row in rows::all() {
+        println!("{:<16} {}", row.name, row.what);
+    }
+}
+
+/// Runs the sides of a row by turns. The first side of each round changes, so that none always
+/// runs in the wake of the same other.
+fn measure(row: &Row, sizes: Sizes) -> Result<RowReport> {
+    progress(&format!("{} …", row.name));
+    let kept = crate::workloads::temporary_folder()?;
+    let sides = (row.sides)(sizes, kept.path());
+    let mut outcomes: Vec<Vec<Outcome>> = sides.iter().map(|_| Vec::new()).collect();
+    for round in 0..sizes.rounds.min(row.rounds_max) {
+        for turn in 0..sides.len() {
+            let at = (turn + round) % sides.len();
+            if let (Some(side), Some(found)) = (sides.get(at), outcomes.get_mut(at)) {
+                found.push(measure_side(side).with_context(|| side.name.to_owned())?);
+            }
+        }
+    }
+    progress("");
+    let sides: Vec<SideReport> = sides
+        .into_iter()
+        .zip(outcomes)
+        .map(|(side, rounds)| SideReport::new(side.name, rounds))
+        .collect();
+    let conditions = (row.conditions)(&sides);
+    Ok(RowReport { name: row.name.into(), what: row.what.into(), conditions, sides })
+}
+
+fn measure_side(side: &Side) -> Result<Outcome> {
+    let arguments = arguments(&side.settings);
+    let generous = 60.0 + side.settings.seconds * 20.0 + side.settings.messages as f64 / 20_000.0;
+    let out = Group::start(&arguments)?.finish(Duration::from_secs_f64(generous));
+    let out = out.with_context(|| format!("slipring-lab {}", arguments.join(" ")))?;
+    serde_json::from_str(out.trim()).with_context(|| format!("reading {out:?}"))
+}
+
+/// The command line of a child that runs `settings`.
+fn arguments(settings: &Settings) -> Vec<String> {
+    let name = |value: Option<clap::builder::PossibleValue>| {
+        value.map(|value| value.get_name().to_owned()).unwrap_or_default()
+    };
+    let mut arguments = vec![
+        "workload".to_owned(),
+        name(clap::ValueEnum::to_possible_value(&settings.shape)),
+        "--target".to_owned(),
+        name(clap::ValueEnum::to_possible_value(&settings.target)),
+    ];
+    let numbers = [
+        ("--callers", settings.callers.to_string()),
+        ("--batch", settings.batch.to_string()),
+        ("--seconds", settings.seconds.to_string()),
+        ("--warmup", settings.warmup.to_string()),
+        ("--messages", settings.messages.to_string()),
+        ("--queues", settings.queues.to_string()),
+        ("--rate", settings.rate.to_string()),
+    ];
+    arguments.extend(numbers.into_iter().flat_map(|(flag, value)| [flag.to_owned(), value]));
+    if settings.drain {
+        arguments.push("--drain".to_owned());
+    }
+    if let Some(folder) = &settings.folder {
+        arguments.extend(["--folder".to_owned(), folder.display().to_string()]);
+    }
+    arguments
+}
+
+/// Shows on a terminal what is going on; the next text takes the place of the last.
+fn progress(text: &str) {
+    if std::io::stderr().is_terminal() {
+        eprint!("\r{text:<40}\r");
+    }
+}
+
+/// Today, as the report's folder is called.
+fn today() -> String {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    time::date(since.map_or(0, |since| since.as_secs()))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::targets::Kind;
+    use crate::workloads::Shape;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        settings: Settings,
+    }
+
+    #[test]
+    fn a_child_gets_the_settings_it_is_to_run() {
+        let mut settings = Settings::new(Shape::PingPong, Kind::BeanstalkdMemory);
+        settings.callers = 7;
+        settings.rate = 12.5;
+        settings.drain = true;
+        settings.folder = Some("a folder".into());
+        // The name of the sub-command stands where a command line has that of the program.
+        let line = Line::parse_from(arguments(&settings));
+        let text = |settings: &Settings| serde_json::to_string(settings).unwrap();
+        assert_eq!(text(&line.settings), text(&settings));
+    }
+
+    #[test]
+    fn every_row_has_a_name_of_its_own_and_sides_to_measure() {
+        let sizes = Sizes { smoke: true, rounds: 1, seconds: 0.1, backlog: 1000 };
+        let rows = rows::all();
+        for row in &rows {
+            assert!(!(row.sides)(sizes, std::path::Path::new("x")).is_empty(), "{}", row.name);
+            assert_eq!(rows.iter().filter(|other| other.name == row.name).count(), 1);
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! The rows of the speed table as data: what is run, and what is asked of it.
+
+use std::path::Path;
+
+use super::Sizes;
+use super::report::SideReport;
+use super::verdict::{Condition, figure, latency, peak, rate};
+use crate::targets::Kind;
+use crate::workloads::{Settings, Shape};
+
+/// One row.
+pub struct Row {
+    /// What `--row` calls it.
+    pub name: &'static str,
+    /// What is measured, in words.
+    pub what: &'static str,
+    /// More rounds than this show nothing new.
+    pub rounds_max: usize,
+    /// What is run by turns; the folder is kept between the rounds of a row.
+    pub sides: fn(Sizes, &Path) -> Vec<Side>,
+    /// What is asked; empty for rows that only inform.
+    pub conditions: fn(&[SideReport]) -> Vec<Condition>,
+}
+
+/// One of the things a row runs by turns.
+pub struct Side {
+    /// Its name within the row.
+    pub name: &'static str,
+    /// What is run.
+    pub settings: Settings,
+}
+
+/// Rows per second of the raw loop where the target for SQS was set, and that target.
+const SQS_REFERENCE: (f64, f64) = (900_000.0, 40_000.0);
+
+/// All rows, in the order of the table.
+pub fn all() -> Vec<Row> {
+    [in_process(), by_wire(), bad_days(), informative()].into_iter().flatten().collect()
+}
+
+fn in_process() -> Vec<Row> {
+    vec![
+        Row {
+            name: "batch_send",
+            what: "store in-process, 4 callers sending batches of 1,000",
+            rounds_max: usize::MAX,
+            sides: |sizes, _| {
+                vec![ours(sizes, Shape::Send, 4, 1000), raw(sizes, 1000), disk(sizes, 1000)]
+            },
+            conditions: |sides| vec![Condition::ratio(sides, "ours", "raw", 0.6)],
+        },
+        Row {
+            name: "single_send",
+            what: "store in-process, 1,000 concurrent callers sending single messages",
+            rounds_max: usize::MAX,
+            sides: |sizes, _| vec![ours(sizes, Shape::Send, 1000, 1), raw(sizes, 1000)],
+            conditions: |sides| vec![Condition::ratio(sides, "ours", "raw", 0.4)],
+        },
+        Row {
+            name: "batch_cycle",
+            what: "store in-process, 4 callers, full cycle, batches of 1,000",
+            rounds_max: usize::MAX,
+            sides: |sizes, _| vec![ours(sizes, Shape::Cycle, 4, 1000), raw(sizes, 1000)],
+            conditions: |sides| vec![Condition::ratio(sides, "ours", "raw", 0.3)],
+        },
+        Row {
+            name: "one_by_one",
+            what: "store in-process, one caller, one message at a time",
+            rounds_max: usize::MAX,
+            sides: |sizes, _| vec![ours(sizes, Shape::Send, 1, 1), raw(sizes, 1), disk(sizes, 1)],
+            conditions: |sides| vec![Condition::ratio(sides, "ours", "raw", 0.8)],
+        },
+    ]
+}
+
+fn by_wire() -> Vec<Row> {
+    vec![
+        Row {
+            name: "tube_single",
+            what: "beanstalkd wire, 64 connections, 1 in flight, put + reserve + delete",
+            rounds_max: usize::MAX,
+            sides: |sizes, _| {
+                let side = |name, kind| cycle(sizes, name, kind, 64, 1);
+                vec![side("ours", Kind::SlipringBeanstalkd), side("peer", Kind::Beanstalkd)]
+            },
+            conditions: |sides| vec![Condition::ratio(sides, "ours", "peer", 3.0)],
+        },
+        Row {
+            name: "tube_pipelined",
+            what: "beanstalkd wire, 8 connections, 100 in flight each",
+            rounds_max: usize::MAX,
+            sides: |sizes, _| {
+                let side = |name, kind| cycle(sizes, name, kind, 8, 100);
+                vec![
+                    side("ours", Kind::SlipringBeanstalkd),
+                    side("peer", Kind::Beanstalkd),
+                    side("peer no -b", Kind::BeanstalkdMemory),
+                ]
+            },
+            conditions: |sides| {
+                vec![
+                    Condition::ratio(sides, "ours", "peer", 8.0),
+                    Condition::ratio(sides, "ours", "peer no -b", 1.0),
+                ]
+            },
+        },
+        Row {
+            name: "sqs",
+            what: "SQS wire, batches of 10, 32 connections, send + receive + delete",
+            rounds_max: usize::MAX,
+            sides: |sizes, _| {
+                vec![cycle(sizes, "ours", Kind::SlipringSqs, 32, 10), raw(sizes, 1000)]
+            },
+            conditions: |sides| {
+                let (raw_rate, target) = SQS_REFERENCE;
+                let needed = target * rate(sides, "raw") / raw_rate;
+                let text = "40,000/s × raw / 900,000".to_owned();
+                vec![Condition::at_least(text, "messages/s", rate(sides, "ours"), needed)]
+            },
+        },
+    ]
+}
+
+fn bad_days() -> Vec<Row> {
+    vec![backlog(), waiters(), neighbours()]
+}
+
+fn backlog() -> Row {
+    Row {
+        name: "backlog",
+        what: "10 million messages in the backlog, cycles of 4 × 1,000",
+        rounds_max: 3,
+        sides: |sizes, folder| {
+            let mut full = ours(sizes, Shape::Backlog, 4, 1000);
+            full.settings.messages = sizes.backlog;
+            // Only a first and last round may be drained; the backlog is to stay.
+            full.settings.drain = sizes.smoke && sizes.rounds == 1;
+            full.settings.folder = Some(folder.join("backlog"));
+            let mut empty = ours(sizes, Shape::Cycle, 4, 1000);
+            empty.name = "empty";
+            vec![full, empty]
+        },
+        conditions: |sides| {
+            vec![
+                Condition::ratio(sides, "ours", "empty", 0.8),
+                Condition::at_most(
+                    "resident peak",
+                    "MB",
+                    peak(sides, "ours", "resident_peak_mb"),
+                    300.0,
+                ),
+            ]
+        },
+    }
+}
+
+fn waiters() -> Row {
+    Row {
+        name: "waiters",
+        what: "10,000 waiting receives over 1,000 queues, in-process",
+        rounds_max: 3,
+        sides: |sizes, _| {
+            let (waiters, queues) = if sizes.smoke { (200, 20) } else { (10_000, 1000) };
+            let mut many = ours(sizes, Shape::Waiters, waiters, 1);
+            many.settings.queues = queues;
+            many.settings.rate = 200.0;
+            many.settings.seconds = sizes.seconds.max(if sizes.smoke { 0.2 } else { 3.0 });
+            let mut one = Side { name: "one waiter", settings: many.settings.clone() };
+            (one.settings.callers, one.settings.queues) = (1, 1);
+            vec![many, one]
+        },
+        conditions: |sides| {
+            let p95 = |side| latency(sides, side, "wake", |p| p.p95_us);
+            let idle = peak(sides, "ours", "idle_cpu_percent");
+            vec![
+                Condition::at_most(
+                    "resident",
+                    "MB",
+                    peak(sides, "ours", "resident_peak_mb"),
+                    250.0,
+                ),
+                Condition::at_most(
+                    "P95 send to wake, 2 × one waiter",
+                    "µs",
+                    p95("ours"),
+                    2.0 * p95("one waiter"),
+                ),
+                Condition::at_most("idle CPU", "%", idle, 2.0),
+            ]
+        },
+    }
+}
+
+fn neighbours() -> Row {
+    Row {
+        name: "neighbours",
+        what: "a busy queue (100 callers, single messages) beside a quiet queue, in-process",
+        rounds_max: 3,
+        sides: |sizes, _| vec![ours(sizes, Shape::Neighbours, 100, 1)],
+        conditions: |sides| {
+            let ratio = figure(sides, "ours", "p95_beside_over_alone");
+            vec![Condition::at_most("P95 beside / alone", "×", ratio, 1.5)]
+        },
+    }
+}
+
+fn informative() -> Vec<Row> {
+    vec![
+        Row {
+            name: "ping_pong",
+            what: "one message to and fro (no target)",
+            rounds_max: 3,
+            sides: |sizes, _| {
+                let side = |name, kind| {
+                    let settings =
+                        Settings { callers: 1, batch: 1, ..settings(sizes, Shape::PingPong, kind) };
+                    Side { name, settings }
+                };
+                vec![
+                    side("ours", Kind::Store),
+                    side("memory", Kind::Memory),
+                    side("ours by wire", Kind::SlipringBeanstalkd),
+                    side("peer", Kind::Beanstalkd),
+                ]
+            },
+            conditions: |_| Vec::new(),
+        },
+        Row {
+            name: "open_loop",
+            what: "messages on a schedule, rate sweep (no target)",
+            rounds_max: 1,
+            sides: |sizes, _| {
+                let scale = if sizes.smoke { 0.1 } else { 1.0 };
+                let side = |name, kind, rate: f64| {
+                    let (callers, rate) = (64, rate * scale);
+                    let settings = Settings {
+                        callers,
+                        rate,
+                        batch: 1,
+                        ..settings(sizes, Shape::OpenLoop, kind)
+                    };
+                    Side { name, settings }
+                };
+                vec![
+                    side("ours 1,000/s", Kind::Store, 1000.0),
+                    side("ours 5,000/s", Kind::Store, 5000.0),
+                    side("ours 20,000/s", Kind::Store, 20_000.0),
+                    side("wire 1,000/s", Kind::SlipringBeanstalkd, 1000.0),
+                    side("wire 5,000/s", Kind::SlipringBeanstalkd, 5000.0),
+                    side("peer 1,000/s", Kind::Beanstalkd, 1000.0),
+                    side("peer 5,000/s", Kind::Beanstalkd, 5000.0),
+                ]
+            },
+            conditions: |_| Vec::new(),
+        },
+    ]
+}
+
+fn settings(sizes: Sizes, shape: Shape, kind: Kind) -> Settings {
+    let warmup = if sizes.smoke { 0.05 } else { 0.5 };
+    Settings { seconds: sizes.seconds, warmup, drain: sizes.smoke, ..Settings::new(shape, kind) }
+}
+
+fn ours(sizes: Sizes, shape: Shape, callers: usize, batch: usize) -> Side {
+    let settings = Settings { callers, batch, ..settings(sizes, shape, Kind::Store) };
+    Side { name: "ours", settings }
+}
+
+fn raw(sizes: Sizes, batch: usize) -> Side {
+    let settings = Settings { callers: 1, batch, ..settings(sizes, Shape::Send, Kind::RawSqlite) };
+    Side { name: "raw", settings }
+}
+
+fn disk(sizes: Sizes, batch: usize) -> Side {
+    let plain = settings(sizes, Shape::Send, Kind::RawFile);
+    Side { name: "disk", settings: Settings { callers: 1, batch, drain: false, ..plain } }
+}
+
+fn cycle(sizes: Sizes, name: &'static str, kind: Kind, callers: usize, batch: usize) -> Side {
+    Side { name, settings: Settings { callers, batch, ..settings(sizes, Shape::Cycle, kind) } }
+}

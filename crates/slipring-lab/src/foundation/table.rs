@@ -1,0 +1,149 @@
+//! The table for people.
+
+use super::report::{Report, RowReport, SideReport};
+use super::verdict::number;
+use crate::targets::Wait;
+
+/// How many lines of a wait table are shown, the longest waits first.
+const WAITS_SHOWN: usize = 8;
+
+/// Prints machine, versions and the way of measuring.
+pub fn head(report: &Report) {
+    print!("{}", head_text(report));
+}
+
+/// Prints one row with its sides.
+pub fn row(row: &RowReport) {
+    print!("{}", row_text(row));
+}
+
+/// Prints the targets once more, one line each.
+pub fn summary(report: &Report) {
+    print!("{}", summary_text(report));
+}
+
+/// Everything that was printed.
+pub fn text(report: &Report) -> String {
+    let rows: String = report.rows.iter().map(row_text).collect();
+    format!("{}{rows}{}", head_text(report), summary_text(report))
+}
+
+fn head_text(report: &Report) -> String {
+    let machine = &report.machine;
+    let mut text = format!(
+        "{}  {}\n{} × {}, {} MiB, Linux {}, {}\n",
+        report.date,
+        report.command,
+        machine.cores,
+        machine.cpu,
+        machine.memory_mib,
+        machine.kernel,
+        machine.filesystem
+    );
+    let versions: Vec<String> =
+        machine.versions.iter().map(|(name, version)| format!("{name}: {version}")).collect();
+    text += &format!("{}\n", versions.join("; "));
+    text += &format!(
+        "100-byte bodies; {} rounds of {} s by turns; median, and spread (max − min)\n",
+        report.rounds, report.seconds
+    );
+    if report.smoke {
+        text += "SMOKE SIZES: the answers are checked, the figures mean nothing\n";
+    }
+    text
+}
+
+fn row_text(row: &RowReport) -> String {
+    let mut text = format!("\n{}: {}\n", row.name, row.what);
+    for side in &row.sides {
+        text += &side_text(side);
+    }
+    for condition in &row.conditions {
+        text += &format!("  {}\n", condition_text(condition));
+    }
+    let ours = row.sides.iter().find(|side| side.name.starts_with("ours"));
+    text + &ours.and_then(|side| side.rounds.last()).map_or(String::new(), |r| waits_text(&r.waits))
+}
+
+fn side_text(side: &SideReport) -> String {
+    let Some(rate) = &side.rate else { return String::new() };
+    let mut text = format!(
+        "  {:<14} {:>11}/s  ± {:>4.1} %",
+        side.name,
+        number(rate.median),
+        rate.spread_percent()
+    );
+    let Some(last) = side.rounds.last() else { return text + "\n" };
+    text += &format!("  [{}]", last.durability);
+    if let Some(server) = last.server {
+        text += &format!(
+            "  CPU load {:.1} s, server {:.1} s",
+            last.load.cpu_seconds, server.cpu_seconds
+        );
+    }
+    text.push('\n');
+    for (name, value) in &last.figures {
+        text += &format!("  {:14}   {name} {}\n", "", number(*value));
+    }
+    for (name, p) in &last.latencies {
+        text += &format!(
+            "  {:14}   {name} µs: P50 {} P95 {} P99 {} P99.9 {} max {}\n",
+            "",
+            number(p.p50_us),
+            number(p.p95_us),
+            number(p.p99_us),
+            number(p.p999_us),
+            number(p.max_us)
+        );
+    }
+    text
+}
+
+fn condition_text(condition: &super::verdict::Condition) -> String {
+    let ratio = condition.ratio.map_or(String::new(), |ratio| format!("ratio {ratio:.2}"));
+    format!(
+        "{:<44} {:>12} of {:>12} {:<10} {:<12} {}",
+        condition.target,
+        number(condition.figure),
+        number(condition.needed),
+        condition.unit,
+        ratio,
+        if condition.pass { "pass" } else { "MISS" }
+    )
+}
+
+fn waits_text(waits: &[Wait]) -> String {
+    let mut waits: Vec<&Wait> = waits.iter().filter(|wait| wait.contended > 0).collect();
+    waits.sort_by_key(|wait| std::cmp::Reverse(wait.total_ns));
+    if waits.is_empty() {
+        return String::new();
+    }
+    let mut text = format!(
+        "  {:<26} {:>12} {:>12} {:>10} {:>10} {:>10}\n",
+        "wait (ours, last round)", "taken", "waited", "total ms", "P95 µs", "max ms"
+    );
+    for wait in waits.into_iter().take(WAITS_SHOWN) {
+        text += &format!(
+            "  {:<26} {:>12} {:>12} {:>10.1} {:>10.1} {:>10.2}\n",
+            wait.name,
+            wait.acquisitions,
+            wait.contended,
+            wait.total_ns as f64 / 1e6,
+            wait.p95_ns as f64 / 1e3,
+            wait.max_ns as f64 / 1e6
+        );
+    }
+    text
+}
+
+fn summary_text(report: &Report) -> String {
+    let mut text = "\nsummary\n".to_owned();
+    for row in &report.rows {
+        for condition in &row.conditions {
+            text += &format!("  {:<15} {}\n", row.name, condition_text(condition));
+        }
+    }
+    let asked: usize = report.rows.iter().map(|row| row.conditions.len()).sum();
+    let missed = report.missed();
+    text + &format!("{} of {asked} targets met, {missed} missed\n", asked - missed)
+}

@@ -1,0 +1,153 @@
+//! What is driven: raw loops that show what the machine can do, our store, our server, and peers.
+
+mod raw_file;
+mod raw_sqlite;
+pub mod server;
+mod sqs;
+mod store;
+mod tube;
+
+use std::future::Future;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+
+use crate::body::Body;
+use crate::process::Usage;
+
+pub use raw_file::RawFile;
+pub use raw_sqlite::RawSqlite;
+pub use sqs::SqsServer;
+pub use store::Store;
+pub use tube::TubeServer;
+
+/// What can be driven, by the name used on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A plain file: append, then fdatasync.
+    RawFile,
+    /// A plain rusqlite loop: WAL, synchronous=FULL.
+    RawSqlite,
+    /// Our engine over the SQLite store, in this process.
+    Store,
+    /// Our engine over the in-memory store, in this process.
+    Memory,
+    /// Our server by the beanstalkd protocol.
+    SlipringBeanstalkd,
+    /// Our server by the SQS protocol.
+    SlipringSqs,
+    /// The original with a log that is flushed at each write (`-b DIR -f 0`).
+    Beanstalkd,
+    /// The original without a log.
+    BeanstalkdMemory,
+}
+
+impl Kind {
+    /// What an acknowledged send has survived, for the report.
+    pub fn durability(self) -> &'static str {
+        match self {
+            Kind::RawFile => "fdatasync per batch",
+            Kind::RawSqlite => "WAL, synchronous=FULL",
+            Kind::Store | Kind::SlipringBeanstalkd | Kind::SlipringSqs => "full",
+            Kind::Beanstalkd => "-b DIR -f 0",
+            Kind::Memory | Kind::BeanstalkdMemory => "none",
+        }
+    }
+
+    /// Whether load and target are threads of one process.
+    pub fn in_process(self) -> bool {
+        matches!(self, Kind::RawFile | Kind::RawSqlite | Kind::Store | Kind::Memory)
+    }
+}
+
+/// A running target.
+pub trait Target: Sized + Send + Sync + 'static {
+    /// What one caller holds.
+    type Caller: Caller;
+
+    /// Starts the target with its data in `folder`.
+    ///
+    /// # Errors
+    /// When it does not start.
+    fn start(kind: Kind, folder: &Path) -> impl Future<Output = Result<Self>> + Send;
+
+    /// A caller of one queue, which is made if need be.
+    ///
+    /// # Errors
+    /// When the target refuses.
+    fn caller(&self, queue: &str) -> impl Future<Output = Result<Self::Caller>> + Send;
+
+    /// Memory and processor time of the target's process, where it is one of its own.
+    ///
+    /// # Errors
+    /// When the process is gone.
+    fn usage(&self) -> Result<Option<Usage>> {
+        Ok(None)
+    }
+
+    /// Stops the target; answers its wait table, where it has one.
+    ///
+    /// # Errors
+    /// When it does not stop cleanly.
+    fn stop(self) -> impl Future<Output = Result<Vec<Wait>>> + Send {
+        async { Ok(Vec::new()) }
+    }
+}
+
+/// What a caller does with each body it was handed.
+pub type Look<'a> = &'a mut (dyn FnMut(&[u8]) -> Result<()> + Send);
+
+/// One caller with its connection. It checks the answers it gets, and remembers what it holds.
+pub trait Caller: Send + 'static {
+    /// Sends `bodies` in one trip where the target has such a thing, else pipelined.
+    ///
+    /// # Errors
+    /// When a message was not taken.
+    fn send(&mut self, bodies: &[Body]) -> impl Future<Output = Result<()>> + Send;
+
+    /// Receives up to `up_to` messages, shows each to `look`, and holds them. Answers how many;
+    /// zero when `wait` (whole seconds; SQS allows 20) is over.
+    ///
+    /// # Errors
+    /// When the target fails or `look` does.
+    fn receive(
+        &mut self,
+        up_to: usize,
+        wait: Duration,
+        look: Look<'_>,
+    ) -> impl Future<Output = Result<usize>> + Send;
+
+    /// Acks all it holds.
+    ///
+    /// # Errors
+    /// When an ack is refused.
+    fn ack(&mut self) -> impl Future<Output = Result<()>> + Send;
+
+    /// How many messages the queue holds in any state, where the target can tell.
+    ///
+    /// # Errors
+    /// When the target fails.
+    fn count(&mut self) -> impl Future<Output = Result<Option<u64>>> + Send {
+        async { Ok(None) }
+    }
+}
+
+/// One line of a wait table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wait {
+    /// The wait class.
+    pub name: String,
+    /// How often the thing was taken.
+    pub acquisitions: u64,
+    /// How often it had to be waited for.
+    pub contended: u64,
+    /// Time waited in all, in nanoseconds.
+    pub total_ns: u64,
+    /// The longest wait, in nanoseconds.
+    pub max_ns: u64,
+    /// 95 of 100 contended waits were at most so long, in nanoseconds.
+    pub p95_ns: u64,
+}

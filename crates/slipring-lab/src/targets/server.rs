@@ -1,0 +1,245 @@
+//! Server processes: the real `slipring` binary and the original beanstalkd, started for a run
+//! and ended by their own process ids.
+
+use std::io::{BufRead, BufReader, ErrorKind};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+const READY_WITHIN: Duration = Duration::from_secs(20);
+/// The promise on SIGTERM is five seconds.
+const STOPPED_WITHIN: Duration = Duration::from_secs(6);
+const LOOK_EVERY: Duration = Duration::from_millis(2);
+/// Names the binary to test instead of the one in the target folder.
+pub const BINARY_VARIABLE: &str = "SLIPRING_BINARY";
+
+/// Where a server listens, as host:port; empty where it does not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Addresses {
+    /// The SQS protocol.
+    pub sqs: String,
+    /// The beanstalkd protocol.
+    pub beanstalkd: String,
+}
+
+/// A running server process; dropping it kills it.
+pub struct Server {
+    child: Child,
+    addresses: Addresses,
+}
+
+impl Server {
+    /// Starts `slipring serve` with its store in the file `store`, on the addresses `at` or else
+    /// on free ports.
+    ///
+    /// # Errors
+    /// When the binary is missing or does not say within 20 s where it listens.
+    pub fn slipring(store: &Path, at: Option<&Addresses>) -> Result<Server> {
+        let free = Addresses { sqs: "127.0.0.1:0".into(), beanstalkd: "127.0.0.1:0".into() };
+        let at = at.unwrap_or(&free);
+        let mut command = Command::new(binary()?);
+        command.args(["serve", "--sqs", &at.sqs, "--beanstalkd", &at.beanstalkd]);
+        command.args(["--admin", "off", "--store"]).arg(format!("sqlite:{}", store.display()));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log(store)?);
+        let mut child = command.spawn().context("starting slipring")?;
+        let line = match first_line(&mut child) {
+            Ok(line) => line,
+            Err(error) => {
+                end(&mut child);
+                return Err(error);
+            }
+        };
+        Ok(Server { child, addresses: addresses(&line) })
+    }
+
+    /// Starts the original beanstalkd on a free port, with a log in `folder` that is flushed at
+    /// each write, or without a log.
+    ///
+    /// # Errors
+    /// When it is not installed or does not listen within 20 s.
+    pub async fn beanstalkd(folder: Option<&Path>) -> Result<Server> {
+        let address = free_address()?;
+        let port = address.rsplit(':').next().unwrap_or_default();
+        let mut command = Command::new("beanstalkd");
+        command.args(["-l", "127.0.0.1", "-p", port]);
+        if let Some(folder) = folder {
+            command.arg("-b").arg(folder).args(["-f", "0"]);
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = command.spawn().map_err(|error| match error.kind() {
+            ErrorKind::NotFound => anyhow::anyhow!(
+                "beanstalkd is not installed; on Debian: apt-get install beanstalkd"
+            ),
+            _ => error.into(),
+        })?;
+        let addresses = Addresses { sqs: String::new(), beanstalkd: address };
+        let server = Server { child, addresses };
+        let deadline = Instant::now() + READY_WITHIN;
+        while std::net::TcpStream::connect(&server.addresses.beanstalkd).is_err() {
+            if Instant::now() > deadline {
+                bail!("beanstalkd does not listen on {}", server.addresses.beanstalkd);
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+        Ok(server)
+    }
+
+    /// Where it listens.
+    pub fn addresses(&self) -> &Addresses {
+        &self.addresses
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Ends it with SIGKILL, and waits until it is gone.
+    ///
+    /// # Errors
+    /// When it had ended by itself before: a crash of its own is a finding.
+    pub fn kill(mut self) -> Result<()> {
+        if let Some(status) = self.child.try_wait().context("looking after the server")? {
+            bail!("the server ended by itself: {status}");
+        }
+        self.child.kill().context("killing the server")?;
+        self.child.wait().context("waiting for the killed server")?;
+        Ok(())
+    }
+
+    /// Ends it with SIGTERM.
+    ///
+    /// # Errors
+    /// When it does not end within 6 s, or had ended before.
+    pub fn stop(mut self) -> Result<()> {
+        if let Some(status) = self.child.try_wait().context("looking after the server")? {
+            bail!("the server ended by itself: {status}");
+        }
+        let pid = i32::try_from(self.child.id()).context("a process id beyond 2^31")?;
+        kill(Pid::from_raw(pid), Signal::SIGTERM).context("sending SIGTERM")?;
+        let deadline = Instant::now() + STOPPED_WITHIN;
+        while self.child.try_wait().context("waiting for the server")?.is_none() {
+            if Instant::now() > deadline {
+                bail!("the server runs {STOPPED_WITHIN:?} after SIGTERM");
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        end(&mut self.child);
+    }
+}
+
+fn end(child: &mut Child) {
+    // A process that is gone already needs no signal.
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// The server's log lies beside its store and goes on over restarts.
+fn log(store: &Path) -> Result<std::fs::File> {
+    let path = store.with_extension("log");
+    let file = std::fs::OpenOptions::new().create(true).append(true).open(&path);
+    file.with_context(|| format!("opening {}", path.display()))
+}
+
+fn first_line(child: &mut Child) -> Result<String> {
+    let stdout = child.stdout.take().context("the server has no stdout")?;
+    let (send, receive) = mpsc::channel();
+    // The thread reads on, so that the server never blocks on its stdout.
+    std::thread::spawn(move || {
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            // Only the first line is waited for; later ones find no receiver.
+            let _ = send.send(line);
+        }
+    });
+    let line = receive.recv_timeout(READY_WITHIN).ok().filter(|line| !line.trim().is_empty());
+    line.context("the server did not say where it listens; its log lies beside its store")
+}
+
+/// Reads the address after each protocol's name in the first line.
+fn addresses(line: &str) -> Addresses {
+    let mut addresses = Addresses::default();
+    let mut rest = line;
+    while let Some(at) = rest.find("127.0.0.1:") {
+        let (before, from) = rest.split_at(at);
+        let end = from.bytes().position(|b| !(b.is_ascii_digit() || b == b'.' || b == b':'));
+        let (address, after) = from.split_at(end.unwrap_or(from.len()));
+        let before = before.to_lowercase();
+        if before.contains("beanstalkd") {
+            addresses.beanstalkd = address.trim_end_matches(['.', ':']).to_owned();
+        } else if before.contains("sqs") {
+            addresses.sqs = address.trim_end_matches(['.', ':']).to_owned();
+        }
+        rest = after;
+    }
+    addresses
+}
+
+/// A loopback address nobody listens on at the moment.
+fn free_address() -> Result<String> {
+    let listener = TcpListener::bind("127.0.0.1:0").context("looking for a free port")?;
+    Ok(listener.local_addr().context("reading the port")?.to_string())
+}
+
+/// The `slipring` binary: the one named by the environment, else the one beside this program.
+fn binary() -> Result<PathBuf> {
+    if let Some(path) = std::env::var_os(BINARY_VARIABLE) {
+        return Ok(path.into());
+    }
+    let own = std::env::current_exe().context("finding this program")?;
+    let path = own.with_file_name("slipring");
+    if !path.exists() {
+        bail!(
+            "there is no {}; build it: cargo build --release -p slipring-cli, or name it in {}",
+            path.display(),
+            BINARY_VARIABLE
+        );
+    }
+    Ok(path)
+}
+
+/// Builds the `slipring` binary beside this program, so that what is measured is what is written.
+/// Does nothing where a binary is named by the environment, or without cargo.
+///
+/// # Errors
+/// When the build fails.
+pub fn build() -> Result<()> {
+    let Some(cargo) = std::env::var_os("CARGO") else { return Ok(()) };
+    if std::env::var_os(BINARY_VARIABLE).is_some() {
+        return Ok(());
+    }
+    let mut command = Command::new(cargo);
+    command.args(["build", "--quiet", "--package", "slipring-cli"]);
+    if !cfg!(debug_assertions) {
+        command.arg("--release");
+    }
+    let status = command.status().context("running cargo")?;
+    if !status.success() {
+        bail!("cargo could not build slipring-cli");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_line_gives_the_address_of_each_protocol() {
+        let line = "slipring: SQS on http://127.0.0.1:41, beanstalkd on 127.0.0.1:42. Admin off";
+        let found = addresses(line);
+        assert_eq!(found.sqs, "127.0.0.1:41");
+        assert_eq!(found.beanstalkd, "127.0.0.1:42");
+    }
+}

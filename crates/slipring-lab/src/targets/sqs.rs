@@ -1,0 +1,151 @@
+//! Our server by the SQS protocol: JSON, batches of up to ten.
+
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+
+use super::server::Server;
+use super::{Caller, Kind, Look, Target, Wait};
+use crate::body::Body;
+use crate::process::Usage;
+use crate::wire::sqs::{BatchAnswer, Connection, Received, md5};
+
+/// Most entries of an SQS batch.
+const BATCH_MAX: usize = 10;
+/// Longest wait of an SQS receive.
+const WAIT_SECONDS_MAX: u64 = 20;
+/// One batch in so many has its digests recomputed; all are checked for count and content.
+const DIGESTS_EVERY: u64 = 16;
+
+/// A running server.
+pub struct SqsServer(Server);
+
+impl Target for SqsServer {
+    type Caller = SqsCaller;
+
+    async fn start(_: Kind, folder: &Path) -> Result<SqsServer> {
+        Ok(SqsServer(Server::slipring(&folder.join("slipring.db"), None)?))
+    }
+
+    async fn caller(&self, queue: &str) -> Result<SqsCaller> {
+        let mut connection = Connection::open(&self.0.addresses().sqs).await?;
+        let url = connection.create_queue(queue, &[("VisibilityTimeout", "300")]).await?;
+        Ok(SqsCaller { connection, url, json: Vec::new(), held: Vec::new(), batches: 0 })
+    }
+
+    fn usage(&self) -> Result<Option<Usage>> {
+        Usage::of(self.0.pid()).map(Some)
+    }
+
+    async fn stop(self) -> Result<Vec<Wait>> {
+        self.0.stop()?;
+        Ok(Vec::new())
+    }
+}
+
+/// A connection with the URL of one queue.
+pub struct SqsCaller {
+    connection: Connection,
+    url: String,
+    json: Vec<u8>,
+    held: Vec<String>,
+    batches: u64,
+}
+
+impl SqsCaller {
+    async fn send_ten(&mut self, bodies: &[Body]) -> Result<()> {
+        self.json.clear();
+        write!(self.json, r#"{{"QueueUrl":"{}","Entries":["#, self.url)?;
+        for (index, body) in bodies.iter().enumerate() {
+            let comma = if index == 0 { "" } else { "," };
+            write!(self.json, r#"{comma}{{"Id":"{index}","MessageBody":""#)?;
+            self.json.extend_from_slice(body);
+            self.json.extend_from_slice(b"\"}");
+        }
+        self.json.extend_from_slice(b"]}");
+        let answer = self.connection.call("SendMessageBatch", &self.json).await?.body()?;
+        let answer: BatchAnswer<'_> = serde_json::from_slice(answer)?;
+        if answer.successful.len() != bodies.len() || !answer.failed.is_empty() {
+            bail!("of {} sends {answer:?}", bodies.len());
+        }
+        self.batches += 1;
+        for (done, body) in answer.successful.iter().zip(bodies) {
+            let wrong = done.md5_of_message_body.as_deref().is_none_or(str::is_empty);
+            let check = self.batches.is_multiple_of(DIGESTS_EVERY);
+            if wrong || check && done.md5_of_message_body.as_deref() != Some(&*md5(body)) {
+                bail!("a wrong digest for entry {}", done.id);
+            }
+        }
+        Ok(())
+    }
+
+    async fn receive_ten(&mut self, up_to: usize, wait: Duration, look: Look<'_>) -> Result<usize> {
+        self.json.clear();
+        write!(
+            self.json,
+            r#"{{"QueueUrl":"{}","MaxNumberOfMessages":{up_to},"WaitTimeSeconds":{}}}"#,
+            self.url,
+            wait.as_secs().min(WAIT_SECONDS_MAX)
+        )?;
+        let answer = self.connection.call("ReceiveMessage", &self.json).await?.body()?;
+        let answer: Received<'_> = serde_json::from_slice(answer)?;
+        self.batches += 1;
+        for message in &answer.messages {
+            let check = self.batches.is_multiple_of(DIGESTS_EVERY);
+            if check && message.md5_of_body != md5(message.body.as_bytes()) {
+                bail!("a wrong digest for message {}", message.message_id);
+            }
+            look(message.body.as_bytes())?;
+            self.held.push(message.receipt_handle.clone().into_owned());
+        }
+        Ok(answer.messages.len())
+    }
+
+    async fn delete_ten(&mut self) -> Result<()> {
+        let count = self.held.len().min(BATCH_MAX);
+        self.json.clear();
+        write!(self.json, r#"{{"QueueUrl":"{}","Entries":["#, self.url)?;
+        for (index, handle) in self.held.drain(..count).enumerate() {
+            let comma = if index == 0 { "" } else { "," };
+            write!(self.json, r#"{comma}{{"Id":"{index}","ReceiptHandle":"{handle}"}}"#)?;
+        }
+        self.json.extend_from_slice(b"]}");
+        let answer = self.connection.call("DeleteMessageBatch", &self.json).await?.body()?;
+        let answer: BatchAnswer<'_> = serde_json::from_slice(answer)?;
+        if answer.successful.len() != count || !answer.failed.is_empty() {
+            bail!("of {count} deletes {answer:?}");
+        }
+        Ok(())
+    }
+}
+
+impl Caller for SqsCaller {
+    async fn send(&mut self, bodies: &[Body]) -> Result<()> {
+        for ten in bodies.chunks(BATCH_MAX) {
+            self.send_ten(ten).await?;
+        }
+        Ok(())
+    }
+
+    async fn receive(&mut self, up_to: usize, wait: Duration, look: Look<'_>) -> Result<usize> {
+        let mut total = 0;
+        while total < up_to {
+            let asked = (up_to - total).min(BATCH_MAX);
+            let count = self.receive_ten(asked, wait, look).await?;
+            total += count;
+            if count < asked {
+                break;
+            }
+        }
+        Ok(total)
+    }
+
+    async fn ack(&mut self) -> Result<()> {
+        while !self.held.is_empty() {
+            self.delete_ten().await?;
+        }
+        Ok(())
+    }
+}

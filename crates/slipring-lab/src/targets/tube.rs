@@ -1,0 +1,121 @@
+//! A server that speaks the beanstalkd protocol: ours or the original.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use bytes::{Bytes, BytesMut};
+use slipring_wire::beanstalkd::{Command, DEFAULT_TUBE, Put, Reply, TubeName};
+
+use super::server::Server;
+use super::{Caller, Kind, Look, Target, Wait};
+use crate::body::{BODY_BYTES, Body};
+use crate::process::Usage;
+use crate::wire::beanstalkd::Connection;
+
+/// Reservations outlast any run.
+const TIME_TO_RUN_SECONDS: u32 = 300;
+
+/// A running server.
+pub struct TubeServer(Server);
+
+impl Target for TubeServer {
+    type Caller = TubeCaller;
+
+    async fn start(kind: Kind, folder: &Path) -> Result<TubeServer> {
+        Ok(TubeServer(match kind {
+            Kind::SlipringBeanstalkd => Server::slipring(&folder.join("slipring.db"), None)?,
+            Kind::Beanstalkd => Server::beanstalkd(Some(folder)).await?,
+            Kind::BeanstalkdMemory => Server::beanstalkd(None).await?,
+            _ => bail!("{kind:?} does not speak the beanstalkd protocol"),
+        }))
+    }
+
+    async fn caller(&self, queue: &str) -> Result<TubeCaller> {
+        TubeCaller::open(&self.0.addresses().beanstalkd, queue).await
+    }
+
+    fn usage(&self) -> Result<Option<Usage>> {
+        Usage::of(self.0.pid()).map(Some)
+    }
+
+    async fn stop(self) -> Result<Vec<Wait>> {
+        self.0.stop()?;
+        Ok(Vec::new())
+    }
+}
+
+/// A connection that uses and watches one tube.
+pub struct TubeCaller {
+    connection: Connection,
+    held: Vec<u64>,
+}
+
+impl TubeCaller {
+    async fn open(address: &str, queue: &str) -> Result<TubeCaller> {
+        let mut connection = Connection::open(address).await?;
+        let name =
+            |text: &str| TubeName::from_bytes(text.as_bytes()).context("not the name of a tube");
+        for command in [Command::Use(name(queue)?), Command::Watch(name(queue)?)] {
+            connection.call(&command).await?;
+        }
+        if queue != DEFAULT_TUBE {
+            connection.call(&Command::Ignore(name(DEFAULT_TUBE)?)).await?;
+        }
+        Ok(TubeCaller { connection, held: Vec::new() })
+    }
+}
+
+impl Caller for TubeCaller {
+    async fn send(&mut self, bodies: &[Body]) -> Result<()> {
+        let mut all: Bytes = BytesMut::from(bodies.as_flattened()).freeze();
+        for _ in bodies {
+            let body = all.split_to(BODY_BYTES);
+            let put = Put { priority: 0, delay: 0, time_to_run: TIME_TO_RUN_SECONDS, body };
+            self.connection.add(&Command::Put(put));
+        }
+        self.connection.flush().await?;
+        for _ in bodies {
+            match self.connection.reply().await? {
+                Reply::Inserted { .. } => {}
+                other => bail!("put was answered {other:?}"),
+            }
+        }
+        Ok(())
+    }
+
+    async fn receive(&mut self, up_to: usize, wait: Duration, look: Look<'_>) -> Result<usize> {
+        let seconds = u32::try_from(wait.as_secs()).context("a wait beyond 2^32 seconds")?;
+        for _ in 0..up_to {
+            self.connection.add(&Command::ReserveWithTimeout { seconds });
+        }
+        self.connection.flush().await?;
+        let mut count = 0;
+        for _ in 0..up_to {
+            match self.connection.reply().await? {
+                Reply::Reserved { id, body } => {
+                    look(&body)?;
+                    self.held.push(id);
+                    count += 1;
+                }
+                Reply::TimedOut => {}
+                other => bail!("reserve was answered {other:?}"),
+            }
+        }
+        Ok(count)
+    }
+
+    async fn ack(&mut self) -> Result<()> {
+        for id in &self.held {
+            self.connection.add(&Command::Delete { id: *id });
+        }
+        self.connection.flush().await?;
+        for id in self.held.drain(..) {
+            match self.connection.reply().await? {
+                Reply::Deleted => {}
+                other => bail!("delete {id} was answered {other:?}"),
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,70 @@
+//! A beanstalkd connection that pipelines.
+
+use anyhow::{Context, Result};
+use bytes::BytesMut;
+use slipring_wire::beanstalkd::{Command, JOB_BYTES_DEFAULT, Reply, ReplyParser};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+/// A connection to a beanstalkd server.
+pub struct Connection {
+    stream: TcpStream,
+    out: BytesMut,
+    replies: ReplyParser,
+}
+
+impl Connection {
+    /// Connects to `address` (host:port).
+    ///
+    /// # Errors
+    /// When nobody listens there.
+    pub async fn open(address: &str) -> Result<Connection> {
+        let stream = TcpStream::connect(address).await;
+        let stream = stream.with_context(|| format!("connecting to beanstalkd at {address}"))?;
+        stream.set_nodelay(true).context("setting TCP_NODELAY")?;
+        let replies = ReplyParser::new(JOB_BYTES_DEFAULT);
+        Ok(Connection { stream, out: BytesMut::new(), replies })
+    }
+
+    /// Adds a command to those the next [`Connection::flush`] sends.
+    pub fn add(&mut self, command: &Command) {
+        command.write(&mut self.out);
+    }
+
+    /// Sends what was added.
+    ///
+    /// # Errors
+    /// When the connection is broken.
+    pub async fn flush(&mut self) -> Result<()> {
+        self.stream.write_all(&self.out).await.context("writing to beanstalkd")?;
+        self.out.clear();
+        Ok(())
+    }
+
+    /// The next reply.
+    ///
+    /// # Errors
+    /// When the connection is broken, or the server does not speak the protocol.
+    pub async fn reply(&mut self) -> Result<Reply> {
+        loop {
+            if let Some(reply) = self.replies.next() {
+                return reply.context("reading a beanstalkd reply");
+            }
+            let read = self.stream.read_buf(self.replies.buffer_mut()).await;
+            if read.context("reading from beanstalkd")? == 0 {
+                let closed = std::io::Error::from(std::io::ErrorKind::UnexpectedEof);
+                return Err(closed).context("the beanstalkd server closed the connection");
+            }
+        }
+    }
+
+    /// Sends one command and waits for its reply.
+    ///
+    /// # Errors
+    /// As [`Connection::reply`].
+    pub async fn call(&mut self, command: &Command) -> Result<Reply> {
+        self.add(command);
+        self.flush().await?;
+        self.reply().await
+    }
+}

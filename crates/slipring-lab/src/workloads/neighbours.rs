@@ -1,0 +1,70 @@
+//! A storm on one queue must not be felt on another.
+//!
+//! ```text
+//!   n callers ══cycle══▶ │ busy  │         by turns: with the storm, without it
+//!   prober  ───cycle───▶ │ quiet │ ──▶ latency from the due time
+//! ```
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::closed_loop::{self, Load, Step, Until};
+use super::prober::{Probed, probe};
+use super::{Found, Settings};
+use crate::ledger::{Ledger, MESSAGES_MAX};
+use crate::stats::Summary;
+use crate::targets::Target;
+
+/// Each turn is one quiet and one stormy phase.
+const TURNS: usize = 3;
+
+/// Runs it; see the file's head for the shape.
+pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Found> {
+    let ledger = Arc::new(Ledger::new(0, MESSAGES_MAX / 16));
+    let busy = Arc::new(Ledger::new(0, MESSAGES_MAX));
+    let mut caller = target.caller("quiet").await?;
+    let length = Duration::from_secs_f64(settings.seconds.max(0.0));
+    let storm = Load {
+        callers: settings.callers,
+        batch: settings.batch,
+        step: Step::Cycle,
+        until: Until::Over { warmup: Duration::from_millis(200), measured: length },
+    };
+    let (mut alone, mut beside) = (Probed::new()?, Probed::new()?);
+    let (mut rates, mut ratios) = (Vec::new(), Vec::new());
+    for _ in 0..TURNS {
+        let mut quiet = Probed::new()?;
+        probe(&mut caller, settings.rate, length, &ledger, &mut quiet).await?;
+        let mut stormy = Probed::new()?;
+        let delayed = async {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            probe(&mut caller, settings.rate, length, &ledger, &mut stormy).await
+        };
+        let (measured, probed) =
+            tokio::join!(closed_loop::run(storm, target, "busy", &busy), delayed);
+        probed?;
+        rates.push(measured?.rate());
+        let (with, without) = (stormy.from_due.percentiles(), quiet.from_due.percentiles());
+        ratios.push(with.p95_us / without.p95_us.max(0.001));
+        for (all, own) in [(&mut alone, &quiet), (&mut beside, &stormy)] {
+            all.from_due.merge(&own.from_due)?;
+            all.from_start.merge(&own.from_start)?;
+            all.late += own.late;
+        }
+    }
+    closed_loop::drain(target, "busy", settings.batch.max(100), &busy).await?;
+    let mut found = Found { checks: ledger.final_checks(), ..Found::default() };
+    found.checks.missing += busy.final_checks().missing;
+    found.checks.duplicates += busy.final_checks().duplicates;
+    found.rate = Summary::of(&rates).map_or(0.0, |rates| rates.median);
+    let ratio = Summary::of(&ratios).map_or(0.0, |ratios| ratios.median);
+    found.figures.insert("p95_beside_over_alone".into(), ratio);
+    found.figures.insert("late_starts".into(), (alone.late + beside.late) as f64);
+    for (name, probed) in [("alone", &alone), ("beside", &beside)] {
+        found.latencies.insert(name.into(), probed.from_due.percentiles());
+        found.latencies.insert(format!("{name}_uncorrected"), probed.from_start.percentiles());
+    }
+    Ok(found)
+}

@@ -1,0 +1,74 @@
+//! A slow caller on a schedule: due times are computed, not slept, and latency counts from them.
+
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+
+use super::closed_loop::PATIENCE;
+use crate::body::{self, Content};
+use crate::ledger::Ledger;
+use crate::stats::Latencies;
+use crate::targets::Caller;
+use crate::time::monotonic_ns;
+
+/// A start so much after its due time counts as late.
+pub const LATE_NS: u64 = 1_000_000;
+
+/// What a prober saw.
+pub struct Probed {
+    /// From the due time to the answered ack.
+    pub from_due: Latencies,
+    /// From the actual start to the answered ack: what a closed loop would report.
+    pub from_start: Latencies,
+    /// Starts more than [`LATE_NS`] after their due time.
+    pub late: u64,
+}
+
+impl Probed {
+    /// Nothing yet.
+    pub fn new() -> Result<Probed> {
+        Ok(Probed { from_due: Latencies::new()?, from_start: Latencies::new()?, late: 0 })
+    }
+}
+
+/// Sends, receives and acks one message at each due time, `rate` times a second, for `length`.
+pub async fn probe<C: Caller>(
+    caller: &mut C,
+    rate: f64,
+    length: Duration,
+    ledger: &Ledger,
+    probed: &mut Probed,
+) -> Result<()> {
+    let start_ns = monotonic_ns();
+    let count = (rate * length.as_secs_f64()) as u64;
+    for index in 0..count {
+        let due_ns = start_ns + (index as f64 / rate * 1e9) as u64;
+        wait_until(due_ns).await;
+        let begun_ns = monotonic_ns();
+        probed.late += u64::from(begun_ns > due_ns + LATE_NS);
+        let number = ledger.take(1)?;
+        caller.send(&[body::write(Content { number, due_ns })]).await?;
+        let mut note = |body: &[u8]| ledger.note(body::read(body)?.number);
+        if caller.receive(1, PATIENCE, &mut note).await? == 0 {
+            bail!("a receive got nothing from a queue that held a message");
+        }
+        caller.ack().await?;
+        let now_ns = monotonic_ns();
+        probed.from_due.add(now_ns - due_ns);
+        probed.from_start.add(now_ns - begun_ns);
+    }
+    Ok(())
+}
+
+/// Sleeps until a moment of the monotonic clock; returns at once when it has passed.
+///
+/// The runtime's timer has steps of 1 ms, longer than what is measured here; a thread's sleep is
+/// good to some 50 µs.
+pub async fn wait_until(due_ns: u64) {
+    let now_ns = monotonic_ns();
+    if due_ns > now_ns {
+        let nap = Duration::from_nanos(due_ns - now_ns);
+        // It fails only when the runtime ends, and then nobody waits any more.
+        let _ = tokio::task::spawn_blocking(move || std::thread::sleep(nap)).await;
+    }
+}

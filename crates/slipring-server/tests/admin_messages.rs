@@ -1,0 +1,199 @@
+//! Messages over the admin API.
+
+mod admin_support;
+
+use admin_support::TestApi;
+use http::Method;
+use serde_json::{Value, json};
+
+async fn api_with_queue() -> TestApi {
+    let api = TestApi::new().await;
+    api.post("/v1/queues", &json!({ "name": "q" })).await.ok();
+    api
+}
+
+async fn send(api: &TestApi, messages: Value) -> Value {
+    let body = json!({ "messages": messages });
+    api.post("/v1/queues/q/messages", &body).await.ok()["sent"].clone()
+}
+
+async fn receive(api: &TestApi, up_to: u32) -> Vec<Value> {
+    let answer = api.post("/v1/queues/q/receive", &json!({ "up_to": up_to })).await.ok();
+    answer["deliveries"].as_array().unwrap().clone()
+}
+
+#[tokio::test]
+async fn what_is_sent_is_received_with_all_its_fields_and_acked() {
+    let api = api_with_queue().await;
+    let full = json!({
+        "body": "hello", "priority": 7, "group": "g", "dedup_id": "d", "headers": { "a": "b" },
+        "lease_ms": 60_000,
+    });
+    let sent = send(&api, json!([full, full])).await;
+    assert_eq!((&sent[0]["duplicate"], &sent[1]["duplicate"]), (&json!(false), &json!(true)));
+    let deliveries = receive(&api, 10).await;
+    let [one] = deliveries.as_slice() else { panic!("{deliveries:?}") };
+    assert_eq!(one["id"], sent[0]["id"]);
+    for (field, value) in [
+        ("body", json!("hello")),
+        ("priority", json!(7)),
+        ("group", json!("g")),
+        ("dedup_id", json!("d")),
+        ("headers", json!({ "a": "b" })),
+        ("attempts", json!(1)),
+        ("state", json!("leased")),
+        ("queue", json!("q")),
+    ] {
+        assert_eq!(one[field], value, "{field}");
+    }
+    let receipts = json!({ "receipts": [one["receipt"], "forged"] });
+    let results = api.post("/v1/ack", &receipts).await.ok()["results"].clone();
+    assert_eq!(results[0]["error"], Value::Null);
+    assert_eq!(results[1]["error"]["kind"], "receipt_invalid");
+    let again = api.post("/v1/ack", &receipts).await.ok()["results"].clone();
+    assert_eq!(again[0]["error"]["kind"], "message_gone");
+}
+
+#[tokio::test]
+async fn bytes_that_are_no_text_travel_as_base64() {
+    let api = api_with_queue().await;
+    send(&api, json!([{ "body_base64": "/wD/" }, { "body_base64": "aGk=" }])).await;
+    let deliveries = receive(&api, 2).await;
+    assert_eq!(deliveries[0]["body_base64"], "/wD/");
+    assert_eq!(deliveries[1]["body"], "hi");
+}
+
+#[tokio::test]
+async fn a_bad_message_refuses_its_batch() {
+    // S9.1
+    let api = api_with_queue().await;
+    for (bad, refused) in [
+        (json!({}), (400, "invalid")),
+        (json!({ "body": "a", "body_base64": "YQ==" }), (400, "invalid")),
+        (json!({ "body_base64": "?" }), (400, "invalid")),
+        (json!({ "body": "a", "colour": 1 }), (400, "invalid")),
+        (json!({ "body": "a", "priority": -1 }), (400, "invalid")),
+        (json!({ "body": "a", "delay_ms": u64::MAX }), (422, "limit_exceeded")),
+        (json!({ "body": "x".repeat((1 << 20) + 1) }), (422, "limit_exceeded")),
+    ] {
+        let body = json!({ "messages": [{ "body": "good" }, bad] });
+        let answer = api.post("/v1/queues/q/messages", &body).await;
+        assert_eq!(answer.refused(), (refused.0, refused.1.to_owned()), "{bad:.60}");
+    }
+    assert_eq!(api.get("/v1/queues/q").await.ok()["stats"]["ready"], 0);
+}
+
+#[tokio::test]
+async fn a_waiting_receive_gets_the_message_that_arrives() {
+    // S2.4
+    let api = api_with_queue().await;
+    let body = json!({ "wait_ms": 60_000 });
+    let waiting = api.post("/v1/queues/q/receive", &body);
+    let sending = async {
+        while api.engine.queue("q").await.unwrap().waiting() == 0 {
+            tokio::task::yield_now().await;
+        }
+        send(&api, json!([{ "body": "late" }])).await;
+    };
+    let (received, ()) = tokio::join!(waiting, sending);
+    assert_eq!(received.ok()["deliveries"][0]["body"], "late");
+}
+
+#[tokio::test]
+async fn a_nacked_message_comes_back_after_its_delay() {
+    let api = api_with_queue().await;
+    send(&api, json!([{ "body": "a" }, { "body": "b" }])).await;
+    let deliveries = receive(&api, 2).await;
+    let now = json!({ "receipts": [deliveries[0]["receipt"]], "delay_ms": 0 });
+    let later = json!({ "receipts": [deliveries[1]["receipt"]], "delay_ms": 600_000 });
+    for body in [now, later] {
+        let results = api.post("/v1/nack", &body).await.ok()["results"].clone();
+        assert_eq!(results[0]["error"], Value::Null);
+    }
+    let again = receive(&api, 2).await;
+    assert_eq!(again.len(), 1);
+    assert_eq!((&again[0]["body"], &again[0]["attempts"]), (&json!("a"), &json!(2)));
+    let delayed = api.get("/v1/queues/q/messages?state=delayed").await.ok();
+    assert_eq!(delayed["messages"][0]["body"], "b");
+    let misplaced = json!({ "receipts": [again[0]["receipt"]], "delay_ms": 1 });
+    assert_eq!(api.post("/v1/ack", &misplaced).await.refused(), (400, "invalid".into()));
+    let nothing = json!({ "receipts": [] });
+    assert_eq!(api.post("/v1/ack", &nothing).await.refused(), (400, "invalid".into()));
+}
+
+#[tokio::test]
+async fn one_message_is_looked_at_kicked_and_cancelled_by_its_number() {
+    let api = api_with_queue().await;
+    let sent = send(&api, json!([{ "body": "a", "delay_ms": 600_000 }])).await;
+    let path = format!("/v1/messages/{}", sent[0]["id"]);
+    let seen = api.get(&path).await.ok();
+    assert_eq!((&seen["state"], &seen["queue"]), (&json!("delayed"), &json!("q")));
+    assert_eq!(api.post(&format!("{path}/kick"), &Value::Null).await.status, 204);
+    let again = api.post(&format!("{path}/kick"), &Value::Null).await.refused();
+    assert_eq!(again, (409, "wrong_state".into()));
+    assert_eq!(api.get(&path).await.ok()["state"], "ready");
+    assert_eq!(api.call(Method::DELETE, &path, &Value::Null).await.status, 204);
+    assert_eq!(api.get(&path).await.refused(), (404, "message_gone".into()));
+    assert_eq!(api.get("/v1/messages/x").await.refused(), (400, "invalid".into()));
+}
+
+#[tokio::test]
+async fn a_purge_tells_how_far_it_is_and_leaves_nothing() {
+    // S14.5
+    let api = api_with_queue().await;
+    let messages: Vec<Value> = (0..5000).map(|n| json!({ "body": n.to_string() })).collect();
+    send(&api, json!(messages)).await;
+    receive(&api, 10).await;
+    let lines = api.post("/v1/queues/q/purge", &Value::Null).await.ok();
+    let last = lines.as_array().unwrap().last().unwrap();
+    assert_eq!(last, &json!({ "messages": 5000, "done": true }));
+    let stats = api.get("/v1/queues/q").await.ok()["stats"].clone();
+    assert_eq!((&stats["ready"], &stats["leased"]), (&json!(0), &json!(0)));
+}
+
+#[tokio::test]
+async fn a_redrive_sends_dead_letters_back_or_to_another_queue() {
+    // S6.4
+    let api = TestApi::new().await;
+    let settings = json!({ "max_attempts": 1, "dead_letter": "dead" });
+    api.post("/v1/queues", &json!({ "name": "dead" })).await.ok();
+    api.post("/v1/queues", &json!({ "name": "other" })).await.ok();
+    api.post("/v1/queues", &json!({ "name": "q", "settings": settings })).await.ok();
+    send(&api, json!([{ "body": "a" }, { "body": "b" }, { "body": "c" }])).await;
+    loop {
+        let deliveries = receive(&api, 10).await;
+        if deliveries.is_empty() {
+            break;
+        }
+        let receipts: Vec<&Value> = deliveries.iter().map(|one| &one["receipt"]).collect();
+        api.post("/v1/nack", &json!({ "receipts": receipts, "delay_ms": 0 })).await.ok();
+    }
+    let dead = api.get("/v1/queues/dead/messages").await.ok();
+    assert_eq!(dead["messages"][0]["dead_letter_source"], "q");
+    let path = "/v1/queues/dead/redrive";
+    let moved = api.post(path, &json!({ "target": "other", "limit": 1 })).await.ok();
+    let last = |lines: &Value| lines.as_array().unwrap().last().unwrap().clone();
+    assert_eq!(last(&moved), json!({ "messages": 1, "done": true }));
+    let moved = api.post(path, &Value::Null).await.ok();
+    assert_eq!(last(&moved), json!({ "messages": 2, "done": true }));
+    for (queue, ready) in [("dead", 0), ("other", 1), ("q", 2)] {
+        let view = api.get(&format!("/v1/queues/{queue}")).await.ok();
+        assert_eq!(view["stats"]["ready"], ready, "{queue}");
+    }
+    let itself = api.post(path, &json!({ "target": "dead" })).await.refused();
+    assert_eq!(itself, (400, "invalid".into()));
+    let unknown = api.post(path, &json!({ "target": "nobody" })).await.refused();
+    assert_eq!(unknown, (404, "queue_not_found".into()));
+}
+
+#[tokio::test]
+async fn a_kick_makes_delayed_messages_ready_when_none_is_parked() {
+    let api = api_with_queue().await;
+    let delayed = json!({ "body": "a", "delay_ms": 600_000 });
+    send(&api, json!([delayed, delayed])).await;
+    let kicked = api.post("/v1/queues/q/kick", &json!({ "limit": 1 })).await.ok();
+    assert_eq!(kicked["kicked"], 1);
+    assert_eq!(api.post("/v1/queues/q/kick", &Value::Null).await.ok()["kicked"], 1);
+    let none = api.post("/v1/queues/q/kick", &json!({ "limit": 0 })).await.refused();
+    assert_eq!(none, (400, "invalid".into()));
+}

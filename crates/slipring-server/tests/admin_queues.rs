@@ -1,0 +1,146 @@
+//! Queues over the admin API, and that its description is complete.
+
+mod admin_support;
+
+use admin_support::{TestApi, described_operations};
+use http::Method;
+use serde_json::{Value, json};
+use slipring_server::admin::Api;
+
+#[tokio::test]
+async fn the_description_names_exactly_the_operations_there_are() {
+    let mut there: Vec<(String, String, String)> = Api::operations()
+        .into_iter()
+        .map(|operation| (operation.path.into(), operation.method.into(), operation.name.into()))
+        .collect();
+    there.sort();
+    assert_eq!(there, described_operations());
+    let api = TestApi::new().await;
+    let served = api.get("/openapi.json").await.ok();
+    assert_eq!(&served, admin_support::description());
+}
+
+#[tokio::test]
+async fn a_queue_is_made_once_and_found_again_with_equal_settings() {
+    // S14.2
+    let api = TestApi::new().await;
+    let new = json!({ "name": "emails", "settings": { "max_attempts": 3 } });
+    let made = api.post("/v1/queues", &new).await;
+    assert_eq!(made.status, 201);
+    assert_eq!(made.body["settings"]["max_attempts"], 3);
+    assert_eq!(made.body["settings"]["visibility_timeout_ms"], 30_000);
+    let again = api.post("/v1/queues", &new).await;
+    assert_eq!((again.status, &again.body["id"]), (200, &made.body["id"]));
+    let other = json!({ "name": "emails", "settings": { "max_attempts": 4 } });
+    assert_eq!(api.post("/v1/queues", &other).await.refused(), (409, "queue_exists".into()));
+}
+
+#[tokio::test]
+async fn settings_change_one_by_one_and_null_brings_back_the_default() {
+    let api = TestApi::new().await;
+    let new = json!({ "name": "q", "settings": { "max_attempts": 3, "delay_ms": 5 } });
+    api.post("/v1/queues", &new).await.ok();
+    let path = "/v1/queues/q";
+    let change = json!({ "max_attempts": null, "durability": "relaxed" });
+    let settings = api.call(Method::PATCH, path, &change).await.ok()["settings"].clone();
+    assert_eq!(settings["max_attempts"], Value::Null);
+    assert_eq!((&settings["durability"], &settings["delay_ms"]), (&json!("relaxed"), &json!(5)));
+    for (change, kind) in [
+        (json!({ "colour": 1 }), "invalid"),
+        (json!({ "colour": null }), "invalid"),
+        (json!({ "max_attempts": "many" }), "invalid"),
+        (json!({ "max_attempts": 0 }), "invalid"),
+        (json!({ "fifo": true }), "invalid"),
+    ] {
+        let refused = api.call(Method::PATCH, path, &change).await.refused();
+        assert_eq!(refused, (400, kind.to_owned()), "{change}");
+    }
+    let too_long = json!({ "delay_ms": u64::MAX });
+    let refused = api.call(Method::PATCH, path, &too_long).await;
+    assert_eq!(refused.body["context"]["setting"], "delay");
+    assert_eq!(refused.refused(), (422, "limit_exceeded".into()));
+    assert_eq!(api.get(path).await.ok()["settings"], settings);
+}
+
+#[tokio::test]
+async fn a_list_is_sorted_filtered_and_paged() {
+    let api = TestApi::new().await;
+    for name in ["b/2", "a", "b/1", "c"] {
+        api.post("/v1/queues", &json!({ "name": name })).await.ok();
+    }
+    let names = |page: &Value| -> Vec<String> {
+        let queues = page["queues"].as_array().unwrap().iter();
+        queues.map(|queue| queue["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let all = api.get("/v1/queues").await.ok();
+    assert_eq!(names(&all), ["a", "b/1", "b/2", "c"]);
+    assert_eq!(all["next"], Value::Null);
+    assert_eq!(names(&api.get("/v1/queues?prefix=b%2F").await.ok()), ["b/1", "b/2"]);
+    let first = api.get("/v1/queues?limit=3").await.ok();
+    assert_eq!((names(&first).len(), &first["next"]), (3, &json!("b/2")));
+    assert_eq!(names(&api.get("/v1/queues?limit=3&after=b/2").await.ok()), ["c"]);
+    assert_eq!(api.get("/v1/queues/b%2F1").await.ok()["name"], "b/1");
+    for bad in ["limit=0", "limit=1001", "limit=x", "colour=1"] {
+        let refused = api.get(&format!("/v1/queues?{bad}")).await.refused();
+        assert_eq!(refused, (400, "invalid".into()), "{bad}");
+    }
+}
+
+#[tokio::test]
+async fn a_paused_queue_hands_out_nothing_until_it_is_resumed() {
+    // S14.3
+    let api = TestApi::new().await;
+    api.post("/v1/queues", &json!({ "name": "q" })).await.ok();
+    let send = json!({ "messages": [{ "body": "x" }] });
+    api.post("/v1/queues/q/messages", &send).await.ok();
+    let paused = api.post("/v1/queues/q/pause", &json!({})).await.ok();
+    assert_eq!(paused["settings"]["paused"], true);
+    let none = api.post("/v1/queues/q/receive", &json!({})).await.ok();
+    assert_eq!(none["deliveries"], json!([]));
+    api.post("/v1/queues/q/resume", &Value::Null).await.ok();
+    let for_a_while = api.post("/v1/queues/q/pause", &json!({ "for_ms": 600_000 })).await.ok();
+    assert!(for_a_while["settings"]["paused_until"].is_u64());
+    assert_eq!(for_a_while["settings"]["paused"], false);
+    let resumed = api.post("/v1/queues/q/resume", &Value::Null).await.ok();
+    assert_eq!(resumed["settings"]["paused_until"], Value::Null);
+    let one = api.post("/v1/queues/q/receive", &json!({})).await.ok();
+    assert_eq!(one["deliveries"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_deleted_queue_is_unknown_to_every_operation() {
+    let api = TestApi::new().await;
+    api.post("/v1/queues", &json!({ "name": "q" })).await.ok();
+    assert_eq!(api.call(Method::DELETE, "/v1/queues/q", &Value::Null).await.status, 204);
+    for operation in Api::operations() {
+        if !operation.path.contains("{queue}") {
+            continue;
+        }
+        let path = operation.path.replace("{queue}", "q");
+        let body = match operation.name {
+            "send_messages" => json!({ "messages": [] }),
+            _ => json!({}),
+        };
+        let method = operation.method.to_uppercase().parse().unwrap();
+        let refused = api.call(method, &path, &body).await.refused();
+        assert_eq!(refused, (404, "queue_not_found".into()), "{}", operation.name);
+    }
+}
+
+#[tokio::test]
+async fn input_that_is_no_json_is_refused_and_changes_nothing() {
+    let api = TestApi::new().await;
+    let deep = "[".repeat(10_000);
+    for body in ["{", "[]", "null", "{\"name\":1}", "{\"nam\":\"q\"}", "\u{0}", deep.as_str()] {
+        let answer = api.call_raw(Method::POST, "/v1/queues", body.to_owned().into()).await;
+        assert_eq!(answer.refused(), (400, "invalid".into()), "{body:.20}");
+    }
+    for name in ["", "-a", "a b", "ä", &"x".repeat(201)] {
+        let refused = api.post("/v1/queues", &json!({ "name": name })).await.refused();
+        assert_eq!(refused, (400, "invalid".into()), "{name:?}");
+    }
+    assert_eq!(api.get("/v1/queues").await.ok()["queues"], json!([]));
+    assert_eq!(api.get("/v1/nothing").await.refused(), (404, "not_found".into()));
+    let wrong = api.call(Method::PUT, "/v1/queues", &json!({})).await.refused();
+    assert_eq!(wrong, (405, "method_not_allowed".into()));
+}
