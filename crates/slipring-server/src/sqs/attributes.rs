@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use slipring::{DedupScope, QueueInfo, QueueSettings, QueueStats};
 use slipring_wire::sqs::{
-    Answer, GetQueueAttributes, GetQueueAttributesAnswer, SetQueueAttributes, SqsError, queue_arn,
+    Answer, GetQueueAttributes, GetQueueAttributesAnswer, SetQueueAttributes, SqsError,
+    attributes_by_name, queue_arn,
 };
 
 use super::Settings;
@@ -168,11 +169,11 @@ fn described(info: &QueueInfo, server: &Settings) -> BTreeMap<String, String> {
     let arn = |name: &str| queue_arn(&server.region, &server.account, name);
     put("QueueArn", arn(info.name.as_str()));
     if let (Some(target), Some(count)) = (&settings.dead_letter, settings.max_attempts) {
-        let policy = serde_json::json!({
-            "deadLetterTargetArn": arn(target.as_str()),
-            "maxReceiveCount": count,
-        });
-        put("RedrivePolicy", policy.to_string());
+        // An ARN needs no escaping in JSON.
+        let target = arn(target.as_str());
+        let policy =
+            format!("{{\"deadLetterTargetArn\": \"{target}\", \"maxReceiveCount\": {count}}}");
+        put("RedrivePolicy", policy);
     }
     if settings.fifo {
         put("FifoQueue", "true".to_string());
@@ -212,8 +213,9 @@ impl Call<'_> {
         let queue = self.queue(&p.queue_url).await?;
         let fifo = queue.info().settings.fifo;
         let name = queue.name();
-        let redrive = self.redrive_in(&p.attributes, name.as_str(), fifo).await?;
-        self.change(&queue, |settings| apply(settings, &p.attributes, redrive.as_ref())).await?;
+        let attributes = attributes_by_name(p.attributes);
+        let redrive = self.redrive_in(&attributes, name.as_str(), fifo).await?;
+        self.change(&queue, |settings| apply(settings, &attributes, redrive.as_ref())).await?;
         Ok(Answer::Nothing)
     }
 }

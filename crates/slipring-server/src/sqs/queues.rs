@@ -3,7 +3,7 @@
 use slipring::{Error, Queue};
 use slipring_wire::sqs::{
     Answer, CreateQueue, CreateQueueAnswer, DeleteQueue, ErrorCode, GetQueueUrl, GetQueueUrlAnswer,
-    ListQueues, ListQueuesAnswer, PurgeQueue, SqsError,
+    ListQueues, ListQueuesAnswer, PurgeQueue, SqsError, attributes_by_name,
 };
 
 use super::attributes::{apply, fresh_settings};
@@ -13,9 +13,10 @@ use super::tags::tag;
 
 impl Call<'_> {
     pub(super) async fn create_queue(&self, p: CreateQueue) -> Result<Answer, SqsError> {
-        let fifo = p.attributes.get("FifoQueue").is_some_and(|value| value == "true");
+        let attributes = attributes_by_name(p.attributes);
+        let fifo = attributes.get("FifoQueue").is_some_and(|value| value == "true");
         self.check_name(&p.queue_name, fifo)?;
-        let redrive = self.redrive_in(&p.attributes, &p.queue_name, fifo).await?;
+        let redrive = self.redrive_in(&attributes, &p.queue_name, fifo).await?;
         let queue_url = self.url_of(&p.queue_name);
         let answer = Answer::CreateQueue(CreateQueueAnswer { queue_url });
         let _turn = self.shared.changes.lock().await;
@@ -23,7 +24,7 @@ impl Call<'_> {
             // Attributes that are not named may have any value.
             let info = queue.info();
             let mut settings = info.settings.clone();
-            apply(&mut settings, &p.attributes, redrive.as_ref()).map_err(|_| exists())?;
+            apply(&mut settings, &attributes, redrive.as_ref()).map_err(|_| exists())?;
             return if settings == info.settings { Ok(answer) } else { Err(exists()) };
         }
         let recently = self.shared.deleted.has(p.queue_name.as_str(), self.now());
@@ -36,7 +37,7 @@ impl Call<'_> {
         }
         let mut settings = fresh_settings();
         settings.fifo = fifo;
-        apply(&mut settings, &p.attributes, redrive.as_ref())?;
+        apply(&mut settings, &attributes, redrive.as_ref())?;
         tag(&mut settings, &p.queue_name, p.tags.into_map(), self.limits())?;
         let created = self.shared.engine.create_queue(&p.queue_name, settings).await;
         created.map(|_| answer).map_err(|error| self.refused(&error))

@@ -40,7 +40,7 @@ impl Call<'_> {
                     ids.push(entry.id);
                     receipts.push(receipt);
                 }
-                Err(error) => answer.add(entry.id, Err(error)),
+                Err(_) => answer.add(entry.id, Err(bad_handle(&entry.receipt_handle))),
             }
         }
         for (id, outcome) in ids.into_iter().zip(self.delete(&queue, receipts).await?) {
@@ -167,4 +167,13 @@ impl Call<'_> {
             _ => self.refused(error),
         }
     }
+}
+
+/// The error of a batch's entry whose handle is none of this queue.
+fn bad_handle(handle: &str) -> SqsError {
+    let shown: String = handle.chars().take(100).collect();
+    SqsError::new(
+        ErrorCode::ReceiptHandleIsInvalid,
+        format!("The input receipt handle \"{shown}\" is not a valid receipt handle."),
+    )
 }

@@ -200,14 +200,12 @@ fn check_value(name: &str, value: &AttributeValue, limits: &Limits) -> Result<()
     }
 }
 
-/// Whether a receive with these names asks for the attribute: `All`, `.*`, `prefix.*` or the
-/// name itself.
+/// Whether a receive with these names asks for the attribute: `All`, `.*`, `prefix.*` (with or
+/// without a dot after the prefix in the attribute's name) or the name itself.
 pub fn is_asked_for(names: &[String], attribute: &str) -> bool {
     names.iter().any(|name| match name.as_str() {
         "All" | ".*" => true,
         exact if exact == attribute => true,
-        other => other.strip_suffix(".*").is_some_and(|prefix| {
-            attribute.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('.'))
-        }),
+        other => other.strip_suffix(".*").is_some_and(|prefix| attribute.starts_with(prefix)),
     })
 }

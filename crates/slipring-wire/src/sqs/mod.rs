@@ -42,6 +42,7 @@ pub use digest::{content_id, of_attributes as attributes_digest, of_body as body
 pub use error::{ErrorCode, SqsError};
 pub use limits::Limits;
 pub use message::{OutgoingMessage, TRACE_HEADER};
+pub use queue_attribute::by_name as attributes_by_name;
 pub use request::{Head, Protocol, Request};
 pub use response::Response;
 pub use text::is_allowed as is_allowed_text;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::bounded::Map;
 use super::error::SqsError;
 
 /// How the values of an attribute are checked.
@@ -57,7 +58,7 @@ pub fn is_known(name: &str) -> bool {
 /// `InvalidAttributeName`, `InvalidAttributeValue`.
 pub fn check(attributes: &BTreeMap<String, String>) -> Result<(), SqsError> {
     for (name, value) in attributes {
-        let good = match values_of(name) {
+        let good = match values_of(name.trim()) {
             None | Some(Values::ReadOnly) => return Err(SqsError::unknown_attribute(name)),
             Some(Values::Number(least, most)) => {
                 value.parse().is_ok_and(|number: u64| (least..=most).contains(&number))
@@ -72,6 +73,12 @@ pub fn check(attributes: &BTreeMap<String, String>) -> Result<(), SqsError> {
         }
     }
     Ok(())
+}
+
+/// Attributes by their names without the spaces around, which some clients send.
+pub fn by_name(attributes: Map<String>) -> BTreeMap<String, String> {
+    let attributes = attributes.into_map().into_iter();
+    attributes.map(|(name, value)| (name.trim().to_string(), value)).collect()
 }
 
 fn values_of(name: &str) -> Option<Values> {
