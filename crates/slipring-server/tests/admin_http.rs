@@ -1,5 +1,8 @@
 //! The admin listener over sockets: who may call, limits, probes, metrics, the stop.
 
+// Helpers of tests may fail like tests.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod admin_support;
 
 use std::time::Duration;

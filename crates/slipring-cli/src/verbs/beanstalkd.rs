@@ -66,7 +66,7 @@ impl BeanstalkdArgs {
         let address = self.listen_address()?;
         let reach = if self.insecure == Some(true) { Reach::Anybody } else { Reach::Loopback };
         let remedy = "add --insecure (or SLIPRING_INSECURE=true) if they may";
-        let listener = Request { flag: "-l -p", address: &address, reach, remedy }.any().await?;
+        let listener = Request { usage: "-p PORT", address: &address, reach, remedy }.any().await?;
         let store = match &self.folder {
             Some(folder) => StoreSpec::Sqlite(folder.join("slipring.db")),
             None => StoreSpec::Memory,

@@ -52,7 +52,7 @@ async fn beanstalkd_listener(
 ) -> Result<Option<BeanstalkdOptions>, Failure> {
     let Some(address) = settings.beanstalkd.value.address() else { return Ok(None) };
     let reach = reach(settings, false);
-    let request = Request { flag: "--beanstalkd", address, reach, remedy: ADD_INSECURE };
+    let request = Request { usage: "--beanstalkd ADDR", address, reach, remedy: ADD_INSECURE };
     let listener = request.any().await?;
     places.push(format!("beanstalkd on {}", listener.address()));
     let settings = beanstalkd::Settings {
@@ -70,7 +70,7 @@ async fn admin_listener(
     let Some(address) = settings.admin.value.address() else { return Ok(None) };
     let token = Some(settings.admin_token.value.clone()).filter(|token| !token.is_empty());
     let reach = reach(settings, token.is_some());
-    let request = Request { flag: "--admin", address, reach, remedy: ADD_TOKEN };
+    let request = Request { usage: "--admin ADDR", address, reach, remedy: ADD_TOKEN };
     let listener = request.tcp().await?;
     places.push(format!("admin on http://{}", local(&listener)?));
     let settings = admin::Settings { token, ..admin::Settings::default() };
