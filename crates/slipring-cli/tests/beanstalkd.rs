@@ -129,3 +129,13 @@ fn drain_mode_refuses_new_jobs_and_hands_out_the_old() {
     assert_eq!(client.ask("reserve\r\n"), "RESERVED 1 1");
     server.stop();
 }
+
+#[test]
+fn the_user_of_the_original_is_taken_on() {
+    let folder = Folder::new();
+    let unknown = folder.run(&["beanstalkd", "-p", "0", "-u", "no such user"]);
+    assert_eq!(unknown.code(), 1);
+    assert!(unknown.stderr().contains("no such user"), "{}", unknown.stderr());
+    let me = nix::unistd::User::from_uid(nix::unistd::geteuid()).unwrap().unwrap();
+    folder.start(&["beanstalkd", "-p", "0", "-u", &me.name]).stop();
+}

@@ -45,7 +45,8 @@ pub struct SettingsArgs {
     #[arg(long, value_name = "TOKEN", env = "SLIPRING_ADMIN_TOKEN", hide_env_values = true)]
     pub admin_token: Option<String>,
     /// Listen on addresses other machines can reach although nothing asks for credentials
-    #[arg(long, env = "SLIPRING_INSECURE", num_args = 0..=1, default_missing_value = "true")]
+    #[arg(long, env = "SLIPRING_INSECURE")]
+    #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub insecure: Option<bool>,
     /// Largest beanstalkd job in bytes [default: 65535]
     #[arg(long, value_name = "BYTES", env = "SLIPRING_JOB_BYTES_MAX")]
@@ -61,7 +62,7 @@ pub struct SettingsArgs {
     pub log_format: Option<LogFormat>,
     /// Answer what test suites of the SQS protocol need, such as a reset of all queues
     #[arg(long, env = "SLIPRING_SQS_TEST_MODE", hide = true)]
-    #[arg(num_args = 0..=1, default_missing_value = "true")]
+    #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub sqs_test_mode: Option<bool>,
 }
 

@@ -22,7 +22,8 @@ pub struct ServeArgs {
 
 /// What lets a listener be reached from elsewhere.
 const ADD_INSECURE: &str = "add --insecure if they may, or listen on 127.0.0.1";
-const ADD_TOKEN: &str = "set a token with --admin-token TOKEN, add --insecure if none is needed, or listen on 127.0.0.1";
+const ADD_TOKEN: &str = "set a token with --admin-token TOKEN, add --insecure if none is \
+                         needed, or listen on 127.0.0.1";
 
 impl ServeArgs {
     pub async fn run(self, given: &ArgMatches) -> Result<(), Failure> {
