@@ -1,7 +1,7 @@
 //! Answers on stdout: tables for people, JSON for programs.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::time::{Duration, UNIX_EPOCH};
 
 use comfy_table::presets::NOTHING;
@@ -14,18 +14,21 @@ use crate::failure::Failure;
 /// Prints a value as JSON.
 ///
 /// # Errors
-/// A value that has no JSON form, or a reader that is gone.
+/// A value that has no JSON form; as [`line`].
 pub fn json(value: &impl Serialize) -> Result<(), Failure> {
     line(&serde_json::to_string_pretty(value).map_err(Failure::failed)?)
 }
 
-/// Prints a line.
+/// Prints a line. A reader that has seen enough is no failure.
 ///
 /// # Errors
-/// A reader that is gone.
+/// Stdout that cannot be written to, such as a full disk.
 pub fn line(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{text}").and_then(|()| out.flush()).map_err(Failure::failed)
+    match writeln!(out, "{text}").and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::failed(error)),
+        _ => Ok(()),
+    }
 }
 
 /// A table with a head; the columns in `numbers` are aligned right.

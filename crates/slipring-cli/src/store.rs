@@ -79,6 +79,7 @@ async fn open_sqlite(path: PathBuf, options: &EngineOptions) -> Result<Arc<dyn S
         randomness: Arc::clone(&options.randomness),
         ..SqliteOptions::default()
     };
+    tracing::debug!(path = %path.display(), "opening the store");
     // Recovery and migration block.
     let opened = tokio::task::spawn_blocking(move || SqliteStore::open(path, sqlite)).await;
     Ok(opened.map_err(Failure::failed)??)

@@ -84,6 +84,23 @@ fn sigterm_and_sigint_end_waiting_receives_and_exit_with_0() {
 }
 
 #[test]
+fn clients_in_the_middle_of_a_request_do_not_hold_up_the_exit() {
+    let folder = Folder::new();
+    let server = folder.serve(&[]);
+    let mut put = server.client();
+    put.send("put 0 0 60 100\r\nhalf of the jo");
+    let mut http = Client::connect(&server.admin());
+    http.send("POST /v1/queues HTTP/1.1\r\nhost: localhost\r\n");
+    http.send("content-type: application/json\r\ncontent-length: 100\r\n\r\n{\"na");
+    let mut asking = server.client();
+    until("they are here", || asking.stat("current-connections") == "2");
+    server.stop();
+    let server = folder.serve(&[]);
+    assert_eq!(server.client().stat("current-jobs-ready"), "0");
+    server.stop();
+}
+
+#[test]
 fn messages_survive_kill_9_and_a_restart() {
     // S1.1
     let folder = Folder::new();

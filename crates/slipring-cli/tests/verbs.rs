@@ -171,3 +171,14 @@ fn a_job_of_a_beanstalkd_client_is_seen_by_the_verbs() {
     assert_eq!(peeked["messages"][0]["priority"], 7);
     server.stop();
 }
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_failure() {
+    let folder = Folder::new();
+    folder.run(&["queue", "create", "q", "--store", "sqlite:kept.db"]).ok();
+    let mut command = folder.command(&["queue", "show", "q", "--store", "sqlite:kept.db"]);
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = command.stdout(writer).output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+}
