@@ -4,10 +4,10 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
+use hyper::body::{Body, Incoming};
 use hyper::server::conn::http1;
+use hyper::service::HttpService;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use slipring::Clock;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
@@ -24,19 +24,30 @@ const HEAD_WITHIN: Duration = Duration::from_secs(60);
 /// The largest head of a request.
 const HEAD_BYTES_MAX: usize = 64 << 10;
 
-const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n\
-    content-type: application/json\r\ncontent-length: 55\r\n\r\n\
-    {\"kind\":\"limit_exceeded\",\"message\":\"connections_max\"}  ";
+/// How many connections there may be, and what a further one is told.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Room {
+    /// Most connections at a time.
+    pub(crate) connections_max: usize,
+    /// A whole HTTP response.
+    pub(crate) full: &'static [u8],
+}
 
-/// Serves `router` on `listener` until `stop`; then lets requests in hand finish and returns.
-/// More than `connections_max` connections get a 503 and are closed.
-pub(crate) async fn serve(
+/// Serves `service` on `listener` until `stop`; then lets requests in hand finish and returns.
+/// Connections beyond the room are told so and closed.
+pub(crate) async fn serve<S>(
     listener: TcpListener,
-    router: Router,
-    connections_max: usize,
+    service: S,
+    room: Room,
     clock: Arc<dyn Clock>,
     stop: CancellationToken,
-) {
+) where
+    S: HttpService<Incoming, Future: Send> + Clone + Send + 'static,
+    S::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    S::ResBody:
+        Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + 'static,
+{
+    let Room { connections_max, full: full_text } = room;
     let room = Arc::new(Semaphore::new(connections_max));
     let connections = TaskTracker::new();
     let mut full = false;
@@ -58,13 +69,13 @@ pub(crate) async fn serve(
                 tracing::warn!(connections_max, "refusing further HTTP connections");
             }
             // A client that does not read misses a courtesy.
-            let _ = stream.try_write(FULL);
+            let _ = stream.try_write(full_text);
             continue;
         };
         full = false;
-        let (router, stop) = (router.clone(), stop.clone());
+        let (service, stop) = (service.clone(), stop.clone());
         connections.spawn(async move {
-            connection(stream, router, stop).await;
+            connection(stream, service, stop).await;
             drop(place);
         });
     }
@@ -73,14 +84,19 @@ pub(crate) async fn serve(
     connections.wait().await;
 }
 
-async fn connection(stream: TcpStream, router: Router, stop: CancellationToken) {
+async fn connection<S>(stream: TcpStream, service: S, stop: CancellationToken)
+where
+    S: HttpService<Incoming, Future: Send> + Send + 'static,
+    S::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    S::ResBody:
+        Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + 'static,
+{
     // Answers go out whole; waiting for more would only add latency.
     if stream.set_nodelay(true).is_err() {
         return;
     }
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN).max_buf_size(HEAD_BYTES_MAX);
-    let service = TowerToHyperService::new(router);
     let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service));
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,

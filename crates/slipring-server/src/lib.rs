@@ -2,10 +2,13 @@
 
 pub mod admin;
 pub mod beanstalkd;
+mod budget;
+mod failures;
 mod http;
 pub mod listen;
 mod metrics;
 pub mod process;
 pub mod server;
+pub mod sqs;
 
-pub use server::{AdminOptions, BeanstalkdOptions, Server, ServerOptions, Stopped};
+pub use server::{AdminOptions, BeanstalkdOptions, Server, ServerOptions, SqsOptions, Stopped};

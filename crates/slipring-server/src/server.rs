@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use hyper_util::service::TowerToHyperService;
 use slipring::{Clock, Engine};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -10,18 +11,25 @@ use tokio_util::task::TaskTracker;
 
 use crate::admin::{self, Api};
 use crate::metrics::Counted;
-use crate::{beanstalkd, http};
+use crate::{beanstalkd, http, sqs};
 
 /// Connections get so long to finish what is in hand.
 const FINISH_WITHIN: Duration = Duration::from_millis(3_000);
 /// The engine gets so long to write back and close; with the above it stays below five seconds.
 const CLOSE_WITHIN: Duration = Duration::from_millis(1_500);
 
+/// What an admin connection beyond the limit is told.
+const ADMIN_FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n\
+    content-type: application/json\r\ncontent-length: 55\r\n\r\n\
+    {\"kind\":\"limit_exceeded\",\"message\":\"connections_max\"}  ";
+
 /// What a server is started with. A listener that is `None` is off.
 #[derive(Debug)]
 pub struct ServerOptions {
     /// The engine behind every listener.
     pub engine: Engine,
+    /// The SQS protocols.
+    pub sqs: Option<SqsOptions>,
     /// The beanstalkd protocol.
     pub beanstalkd: Option<BeanstalkdOptions>,
     /// The admin API.
@@ -35,6 +43,15 @@ pub struct AdminOptions {
     pub listener: TcpListener,
     /// Its settings.
     pub settings: admin::Settings,
+}
+
+/// The SQS protocols.
+#[derive(Debug)]
+pub struct SqsOptions {
+    /// Where they listen.
+    pub listener: TcpListener,
+    /// Their settings.
+    pub settings: sqs::Settings,
 }
 
 /// The beanstalkd protocol.
@@ -67,10 +84,16 @@ pub enum Stopped {
 impl Server {
     /// Starts all listeners, inside a tokio runtime.
     pub fn start(options: ServerOptions) -> Server {
-        let ServerOptions { engine, beanstalkd, admin } = options;
+        let ServerOptions { engine, sqs, beanstalkd, admin } = options;
         let stop = CancellationToken::new();
         let tasks = TaskTracker::new();
         let mut protocols: Vec<Arc<dyn Counted>> = Vec::new();
+        if let Some(options) = sqs {
+            let server = sqs::Server::new(engine.clone(), options.settings);
+            protocols.push(Arc::new(server.clone()));
+            let stop = stop.clone();
+            tasks.spawn(async move { server.serve(options.listener, stop).await });
+        }
         let beanstalkd = beanstalkd.map(|options| {
             let server = beanstalkd::Server::new(engine.clone(), options.settings);
             protocols.push(Arc::new(server.clone()));
@@ -126,7 +149,8 @@ async fn serve_admin(
         loopback,
         calls,
     );
-    http::serve(listener, router, settings.connections_max, clock, stop).await;
+    let room = http::Room { connections_max: settings.connections_max, full: ADMIN_FULL };
+    http::serve(listener, TowerToHyperService::new(router), room, clock, stop).await;
 }
 
 /// Whether `work` ended within `limit`.

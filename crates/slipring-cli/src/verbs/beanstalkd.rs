@@ -92,7 +92,7 @@ impl BeanstalkdArgs {
             ..beanstalkd::Settings::default()
         };
         let beanstalkd = Some(BeanstalkdOptions { listener, settings });
-        running::run(ServerOptions { engine, beanstalkd, admin: None }, &ready).await
+        running::run(ServerOptions { engine, sqs: None, beanstalkd, admin: None }, &ready).await
     }
 
     fn listen_address(&self) -> Result<ListenAddress, Failure> {

@@ -5,7 +5,9 @@ use std::net::SocketAddr;
 use clap::{ArgMatches, Args};
 use slipring::Durability;
 use slipring_server::listen::{Reach, Request};
-use slipring_server::{AdminOptions, BeanstalkdOptions, ServerOptions, admin, beanstalkd, process};
+use slipring_server::{
+    AdminOptions, BeanstalkdOptions, ServerOptions, SqsOptions, admin, beanstalkd, process, sqs,
+};
 use tokio::net::TcpListener;
 
 use crate::failure::Failure;
@@ -31,6 +33,7 @@ impl ServeArgs {
         logging::start(&settings.log.value, settings.log_format.value)?;
         process::raise_open_files();
         let mut places = Vec::new();
+        let sqs = sqs_listener(&settings, &mut places).await?;
         let beanstalkd = beanstalkd_listener(&settings, &mut places).await?;
         let admin = admin_listener(&settings, &mut places).await?;
         if places.is_empty() {
@@ -43,8 +46,27 @@ impl ServeArgs {
             places.join(", "),
             settings.store.value.in_words(Durability::Full),
         );
-        running::run(ServerOptions { engine, beanstalkd, admin }, &ready).await
+        running::run(ServerOptions { engine, sqs, beanstalkd, admin }, &ready).await
     }
+}
+
+async fn sqs_listener(
+    settings: &Settings,
+    places: &mut Vec<String>,
+) -> Result<Option<SqsOptions>, Failure> {
+    let Some(address) = settings.sqs.value.address() else { return Ok(None) };
+    let reach = reach(settings, false);
+    let request = Request { flag: "--sqs", address, reach, remedy: ADD_INSECURE };
+    let listener = request.tcp().await?;
+    places.push(format!("SQS on http://{}", local(&listener)?));
+    let settings = sqs::Settings {
+        account: settings.account.value.clone(),
+        region: settings.region.value.clone(),
+        connections_max: settings.connections_max.value,
+        test_mode: settings.sqs_test_mode.value,
+        ..sqs::Settings::default()
+    };
+    Ok(Some(SqsOptions { listener, settings }))
 }
 
 async fn beanstalkd_listener(

@@ -10,7 +10,6 @@
 //! commands. Lock order: the tube registry, then a tube's histories; neither is held across an
 //! await.
 
-mod budget;
 mod counters;
 mod failure;
 mod host;

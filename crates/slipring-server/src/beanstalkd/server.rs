@@ -13,13 +13,14 @@ use tokio_util::task::TaskTracker;
 use crate::metrics::Counted;
 
 use super::Settings;
-use super::budget::Budget;
 use super::counters::{Counters, Presence};
-use super::failure::{FailureLog, reply_for};
+use super::failure::reply_for;
 use super::host::Machine;
 use super::listener::{Listener, Stream};
 use super::session::Session;
 use super::tubes::Tubes;
+use crate::budget::Budget;
+use crate::failures::FailureLog;
 
 /// After the system refused to give a connection, the next one is asked for so much later.
 const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(100);
@@ -98,7 +99,7 @@ impl Server {
             queue_settings,
             counters: Arc::default(),
             tubes: Arc::new(Tubes::new()),
-            failures: FailureLog::default(),
+            failures: FailureLog::of("beanstalkd"),
             budget: Budget::new(settings.arriving_bytes_max, job_bytes_max as usize),
             machine: Machine::read(),
             started: engine.clock().now(),

@@ -15,12 +15,12 @@ use slipring_wire::beanstalkd::{Command, Parser, Put, Refusal, Reply, TubeName};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_util::sync::CancellationToken;
 
-use super::budget::{Budget, Room};
 use super::counters::Presence;
 use super::listener::Stream;
 use super::reservations::Reservations;
 use super::server::Shared;
 use super::tubes::{Role, TubeRef};
+use crate::budget::{Budget, Room};
 
 /// Replies are written out when they pass this, even in the middle of a pipeline.
 pub(super) const OUT_BYTES_FULL: usize = 64 * 1024;

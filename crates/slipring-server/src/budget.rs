@@ -1,4 +1,4 @@
-//! Room for large job bodies that are still arriving, shared by all connections (S12.3).
+//! Room for large bodies that are still arriving, shared by all connections (S12.3).
 //!
 //! Without it, many connections that each announce a large body and then stall could hold as much
 //! memory as they like.
@@ -14,27 +14,27 @@ const FREE_BYTES: usize = 16 * 1024;
 const UNIT_BYTES: usize = 1024;
 
 /// The shared room.
-pub(super) struct Budget(Arc<Semaphore>);
+pub(crate) struct Budget(Arc<Semaphore>);
 
 /// Room taken for one body; given back when dropped.
-pub(super) struct Room {
+pub(crate) struct Room {
     _permit: OwnedSemaphorePermit,
 }
 
 impl Budget {
     /// Room for `bytes`, but at least for one body of `body_bytes_max`.
-    pub(super) fn new(bytes: usize, body_bytes_max: usize) -> Budget {
+    pub(crate) fn new(bytes: usize, body_bytes_max: usize) -> Budget {
         let units = bytes.max(body_bytes_max).div_ceil(UNIT_BYTES);
         Budget(Arc::new(Semaphore::new(units.min(Semaphore::MAX_PERMITS))))
     }
 
     /// Whether a body of this size has to ask for room at all.
-    pub(super) fn concerns(body_bytes: usize) -> bool {
+    pub(crate) fn concerns(body_bytes: usize) -> bool {
         body_bytes > FREE_BYTES
     }
 
     /// Room for a body, if there is any now.
-    pub(super) fn take(&self, body_bytes: usize) -> Option<Room> {
+    pub(crate) fn take(&self, body_bytes: usize) -> Option<Room> {
         let units = u32::try_from(body_bytes.div_ceil(UNIT_BYTES)).ok()?;
         let permit = Arc::clone(&self.0).try_acquire_many_owned(units).ok()?;
         Some(Room { _permit: permit })

@@ -1,0 +1,276 @@
+//! Queue attributes: how they are kept in a queue's settings, and the three actions around them.
+//!
+//! What means something to the engine is a setting of its own; the rest is kept as text under
+//! [`KEY`], and left out where it is the default, so that equal queues have equal settings.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use slipring::{DedupScope, QueueInfo, QueueSettings, QueueStats};
+use slipring_wire::sqs::{
+    Answer, GetQueueAttributes, GetQueueAttributesAnswer, SetQueueAttributes, SqsError,
+    attributes_by_name, queue_arn,
+};
+
+use super::Settings;
+use super::call::Call;
+use super::redrive::{Redrive, check_allow_policy};
+
+/// What stands before the name of an attribute among the texts of a queue.
+const KEY: &str = "sqs:";
+
+/// Retention of queues made by CreateQueue, unless it says otherwise.
+const RETENTION_DEFAULT: Duration = Duration::from_secs(345_600);
+
+/// The longest retention that SQS knows; what a queue without retention shows.
+const RETENTION_SECONDS_MAX: u64 = 1_209_600;
+
+const MESSAGE_BYTES_DEFAULT: u64 = 1_048_576;
+
+/// Attributes that are only kept, with what an absent one means.
+const KEPT: [(&str, &str); 9] = [
+    ("ContentBasedDeduplication", "false"),
+    ("FifoThroughputLimit", "perQueue"),
+    ("KmsDataKeyReusePeriodSeconds", ""),
+    ("KmsMasterKeyId", ""),
+    ("MaximumMessageSize", "1048576"),
+    ("Policy", ""),
+    ("ReceiveMessageWaitTimeSeconds", "0"),
+    ("RedriveAllowPolicy", ""),
+    ("SqsManagedSseEnabled", "true"),
+];
+
+/// Attributes that only FIFO queues have.
+const FIFO_ONLY: [&str; 3] =
+    ["ContentBasedDeduplication", "DeduplicationScope", "FifoThroughputLimit"];
+
+/// A kept attribute's text, or its default.
+pub(super) fn kept<'s>(settings: &'s QueueSettings, name: &str) -> &'s str {
+    // Without building the key: this is on the way of every message.
+    let mut found = settings
+        .attributes
+        .iter()
+        .filter_map(|(key, value)| (key.strip_prefix(KEY) == Some(name)).then_some(value.as_str()));
+    let default = || KEPT.iter().find(|(kept, _)| *kept == name).map_or("", |(_, value)| *value);
+    found.next().unwrap_or_else(default)
+}
+
+/// Keeps an attribute's text; the default and an empty text are kept by being absent.
+pub(super) fn keep(settings: &mut QueueSettings, name: &str, value: &str) {
+    let key = format!("{KEY}{name}");
+    if value.is_empty() || KEPT.contains(&(name, value)) {
+        settings.attributes.remove(&key);
+    } else {
+        settings.attributes.insert(key, value.to_string());
+    }
+}
+
+/// Whether messages without a deduplication id are known by their body.
+pub(super) fn content_based(settings: &QueueSettings) -> bool {
+    kept(settings, "ContentBasedDeduplication") == "true"
+}
+
+/// The largest message SQS clients may send to the queue.
+pub(super) fn message_bytes_max(settings: &QueueSettings) -> u64 {
+    let size = kept(settings, "MaximumMessageSize").parse().unwrap_or(MESSAGE_BYTES_DEFAULT);
+    size.min(settings.message_bytes_max)
+}
+
+/// How long a receive waits that does not say.
+pub(super) fn receive_wait(settings: &QueueSettings) -> Duration {
+    Duration::from_secs(kept(settings, "ReceiveMessageWaitTimeSeconds").parse().unwrap_or(0))
+}
+
+/// The engine's limit for a queue of this `MaximumMessageSize`: message attributes are kept as
+/// JSON, which can be twice as long as what SQS counts, with names around.
+fn engine_bytes_max(size: u64) -> u64 {
+    2 * size + 4_096
+}
+
+/// The settings of a queue that CreateQueue makes without attributes.
+pub(super) fn fresh_settings() -> QueueSettings {
+    QueueSettings {
+        retention: Some(RETENTION_DEFAULT),
+        message_bytes_max: engine_bytes_max(MESSAGE_BYTES_DEFAULT),
+        ..QueueSettings::default()
+    }
+}
+
+/// Takes checked attributes over into settings; `redrive` is what `RedrivePolicy` means.
+pub(super) fn apply(
+    settings: &mut QueueSettings,
+    attributes: &BTreeMap<String, String>,
+    redrive: Option<&Redrive>,
+) -> Result<(), SqsError> {
+    for (name, value) in attributes {
+        if !settings.fifo && FIFO_ONLY.contains(&name.as_str()) {
+            return Err(SqsError::unknown_attribute(name));
+        }
+        let number = || value.parse::<u64>().map_err(|_| SqsError::bad_attribute(name));
+        match name.as_str() {
+            "VisibilityTimeout" => settings.visibility_timeout = Duration::from_secs(number()?),
+            "DelaySeconds" => settings.delay = Duration::from_secs(number()?),
+            "MessageRetentionPeriod" => {
+                settings.retention = Some(Duration::from_secs(number()?));
+            }
+            "MaximumMessageSize" => {
+                settings.message_bytes_max = engine_bytes_max(number()?);
+                keep(settings, name, value);
+            }
+            "DeduplicationScope" => {
+                let group = value == "messageGroup";
+                settings.dedup_scope = if group { DedupScope::Group } else { DedupScope::Queue };
+            }
+            "FifoQueue" if (value == "true") != settings.fifo => {
+                return Err(SqsError::bad_attribute(name));
+            }
+            "FifoQueue" => {}
+            "RedrivePolicy" => {
+                settings.max_attempts = redrive.map(|redrive| redrive.max_receive_count);
+                settings.dead_letter = redrive.map(|redrive| redrive.target.clone());
+            }
+            "RedriveAllowPolicy" => {
+                check_allow_policy(value)?;
+                keep(settings, name, value);
+            }
+            "Policy" => {
+                check_document(name, value)?;
+                keep(settings, name, value);
+            }
+            _ => keep(settings, name, value),
+        }
+    }
+    Ok(())
+}
+
+fn check_document(name: &str, value: &str) -> Result<(), SqsError> {
+    let document: Result<serde_json::Map<String, serde_json::Value>, _> =
+        serde_json::from_str(value);
+    if value.is_empty() || document.is_ok() { Ok(()) } else { Err(SqsError::bad_attribute(name)) }
+}
+
+/// Every attribute of a queue but for the counts.
+fn described(info: &QueueInfo, server: &Settings) -> BTreeMap<String, String> {
+    let settings = &info.settings;
+    let mut all: BTreeMap<String, String> = KEPT
+        .iter()
+        .filter(|(name, _)| settings.fifo || !FIFO_ONLY.contains(name))
+        .map(|(name, _)| (name.to_string(), kept(settings, name).to_string()))
+        .filter(|(_, value)| !value.is_empty())
+        .collect();
+    let mut put = |name: &str, value: String| all.insert(name.to_string(), value);
+    put("MaximumMessageSize", message_bytes_max(settings).to_string());
+    put("VisibilityTimeout", settings.visibility_timeout.as_secs().to_string());
+    put("DelaySeconds", settings.delay.as_secs().to_string());
+    let retention = settings.retention.map_or(RETENTION_SECONDS_MAX, |time| time.as_secs());
+    put("MessageRetentionPeriod", retention.to_string());
+    put("CreatedTimestamp", info.created_at.as_secs().to_string());
+    put("LastModifiedTimestamp", info.modified_at.as_secs().to_string());
+    let arn = |name: &str| queue_arn(&server.region, &server.account, name);
+    put("QueueArn", arn(info.name.as_str()));
+    if let (Some(target), Some(count)) = (&settings.dead_letter, settings.max_attempts) {
+        // An ARN needs no escaping in JSON.
+        let target = arn(target.as_str());
+        let policy =
+            format!("{{\"deadLetterTargetArn\": \"{target}\", \"maxReceiveCount\": {count}}}");
+        put("RedrivePolicy", policy);
+    }
+    if settings.fifo {
+        put("FifoQueue", "true".to_string());
+        let group = settings.dedup_scope == DedupScope::Group;
+        put("DeduplicationScope", if group { "messageGroup" } else { "queue" }.to_string());
+    }
+    all
+}
+
+/// The attributes that are counted. Parked messages are in none of them: no receive gets them,
+/// and none will by itself.
+fn counts(stats: &QueueStats) -> [(&'static str, u64); 3] {
+    [
+        ("ApproximateNumberOfMessages", stats.ready),
+        ("ApproximateNumberOfMessagesNotVisible", stats.leased),
+        ("ApproximateNumberOfMessagesDelayed", stats.delayed),
+    ]
+}
+
+impl Call<'_> {
+    pub(super) async fn get_attributes(&self, p: GetQueueAttributes) -> Result<Answer, SqsError> {
+        let queue = self.queue(&p.queue_url).await?;
+        let names = p.attribute_names;
+        let all = names.iter().any(|name| name == "All");
+        let asked = |name: &str| all || names.iter().any(|asked| asked == name);
+        let mut attributes = described(&queue.info(), &self.shared.settings);
+        if counts(&QueueStats::default()).iter().any(|(name, _)| asked(name)) {
+            let stats = queue.stats().await.map_err(|error| self.refused(&error))?;
+            let counted = counts(&stats);
+            attributes.extend(counted.map(|(name, count)| (name.to_string(), count.to_string())));
+        }
+        attributes.retain(|name, _| asked(name));
+        Ok(Answer::GetQueueAttributes(GetQueueAttributesAnswer { attributes }))
+    }
+
+    pub(super) async fn set_attributes(&self, p: SetQueueAttributes) -> Result<Answer, SqsError> {
+        let queue = self.queue(&p.queue_url).await?;
+        let fifo = queue.info().settings.fifo;
+        let name = queue.name();
+        let attributes = attributes_by_name(p.attributes);
+        let redrive = self.redrive_in(&attributes, name.as_str(), fifo).await?;
+        self.change(&queue, |settings| apply(settings, &attributes, redrive.as_ref())).await?;
+        Ok(Answer::Nothing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn applied(settings: &QueueSettings, name: &str, value: &str) -> QueueSettings {
+        let mut settings = settings.clone();
+        let attributes = BTreeMap::from([(name.to_string(), value.to_string())]);
+        apply(&mut settings, &attributes, None).unwrap();
+        settings
+    }
+
+    #[test]
+    fn naming_a_default_changes_nothing() {
+        let mut fifo = fresh_settings();
+        fifo.fifo = true;
+        for (name, value) in [
+            ("VisibilityTimeout", "30"),
+            ("MaximumMessageSize", "1048576"),
+            ("MessageRetentionPeriod", "345600"),
+            ("ReceiveMessageWaitTimeSeconds", "0"),
+            ("FifoQueue", "true"),
+            ("ContentBasedDeduplication", "false"),
+            ("DeduplicationScope", "queue"),
+            ("FifoThroughputLimit", "perQueue"),
+            ("Policy", ""),
+        ] {
+            assert_eq!(applied(&fifo, name, value), fifo, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_was_applied_is_described() {
+        for (name, value) in [
+            ("VisibilityTimeout", "7"),
+            ("DelaySeconds", "8"),
+            ("MaximumMessageSize", "2048"),
+            ("MessageRetentionPeriod", "61"),
+            ("ReceiveMessageWaitTimeSeconds", "9"),
+            ("Policy", "{}"),
+            ("KmsMasterKeyId", "alias/x"),
+            ("SqsManagedSseEnabled", "false"),
+        ] {
+            let info = QueueInfo {
+                id: slipring::QueueId(1),
+                name: slipring::QueueName::new("q").unwrap(),
+                settings: applied(&fresh_settings(), name, value),
+                created_at: slipring::Timestamp::from_millis(0),
+                modified_at: slipring::Timestamp::from_millis(0),
+            };
+            let all = described(&info, &Settings::default());
+            assert_eq!(all.get(name).map(String::as_str), Some(value), "{name}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! StartMessageMoveTask, CancelMessageMoveTask, ListMessageMoveTasks, and the tasks there are.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use parking_lot::Mutex;
+use slipring::{Queue, QueueId};
+use slipring_wire::sqs::{
+    Answer, CancelMessageMoveTask, CancelMessageMoveTaskAnswer, ErrorCode, ListMessageMoveTasks,
+    ListMessageMoveTasksAnswer, SqsError, StartMessageMoveTask, StartMessageMoveTaskAnswer,
+};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::call::Call;
+use super::move_task::{Order, Task, left_in};
+
+/// So many tasks of one source are remembered.
+const KEPT_MAX: usize = 10;
+
+/// The move tasks of a server.
+#[derive(Debug, Default)]
+pub(super) struct Moves {
+    by_source: Mutex<BTreeMap<QueueId, VecDeque<Arc<Task>>>>,
+    started: AtomicU64,
+    running: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl Moves {
+    /// Adds a task, unless one of the same source is active; says whether it did.
+    fn add(&self, source: QueueId, task: &Arc<Task>) -> bool {
+        let mut by_source = self.by_source.lock();
+        let tasks = by_source.entry(source).or_default();
+        if tasks.iter().any(|task| task.is_active()) {
+            return false;
+        }
+        tasks.truncate(KEPT_MAX - 1);
+        tasks.push_front(Arc::clone(task));
+        true
+    }
+
+    fn find(&self, handle: &str) -> Option<Arc<Task>> {
+        let by_source = self.by_source.lock();
+        by_source.values().flatten().find(|task| task.handle == handle).cloned()
+    }
+
+    /// The tasks of a source, the newest first.
+    fn of(&self, source: QueueId) -> Vec<Arc<Task>> {
+        self.by_source.lock().get(&source).into_iter().flatten().cloned().collect()
+    }
+
+    /// Ends the task of a queue that is deleted, and forgets its tasks.
+    pub(super) fn forget(&self, source: QueueId) {
+        let tasks = self.by_source.lock().remove(&source);
+        for task in tasks.into_iter().flatten() {
+            // One that is over needs no end.
+            let _ = task.cancel();
+        }
+    }
+
+    /// Ends all tasks. What they have not moved stays where it is.
+    pub(super) async fn end(&self) {
+        self.stop.cancel();
+        self.running.close();
+        self.running.wait().await;
+    }
+}
+
+impl Call<'_> {
+    pub(super) async fn start_move(&self, p: StartMessageMoveTask) -> Result<Answer, SqsError> {
+        let source = self.move_source(&p.source_arn).await?;
+        let target = match p.destination_arn {
+            None => None,
+            Some(arn) => {
+                let queue = self.queue_of(&arn).await?.ok_or_else(no_resource)?;
+                if queue.id() == source.id() {
+                    return Err(SqsError::invalid(
+                        "Source queue arn and destination queue arn cannot be the same.",
+                    ));
+                }
+                Some((queue.id(), arn))
+            }
+        };
+        if !self.is_dead_letter_queue(&source).await? {
+            return Err(SqsError::invalid(
+                "Source queue must be configured as a Dead Letter Queue.",
+            ));
+        }
+        let rate = p.max_number_of_messages_per_second.and_then(|rate| u32::try_from(rate).ok());
+        let moves = &self.shared.moves;
+        let number = moves.started.fetch_add(1, Ordering::Relaxed);
+        let order = Order { source: source.id(), source_arn: p.source_arn, target, rate };
+        // In the form of AWS: others take the source out of it.
+        let handle = serde_json::json!({
+            "taskId": format!("{}-{number}", self.shared.request_id()),
+            "sourceArn": order.source_arn,
+        });
+        let handle = STANDARD.encode(handle.to_string());
+        let to_move = left_in(&source).await;
+        let cancel = moves.stop.child_token();
+        let task = Arc::new(Task::new(handle.clone(), order, to_move, self.now(), cancel));
+        if !moves.add(source.id(), &task) {
+            return Err(SqsError::new(
+                ErrorCode::UnsupportedOperation,
+                "There is already a task running. Only one active task is allowed for a source \
+                 queue arn at a given time.",
+            ));
+        }
+        let engine = self.shared.engine.clone();
+        moves.running.spawn(async move { task.run(engine).await });
+        Ok(Answer::StartMessageMoveTask(StartMessageMoveTaskAnswer { task_handle: handle }))
+    }
+
+    pub(super) async fn cancel_move(&self, p: CancelMessageMoveTask) -> Result<Answer, SqsError> {
+        let task =
+            self.shared.moves.find(&p.task_handle).ok_or_else(|| {
+                SqsError::new(ErrorCode::ResourceNotFound, "Task does not exist.")
+            })?;
+        let moved = task.cancel().ok_or_else(|| {
+            SqsError::new(ErrorCode::UnsupportedOperation, "Only active tasks can be cancelled.")
+        })?;
+        let answer = CancelMessageMoveTaskAnswer { approximate_number_of_messages_moved: moved };
+        Ok(Answer::CancelMessageMoveTask(answer))
+    }
+
+    pub(super) async fn list_moves(&self, p: ListMessageMoveTasks) -> Result<Answer, SqsError> {
+        let source = self.move_source(&p.source_arn).await?;
+        let most = p.max_results.and_then(|most| usize::try_from(most).ok()).unwrap_or(1);
+        let tasks = self.shared.moves.of(source.id());
+        let results = tasks.iter().take(most).map(|task| task.described()).collect();
+        Ok(Answer::ListMessageMoveTasks(ListMessageMoveTasksAnswer { results }))
+    }
+
+    async fn move_source(&self, arn: &str) -> Result<Queue, SqsError> {
+        self.queue_of(arn).await?.ok_or_else(no_resource)
+    }
+
+    async fn is_dead_letter_queue(&self, queue: &Queue) -> Result<bool, SqsError> {
+        let name = queue.name();
+        let queues = self.all_queues().await?;
+        Ok(queues.iter().any(|other| other.info().settings.dead_letter.as_ref() == Some(&name)))
+    }
+}
+
+fn no_resource() -> SqsError {
+    SqsError::new(
+        ErrorCode::ResourceNotFound,
+        "The resource that you specified for the SourceArn or DestinationArn parameter doesn't \
+         exist.",
+    )
+}

@@ -1,0 +1,140 @@
+//! CreateQueue, DeleteQueue, GetQueueUrl, ListQueues, PurgeQueue, and the reset of test mode.
+
+use slipring::{Error, Queue};
+use slipring_wire::sqs::{
+    Answer, CreateQueue, CreateQueueAnswer, DeleteQueue, ErrorCode, GetQueueUrl, GetQueueUrlAnswer,
+    ListQueues, ListQueuesAnswer, PurgeQueue, SqsError, attributes_by_name,
+};
+
+use super::attributes::{apply, fresh_settings};
+use super::call::Call;
+use super::paging::page;
+use super::tags::tag;
+
+impl Call<'_> {
+    pub(super) async fn create_queue(&self, p: CreateQueue) -> Result<Answer, SqsError> {
+        let attributes = attributes_by_name(p.attributes);
+        let fifo = attributes.get("FifoQueue").is_some_and(|value| value == "true");
+        self.check_name(&p.queue_name, fifo)?;
+        let redrive = self.redrive_in(&attributes, &p.queue_name, fifo).await?;
+        let queue_url = self.url_of(&p.queue_name);
+        let answer = Answer::CreateQueue(CreateQueueAnswer { queue_url });
+        let _turn = self.shared.changes.lock().await;
+        if let Some(queue) = self.queue_named(&p.queue_name).await? {
+            // Attributes that are not named may have any value.
+            let info = queue.info();
+            let mut settings = info.settings.clone();
+            apply(&mut settings, &attributes, redrive.as_ref()).map_err(|_| exists())?;
+            return if settings == info.settings { Ok(answer) } else { Err(exists()) };
+        }
+        let recently = self.shared.deleted.has(p.queue_name.as_str(), self.now());
+        if recently && !self.shared.settings.test_mode {
+            return Err(SqsError::new(
+                ErrorCode::QueueDeletedRecently,
+                "You must wait 60 seconds after deleting a queue before you can create another \
+                 with the same name.",
+            ));
+        }
+        let mut settings = fresh_settings();
+        settings.fifo = fifo;
+        apply(&mut settings, &attributes, redrive.as_ref())?;
+        tag(&mut settings, &p.queue_name, p.tags.into_map(), self.limits())?;
+        let created = self.shared.engine.create_queue(&p.queue_name, settings).await;
+        created.map(|_| answer).map_err(|error| self.refused(&error))
+    }
+
+    /// Checks the name of a queue that is to be made.
+    fn check_name(&self, name: &str, fifo: bool) -> Result<(), SqsError> {
+        let base = match (name.strip_suffix(".fifo"), fifo) {
+            (Some(base), true) => base,
+            (None, true) => {
+                return Err(SqsError::invalid(
+                    "The name of a FIFO queue can only include alphanumeric characters, hyphens, \
+                     or underscores, must end with .fifo suffix and be 1 to 80 in length",
+                ));
+            }
+            (_, false) => name,
+        };
+        let allowed = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
+        let long = name.len() > self.limits().queue_name_bytes_max;
+        if base.is_empty() || long || !base.bytes().all(allowed) {
+            return Err(SqsError::invalid(
+                "Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in \
+                 length",
+            ));
+        }
+        Ok(())
+    }
+
+    pub(super) async fn delete_queue(&self, p: DeleteQueue) -> Result<Answer, SqsError> {
+        let _turn = self.shared.changes.lock().await;
+        let queue = self.queue(&p.queue_url).await?;
+        self.shared.moves.forget(queue.id());
+        let deleted = self.shared.engine.delete_queue(&queue).await;
+        deleted.map_err(|error| self.refused(&error))?;
+        self.shared.deleted.note(queue.name().to_string(), self.now());
+        Ok(Answer::Nothing)
+    }
+
+    pub(super) async fn get_queue_url(&self, p: GetQueueUrl) -> Result<Answer, SqsError> {
+        match self.queue_named(&p.queue_name).await? {
+            Some(_) => {
+                let queue_url = self.url_of(&p.queue_name);
+                Ok(Answer::GetQueueUrl(GetQueueUrlAnswer { queue_url }))
+            }
+            None => Err(SqsError::no_queue()),
+        }
+    }
+
+    pub(super) async fn list_queues(&self, p: ListQueues) -> Result<Answer, SqsError> {
+        let queues = self.all_queues().await?;
+        let prefix = p.queue_name_prefix.unwrap_or_default();
+        let names = queues.iter().map(|queue| queue.name().to_string());
+        let names = names.filter(|name| name.starts_with(&prefix));
+        let (names, next_token) =
+            page(names, p.max_results, p.next_token.as_deref(), self.limits())?;
+        let queue_urls = names.iter().map(|name| self.url_of(name)).collect();
+        Ok(Answer::ListQueues(ListQueuesAnswer { queue_urls, next_token }))
+    }
+
+    pub(super) async fn purge_queue(&self, p: PurgeQueue) -> Result<Answer, SqsError> {
+        let queue = self.queue(&p.queue_url).await?;
+        if !self.shared.purged.note(queue.id(), self.now()) {
+            return Err(SqsError::new(
+                ErrorCode::PurgeQueueInProgress,
+                format!(
+                    "Only one PurgeQueue operation on {} is allowed every 60 seconds.",
+                    queue.name()
+                ),
+            ));
+        }
+        queue.purge(|_| {}).await.map_err(|error| self.refused(&error))?;
+        Ok(Answer::Nothing)
+    }
+
+    /// Deletes every queue, for test suites.
+    pub(super) async fn reset(&self) -> Result<Answer, SqsError> {
+        let _turn = self.shared.changes.lock().await;
+        for queue in self.all_queues().await? {
+            self.shared.moves.forget(queue.id());
+            let deleted = self.shared.engine.delete_queue(&queue).await;
+            deleted.map_err(|error| self.refused(&error))?;
+        }
+        self.shared.purged.clear();
+        self.shared.deleted.clear();
+        Ok(Answer::Nothing)
+    }
+
+    /// All queues, by name.
+    pub(super) async fn all_queues(&self) -> Result<Vec<Queue>, SqsError> {
+        let queues: Result<Vec<Queue>, Error> = self.shared.engine.queues().await;
+        queues.map_err(|error| self.refused(&error))
+    }
+}
+
+fn exists() -> SqsError {
+    SqsError::new(
+        ErrorCode::QueueNameExists,
+        "A queue already exists with the same name and a different value for some attribute.",
+    )
+}

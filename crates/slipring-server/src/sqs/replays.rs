@@ -1,0 +1,62 @@
+//! ReceiveRequestAttemptId: what a receive of a FIFO queue gave, for a client that lost the
+//! answer and asks again.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use slipring::{Delivery, QueueId, Timestamp};
+
+/// So long an attempt is remembered.
+const WINDOW: Duration = Duration::from_secs(300);
+
+/// Most attempts remembered, and most bytes of their messages; the oldest go first.
+const KEPT_MAX: usize = 1_000;
+const BYTES_MAX: usize = 64 << 20;
+
+/// The latest attempts.
+#[derive(Debug, Default)]
+pub(super) struct Replays(Mutex<Attempts>);
+
+#[derive(Debug, Default)]
+struct Attempts {
+    by_id: BTreeMap<(QueueId, String), Attempt>,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+struct Attempt {
+    at: Timestamp,
+    bytes: usize,
+    deliveries: Vec<Delivery>,
+}
+
+impl Replays {
+    /// What the attempt gave, if it is remembered; forgets it.
+    pub(super) fn take(&self, queue: QueueId, id: &str, now: Timestamp) -> Option<Vec<Delivery>> {
+        let mut attempts = self.0.lock();
+        let attempt = attempts.by_id.remove(&(queue, id.to_string()))?;
+        attempts.bytes -= attempt.bytes;
+        (now < attempt.at.after(WINDOW)).then_some(attempt.deliveries)
+    }
+
+    /// Remembers what an attempt gave.
+    pub(super) fn keep(&self, queue: QueueId, id: &str, deliveries: &[Delivery], now: Timestamp) {
+        let bytes = deliveries.iter().map(|delivery| delivery.message.body.len()).sum();
+        if bytes > BYTES_MAX || deliveries.is_empty() {
+            return;
+        }
+        let mut attempts = self.0.lock();
+        while attempts.by_id.len() >= KEPT_MAX || attempts.bytes + bytes > BYTES_MAX {
+            let oldest = attempts.by_id.iter().min_by_key(|(_, attempt)| attempt.at);
+            let Some(oldest) = oldest.map(|(key, _)| key.clone()) else { break };
+            let Some(gone) = attempts.by_id.remove(&oldest) else { break };
+            attempts.bytes -= gone.bytes;
+        }
+        let attempt = Attempt { at: now, bytes, deliveries: deliveries.to_vec() };
+        if let Some(before) = attempts.by_id.insert((queue, id.to_string()), attempt) {
+            attempts.bytes -= before.bytes;
+        }
+        attempts.bytes += bytes;
+    }
+}

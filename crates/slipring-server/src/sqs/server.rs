@@ -1,0 +1,128 @@
+//! The server: what all its connections share.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use slipring::{Engine, QueueId};
+use slipring_wire::sqs::Action;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use super::Settings;
+use super::moves::Moves;
+use super::recent::Recent;
+use super::replays::Replays;
+use super::service::{BODY_BYTES_MAX, Service};
+use crate::budget::Budget;
+use crate::failures::FailureLog;
+use crate::http;
+use crate::metrics::Counted;
+
+/// What a connection beyond the limit is told.
+const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n\
+    x-amzn-query-error: ServiceUnavailable;Receiver\r\n\
+    content-type: application/x-amz-json-1.0\r\ncontent-length: 109\r\n\r\n\
+    {\"__type\":\"com.amazonaws.sqs#ServiceUnavailable\",\
+    \"message\":\"The server has all the connections it may have.\"}";
+
+/// An SQS server over an engine. Cheap to clone; clones are the same server.
+#[derive(Clone)]
+pub struct Server(Arc<Shared>);
+
+/// What all connections of a server share.
+pub(super) struct Shared {
+    pub(super) engine: Engine,
+    pub(super) settings: Settings,
+    pub(super) failures: FailureLog,
+    pub(super) budget: Budget,
+    /// Held while a queue's settings are read, changed and written, and while queues are made and
+    /// deleted, so that no change is lost.
+    pub(super) changes: tokio::sync::Mutex<()>,
+    /// When queues were purged.
+    pub(super) purged: Recent<QueueId>,
+    /// When queues were deleted, by name.
+    pub(super) deleted: Recent<String>,
+    pub(super) replays: Replays,
+    pub(super) moves: Moves,
+    requests: AtomicU64,
+    /// Makes request ids differ between servers.
+    instance: u64,
+    /// How often each action came, in the order of `Action::NAMES`.
+    counts: Vec<AtomicU64>,
+}
+
+impl Shared {
+    /// A request id in the form of a UUID.
+    pub(super) fn request_id(&self) -> String {
+        let number = self.requests.fetch_add(1, Ordering::Relaxed);
+        let (high, low) = (self.instance >> 32, self.instance & 0xffff_ffff);
+        format!(
+            "{high:08x}-{:04x}-4{:03x}-8{:03x}-{:012x}",
+            low >> 16,
+            low & 0xfff,
+            (number >> 48) & 0xfff,
+            number & 0xffff_ffff_ffff
+        )
+    }
+
+    pub(super) fn count(&self, action: &Action) {
+        if let Some(count) = self.counts.get(action.number()) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("settings", &self.0.settings).finish_non_exhaustive()
+    }
+}
+
+impl Server {
+    /// A server over `engine`.
+    pub fn new(engine: Engine, settings: Settings) -> Server {
+        let mut instance = [0; 8];
+        engine.randomness().fill(&mut instance);
+        Server(Arc::new(Shared {
+            failures: FailureLog::of("sqs"),
+            budget: Budget::new(settings.arriving_bytes_max, BODY_BYTES_MAX),
+            changes: tokio::sync::Mutex::new(()),
+            purged: Recent::default(),
+            deleted: Recent::default(),
+            replays: Replays::default(),
+            moves: Moves::default(),
+            requests: AtomicU64::new(0),
+            instance: u64::from_be_bytes(instance),
+            counts: Action::NAMES.iter().map(|_| AtomicU64::new(0)).collect(),
+            engine,
+            settings,
+        }))
+    }
+
+    /// Serves a listener until `stop`; then answers waiting receives with nothing, lets requests
+    /// in hand finish, stops move tasks, and returns.
+    pub async fn serve(&self, listener: TcpListener, stop: CancellationToken) {
+        let connections_max = self.0.settings.connections_max;
+        let room = http::Room { connections_max, full: FULL };
+        let service = Service::new(Arc::clone(&self.0), stop.clone());
+        let clock = Arc::clone(self.0.engine.clock());
+        http::serve(listener, service, room, clock, stop).await;
+        self.0.moves.end().await;
+    }
+}
+
+impl Counted for Server {
+    fn protocol(&self) -> &'static str {
+        "sqs"
+    }
+
+    fn commands(&self) -> Vec<(&'static str, u64)> {
+        let counts = self.0.counts.iter().map(|count| count.load(Ordering::Relaxed));
+        Action::NAMES.iter().copied().zip(counts).collect()
+    }
+
+    fn connections(&self) -> Option<u64> {
+        None
+    }
+}

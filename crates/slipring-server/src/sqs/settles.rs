@@ -1,0 +1,179 @@
+//! DeleteMessage, ChangeMessageVisibility, and their batches.
+
+use std::time::Duration;
+
+use slipring::lifecycle::Settlement;
+use slipring::{Error, ErrorKind, Queue, Receipt};
+use slipring_wire::sqs::{
+    Answer, BatchAnswer, ChangeMessageVisibility, ChangeMessageVisibilityBatch,
+    ChangeMessageVisibilityBatchAnswer, DeleteMessage, DeleteMessageBatch,
+    DeleteMessageBatchAnswer, ErrorCode, SqsError,
+};
+
+use super::call::Call;
+use super::messages::open_receipt_handle;
+
+/// What is asked of one lease, in the place of its entry.
+struct Change {
+    receipt: Receipt,
+    seconds: u64,
+}
+
+impl Call<'_> {
+    pub(super) async fn delete_message(&self, p: DeleteMessage) -> Result<Answer, SqsError> {
+        let queue = self.queue(&p.queue_url).await?;
+        let receipt = self.receipt(&queue, &p.receipt_handle)?.0;
+        let outcome = self.delete(&queue, vec![receipt]).await?.into_iter().next();
+        outcome.unwrap_or(Ok(())).map(|()| Answer::Nothing)
+    }
+
+    pub(super) async fn delete_message_batch(
+        &self,
+        p: DeleteMessageBatch,
+    ) -> Result<Answer, SqsError> {
+        let queue = self.queue(&p.queue_url).await?;
+        let mut answer = BatchAnswer::default();
+        let (mut ids, mut receipts) = (Vec::new(), Vec::new());
+        for entry in p.entries.into_vec() {
+            match self.receipt(&queue, &entry.receipt_handle) {
+                Ok((receipt, _)) => {
+                    ids.push(entry.id);
+                    receipts.push(receipt);
+                }
+                Err(_) => answer.add(entry.id, Err(bad_handle(&entry.receipt_handle))),
+            }
+        }
+        for (id, outcome) in ids.into_iter().zip(self.delete(&queue, receipts).await?) {
+            answer.add(id, outcome);
+        }
+        Ok(Answer::DeleteMessageBatch(DeleteMessageBatchAnswer(answer)))
+    }
+
+    pub(super) async fn change_visibility(
+        &self,
+        p: ChangeMessageVisibility,
+    ) -> Result<Answer, SqsError> {
+        let queue = self.queue(&p.queue_url).await?;
+        let seconds = p.visibility_timeout.unwrap_or_default();
+        let change = self.change_of(&queue, &p.receipt_handle, seconds)?;
+        let outcome = self.change_leases(&queue, vec![change]).await?.into_iter().next();
+        outcome.unwrap_or(Ok(())).map(|()| Answer::Nothing)
+    }
+
+    pub(super) async fn change_visibility_batch(
+        &self,
+        p: ChangeMessageVisibilityBatch,
+    ) -> Result<Answer, SqsError> {
+        let queue = self.queue(&p.queue_url).await?;
+        let mut answer = BatchAnswer::default();
+        let (mut ids, mut changes) = (Vec::new(), Vec::new());
+        for entry in p.entries.into_vec() {
+            let seconds = entry.check(self.limits());
+            let change = seconds.and_then(|s| self.change_of(&queue, &entry.receipt_handle, s));
+            match change {
+                Ok(change) => {
+                    ids.push(entry.id);
+                    changes.push(change);
+                }
+                Err(error) => answer.add(entry.id, Err(error)),
+            }
+        }
+        for (id, outcome) in ids.into_iter().zip(self.change_leases(&queue, changes).await?) {
+            answer.add(id, outcome);
+        }
+        Ok(Answer::ChangeMessageVisibilityBatch(ChangeMessageVisibilityBatchAnswer(answer)))
+    }
+
+    /// The receipt in a handle of this queue, and seconds since it was handed out.
+    fn receipt(&self, queue: &Queue, handle: &str) -> Result<(Receipt, u64), SqsError> {
+        let now = self.now();
+        let (receipt, since) = open_receipt_handle(&self.shared.engine, handle, now)?;
+        if receipt.queue != queue.id() {
+            return Err(SqsError::bad_receipt());
+        }
+        Ok((receipt, since.until(now).as_secs()))
+    }
+
+    fn change_of(&self, queue: &Queue, handle: &str, seconds: i64) -> Result<Change, SqsError> {
+        let (receipt, elapsed) = self.receipt(queue, handle)?;
+        let seconds = u64::try_from(seconds).unwrap_or_default();
+        let most = u64::try_from(self.limits().visibility_seconds_max).unwrap_or_default();
+        if elapsed.saturating_add(seconds) > most {
+            let reason = format!(
+                "Total VisibilityTimeout for the message is beyond the limit [{most} seconds]."
+            );
+            return Err(SqsError::bad_value(seconds, "VisibilityTimeout", &reason));
+        }
+        Ok(Change { receipt, seconds })
+    }
+
+    /// Deletes, answering in the order of the receipts. A message that is gone already is deleted
+    /// as well as one can be; so is, for a standard queue, one that somebody else holds by now.
+    async fn delete(
+        &self,
+        queue: &Queue,
+        receipts: Vec<Receipt>,
+    ) -> Result<Vec<Result<(), SqsError>>, SqsError> {
+        let fifo = queue.info().settings.fifo;
+        let entries = receipts.into_iter().map(|receipt| (receipt, Settlement::Ack)).collect();
+        let settled = queue.settle(entries).await.map_err(|error| self.refused(&error))?;
+        let outcomes =
+            settled.into_iter().map(|settled| match settled.map_err(|e| (e.kind(), e)) {
+                Ok(_) | Err((ErrorKind::MessageGone, _)) => Ok(()),
+                Err((ErrorKind::LeaseLost, _)) if !fifo => Ok(()),
+                Err((ErrorKind::LeaseLost, _)) => Err(SqsError::invalid(
+                    "Value for parameter ReceiptHandle is invalid. Reason: The receipt handle has \
+                 expired.",
+                )),
+                Err((_, error)) => Err(self.refused(&error)),
+            });
+        Ok(outcomes.collect())
+    }
+
+    /// Prolongs leases, or gives back those whose timeout is zero; answers in order.
+    async fn change_leases(
+        &self,
+        queue: &Queue,
+        changes: Vec<Change>,
+    ) -> Result<Vec<Result<(), SqsError>>, SqsError> {
+        let nack = Settlement::Nack { delay: Some(Duration::ZERO), priority: None };
+        let given_back = changes.iter().filter(|change| change.seconds == 0);
+        let given_back = given_back.map(|change| (change.receipt, nack)).collect();
+        let prolonged = changes.iter().filter(|change| change.seconds > 0);
+        let prolonged = prolonged
+            .map(|change| (change.receipt, Some(Duration::from_secs(change.seconds))))
+            .collect();
+        let given_back = queue.settle(given_back).await.map_err(|error| self.refused(&error))?;
+        let prolonged = queue.extend(prolonged).await.map_err(|error| self.refused(&error))?;
+        let mut given_back = given_back.into_iter().map(|settled| settled.map(|_| ()));
+        let mut prolonged = prolonged.into_iter().map(|deadline| deadline.map(|_| ()));
+        let outcomes = changes.iter().map(|change| {
+            let outcome = if change.seconds == 0 { given_back.next() } else { prolonged.next() };
+            outcome.unwrap_or(Ok(())).map_err(|error| self.lease_refused(&error))
+        });
+        Ok(outcomes.collect())
+    }
+
+    fn lease_refused(&self, error: &Error) -> SqsError {
+        match error.kind() {
+            ErrorKind::MessageGone => SqsError::invalid(
+                "Value for parameter ReceiptHandle is invalid. Reason: Message does not exist or \
+                 is not available for visibility timeout change.",
+            ),
+            ErrorKind::LeaseLost => SqsError::new(
+                ErrorCode::MessageNotInflight,
+                "The specified message isn't in flight.",
+            ),
+            _ => self.refused(error),
+        }
+    }
+}
+
+/// The error of a batch's entry whose handle is none of this queue.
+fn bad_handle(handle: &str) -> SqsError {
+    let shown: String = handle.chars().take(100).collect();
+    SqsError::new(
+        ErrorCode::ReceiptHandleIsInvalid,
+        format!("The input receipt handle \"{shown}\" is not a valid receipt handle."),
+    )
+}

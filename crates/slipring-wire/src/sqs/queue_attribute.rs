@@ -1,0 +1,126 @@
+//! The attributes of queues: their names, and which values they may have.
+
+use std::collections::BTreeMap;
+
+use super::bounded::Map;
+use super::error::SqsError;
+
+/// How the values of an attribute are checked.
+#[derive(Clone, Copy)]
+enum Values {
+    /// A whole number in a range.
+    Number(u64, u64),
+    /// `true` or `false`.
+    Flag,
+    /// One of some words.
+    Words(&'static [&'static str]),
+    /// A JSON document, read where it matters.
+    Document,
+    /// Any text.
+    Text,
+    /// Counted or made by the server; cannot be set.
+    ReadOnly,
+}
+
+/// Every attribute with its values, in the order of their names.
+const ATTRIBUTES: &[(&str, Values)] = &[
+    ("ApproximateNumberOfMessages", Values::ReadOnly),
+    ("ApproximateNumberOfMessagesDelayed", Values::ReadOnly),
+    ("ApproximateNumberOfMessagesNotVisible", Values::ReadOnly),
+    ("ContentBasedDeduplication", Values::Flag),
+    ("CreatedTimestamp", Values::ReadOnly),
+    ("DeduplicationScope", Values::Words(&["messageGroup", "queue"])),
+    ("DelaySeconds", Values::Number(0, 900)),
+    ("FifoQueue", Values::Flag),
+    ("FifoThroughputLimit", Values::Words(&["perQueue", "perMessageGroupId"])),
+    ("KmsDataKeyReusePeriodSeconds", Values::Number(60, 86_400)),
+    ("KmsMasterKeyId", Values::Text),
+    ("LastModifiedTimestamp", Values::ReadOnly),
+    ("MaximumMessageSize", Values::Number(1_024, 1_048_576)),
+    ("MessageRetentionPeriod", Values::Number(60, 1_209_600)),
+    ("Policy", Values::Document),
+    ("QueueArn", Values::ReadOnly),
+    ("ReceiveMessageWaitTimeSeconds", Values::Number(0, 20)),
+    ("RedriveAllowPolicy", Values::Document),
+    ("RedrivePolicy", Values::Document),
+    ("SqsManagedSseEnabled", Values::Flag),
+    ("VisibilityTimeout", Values::Number(0, 43_200)),
+];
+
+/// Whether GetQueueAttributes may ask for it.
+pub fn is_known(name: &str) -> bool {
+    name == "All" || values_of(name).is_some()
+}
+
+/// Checks attributes that are to be set.
+///
+/// # Errors
+/// `InvalidAttributeName`, `InvalidAttributeValue`.
+pub fn check(attributes: &BTreeMap<String, String>) -> Result<(), SqsError> {
+    for (name, value) in attributes {
+        let good = match values_of(name.trim()) {
+            None | Some(Values::ReadOnly) => return Err(SqsError::unknown_attribute(name)),
+            Some(Values::Number(least, most)) => {
+                value.parse().is_ok_and(|number: u64| (least..=most).contains(&number))
+            }
+            Some(Values::Flag) => matches!(value.as_str(), "true" | "false"),
+            Some(Values::Words(words)) => words.contains(&value.as_str()),
+            // An empty document takes the policy away.
+            Some(Values::Document | Values::Text) => true,
+        };
+        if !good {
+            return Err(SqsError::bad_attribute(name));
+        }
+    }
+    Ok(())
+}
+
+/// Attributes by their names without the spaces around, which some clients send.
+pub fn by_name(attributes: Map<String>) -> BTreeMap<String, String> {
+    let attributes = attributes.into_map().into_iter();
+    attributes.map(|(name, value)| (name.trim().to_string(), value)).collect()
+}
+
+fn values_of(name: &str) -> Option<Values> {
+    let at = ATTRIBUTES.binary_search_by(|(known, _)| (*known).cmp(name)).ok()?;
+    ATTRIBUTES.get(at).map(|(_, values)| *values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sqs::ErrorCode;
+
+    fn code(name: &str, value: &str) -> Option<ErrorCode> {
+        let attributes = BTreeMap::from([(name.to_string(), value.to_string())]);
+        check(&attributes).err().map(|error| error.code)
+    }
+
+    #[test]
+    fn every_attribute_is_found() {
+        for (name, _) in ATTRIBUTES {
+            assert!(is_known(name), "{name}");
+        }
+        assert!(is_known("All") && !is_known("") && !is_known("Visibility"));
+    }
+
+    #[test]
+    fn values_outside_their_range_are_refused() {
+        for (name, good, bad) in [
+            ("DelaySeconds", ["0", "900"], ["-1", "901"]),
+            ("MaximumMessageSize", ["1024", "1048576"], ["1023", "1048577"]),
+            ("MessageRetentionPeriod", ["60", "1209600"], ["59", "1209601"]),
+            ("ReceiveMessageWaitTimeSeconds", ["0", "20"], ["21", "one"]),
+            ("VisibilityTimeout", ["0", "43200"], ["43201", ""]),
+            ("KmsDataKeyReusePeriodSeconds", ["60", "86400"], ["59", "86401"]),
+            ("FifoQueue", ["true", "false"], ["tru", "True"]),
+            ("DeduplicationScope", ["queue", "messageGroup"], ["group", ""]),
+        ] {
+            good.map(|value| assert_eq!(code(name, value), None, "{name}={value}"));
+            let refused = Some(ErrorCode::InvalidAttributeValue);
+            bad.map(|value| assert_eq!(code(name, value), refused, "{name}={value}"));
+        }
+        assert_eq!(code("QueueArn", "x"), Some(ErrorCode::InvalidAttributeName));
+        assert_eq!(code("Nothing", "x"), Some(ErrorCode::InvalidAttributeName));
+    }
+}

@@ -1,0 +1,98 @@
+//! Writing the XML answers of the query protocol.
+
+/// A document being written.
+#[derive(Debug, Default)]
+pub struct Xml(String);
+
+/// The namespace of every answer.
+pub const NAMESPACE: &str = "http://queue.amazonaws.com/doc/2012-11-05/";
+
+impl Xml {
+    /// An empty document with its first line.
+    pub fn new() -> Xml {
+        Xml("<?xml version=\"1.0\"?>".to_string())
+    }
+
+    /// `<name>`, what `inside` writes, `</name>`.
+    pub fn element(&mut self, name: &str, inside: impl FnOnce(&mut Xml)) {
+        self.open(name, "");
+        inside(self);
+        self.close(name);
+    }
+
+    /// The outermost element, which names the namespace.
+    pub fn root(&mut self, name: &str, inside: impl FnOnce(&mut Xml)) {
+        self.open(name, NAMESPACE);
+        inside(self);
+        self.close(name);
+    }
+
+    /// `<name>text</name>`.
+    pub fn text(&mut self, name: &str, text: &str) {
+        self.open(name, "");
+        self.escape(text);
+        self.close(name);
+    }
+
+    /// `<name>text</name>`, or nothing when there is no text.
+    pub fn maybe(&mut self, name: &str, text: Option<&str>) {
+        if let Some(text) = text {
+            self.text(name, text);
+        }
+    }
+
+    /// `<name>` with two texts inside, as maps are written.
+    pub fn pair(&mut self, name: &str, key: (&str, &str), value: (&str, &str)) {
+        self.element(name, |xml| {
+            xml.text(key.0, key.1);
+            xml.text(value.0, value.1);
+        });
+    }
+
+    /// The document.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.0.into_bytes()
+    }
+
+    fn open(&mut self, name: &str, namespace: &str) {
+        self.0.push('<');
+        self.0.push_str(name);
+        if !namespace.is_empty() {
+            self.0.push_str(" xmlns=\"");
+            self.0.push_str(namespace);
+            self.0.push('"');
+        }
+        self.0.push('>');
+    }
+
+    fn close(&mut self, name: &str) {
+        self.0.push_str("</");
+        self.0.push_str(name);
+        self.0.push('>');
+    }
+
+    fn escape(&mut self, text: &str) {
+        let mut rest = text;
+        while let Some(at) = rest.find(needs_escape) {
+            let (plain, special) = rest.split_at(at);
+            self.0.push_str(plain);
+            self.0.push_str(match special.as_bytes().first() {
+                Some(b'&') => "&amp;",
+                Some(b'<') => "&lt;",
+                Some(b'>') => "&gt;",
+                Some(b'"') => "&quot;",
+                Some(b'\'') => "&apos;",
+                // A bare carriage return would be read as a line feed.
+                Some(b'\r') => "&#xD;",
+                // XML cannot name the other control characters at all.
+                _ => "\u{fffd}",
+            });
+            rest = special.get(1..).unwrap_or_default();
+        }
+        self.0.push_str(rest);
+    }
+}
+
+fn needs_escape(c: char) -> bool {
+    matches!(c, '&' | '<' | '>' | '"' | '\'') || (c < ' ' && c != '\t' && c != '\n')
+}
