@@ -138,15 +138,14 @@ impl Settings {
         let file = FileSettings::find(args.config.as_deref())?;
         let (path, file) = (file.path, file.values);
         let layers = Layers { given, path: path.as_deref() };
-        let default_listen = |port: u16| Listen::loopback(port);
         Ok(Settings {
             store: layers.pick("store", args.store, file.store, || {
                 StoreSpec::Sqlite(PathBuf::from("slipring.db"))
             }),
-            sqs: layers.pick("sqs", args.sqs, file.sqs, || default_listen(9324)),
+            sqs: layers.pick("sqs", args.sqs, file.sqs, || Listen::loopback(9324)),
             beanstalkd: layers
-                .pick("beanstalkd", args.beanstalkd, file.beanstalkd, || default_listen(11300)),
-            admin: layers.pick("admin", args.admin, file.admin, || default_listen(9325)),
+                .pick("beanstalkd", args.beanstalkd, file.beanstalkd, || Listen::loopback(11300)),
+            admin: layers.pick("admin", args.admin, file.admin, || Listen::loopback(9325)),
             account: layers.pick("account", args.account, file.account, || "000000000000".into()),
             region: layers.pick("region", args.region, file.region, || "us-east-1".into()),
             admin_token: layers.pick(

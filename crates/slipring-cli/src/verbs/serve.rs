@@ -56,7 +56,7 @@ async fn sqs_listener(
 ) -> Result<Option<SqsOptions>, Failure> {
     let Some(address) = settings.sqs.value.address() else { return Ok(None) };
     let reach = reach(settings, false);
-    let request = Request { flag: "--sqs", address, reach, remedy: ADD_INSECURE };
+    let request = Request { usage: "--sqs ADDR", address, reach, remedy: ADD_INSECURE };
     let listener = request.tcp().await?;
     places.push(format!("SQS on http://{}", local(&listener)?));
     let settings = sqs::Settings {
