@@ -10,6 +10,7 @@ mod print;
 mod settings;
 mod store;
 mod target;
+mod user;
 mod verbs;
 
 use std::process::ExitCode;

@@ -1,8 +1,8 @@
 //! Answers on stdout: tables for people, JSON for programs.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
-use std::time::Duration;
+use std::io::{ErrorKind, Write as _};
+use std::time::{Duration, UNIX_EPOCH};
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
@@ -14,24 +14,27 @@ use crate::failure::Failure;
 /// Prints a value as JSON.
 ///
 /// # Errors
-/// A value that has no JSON form, or a reader that is gone.
+/// A value that has no JSON form; as [`line`].
 pub fn json(value: &impl Serialize) -> Result<(), Failure> {
     line(&serde_json::to_string_pretty(value).map_err(Failure::failed)?)
 }
 
-/// Prints a line.
+/// Prints a line. A reader that has seen enough is no failure.
 ///
 /// # Errors
-/// A reader that is gone.
+/// Stdout that cannot be written to, such as a full disk.
 pub fn line(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{text}").and_then(|()| out.flush()).map_err(Failure::failed)
+    match writeln!(out, "{text}").and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::failed(error)),
+        _ => Ok(()),
+    }
 }
 
 /// A table with a head; the columns in `numbers` are aligned right.
 pub fn table(head: &[&str], numbers: std::ops::Range<usize>) -> Table {
     let mut table = Table::new();
-    table.load_style(NOTHING.into()).set_content_arrangement(ContentArrangement::Dynamic);
+    table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(head);
     for index in numbers {
         if let Some(column) = table.column_mut(index) {
@@ -61,6 +64,14 @@ pub fn short(text: &str, most: usize) -> String {
 /// A duration as people write it.
 pub fn duration(ms: u64) -> String {
     humantime::format_duration(Duration::from_millis(ms)).to_string()
+}
+
+/// A moment as people write it, from milliseconds since 1970-01-01 UTC.
+pub fn moment(ms: u64) -> String {
+    match UNIX_EPOCH.checked_add(Duration::from_millis(ms)) {
+        Some(moment) => humantime::format_rfc3339_seconds(moment).to_string(),
+        None => ms.to_string(),
+    }
 }
 
 /// Reads a duration: `30s`, `5m`, `1h 30m`, `250ms`, or a number of seconds.

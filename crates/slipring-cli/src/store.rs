@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use slipring::stores::MemoryStore;
 use slipring::{Durability, Engine, EngineOptions, Store};
+use slipring_sqlite::{SqliteOptions, SqliteStore};
 
 use crate::failure::Failure;
 
@@ -63,12 +64,23 @@ impl StoreSpec {
             StoreSpec::Memory => {
                 MemoryStore::with_randomness(Arc::clone(&options.randomness), &options.waits)
             }
-            StoreSpec::Sqlite(_) => {
-                MemoryStore::with_randomness(Arc::clone(&options.randomness), &options.waits)
-            }
+            StoreSpec::Sqlite(path) => open_sqlite(path.clone(), &options).await?,
         };
-        Engine::open(store, options)
-            .await
-            .map_err(|error| Failure::failed(format!("{self}: {error}")))
+        let engine = Engine::open(store, options).await?;
+        let queues = engine.queues().await?.len();
+        tracing::info!(store = %self, queues, "store opened");
+        Ok(engine)
     }
+}
+
+async fn open_sqlite(path: PathBuf, options: &EngineOptions) -> Result<Arc<dyn Store>, Failure> {
+    let sqlite = SqliteOptions {
+        waits: options.waits.clone(),
+        randomness: Arc::clone(&options.randomness),
+        ..SqliteOptions::default()
+    };
+    tracing::debug!(path = %path.display(), "opening the store");
+    // Recovery and migration block.
+    let opened = tokio::task::spawn_blocking(move || SqliteStore::open(path, sqlite)).await;
+    Ok(opened.map_err(Failure::failed)??)
 }

@@ -1,7 +1,10 @@
 //! Runs the suite as a test program.
 
+use std::panic;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
 use std::time::Duration;
 
 use libtest_mimic::{Arguments, Trial};
@@ -41,12 +44,28 @@ pub fn main(factory: impl Factory) -> ExitCode {
     libtest_mimic::run(&arguments, all().into_iter().map(trial).collect()).exit_code()
 }
 
+/// Runs a case on a thread of its own, so that one that blocks its thread for ever is named too.
 fn run(case: &'static Case, factory: Arc<dyn Factory>) {
-    runtime(case.threads).block_on(async move {
-        let bench = Bench::open(factory).await;
-        let ended = tokio::time::timeout(LONGEST, (case.run)(bench)).await;
-        ended.expect("a case ends by itself; this one hangs");
-    });
+    let (done, ended) = mpsc::channel();
+    let on_thread = move || {
+        runtime(case.threads).block_on(async move {
+            let bench = Bench::open(factory).await;
+            (case.run)(bench).await;
+        });
+        // Nobody listens any more when the case took too long.
+        let _ = done.send(());
+    };
+    let thread = thread::Builder::new().name(case.title()).spawn(on_thread);
+    let thread = thread.expect("a thread can be started");
+    match ended.recv_timeout(LONGEST) {
+        Ok(()) => {}
+        Err(RecvTimeoutError::Timeout) => panic!("the case does not come to an end"),
+        Err(RecvTimeoutError::Disconnected) => {
+            if let Err(cause) = thread.join() {
+                panic::resume_unwind(cause);
+            }
+        }
+    }
 }
 
 fn runtime(threads: usize) -> Runtime {

@@ -38,6 +38,23 @@ impl Usage {
     }
 }
 
+/// Processor time spent on this machine since its start, in seconds, by everybody.
+///
+/// # Errors
+/// When the kernel does not say.
+pub fn machine_cpu_seconds() -> Result<f64> {
+    let text = fs::read_to_string("/proc/stat").context("reading /proc/stat")?;
+    Ok(busy_ticks(&text) as f64 / TICKS_PER_SECOND)
+}
+
+/// The ticks of the first line of `/proc/stat`, without those idle or waiting for a disk.
+fn busy_ticks(stat: &str) -> u64 {
+    let first = stat.lines().next().unwrap_or_default();
+    let fields = first.split_whitespace().skip(1).take(8).enumerate();
+    let busy = fields.filter(|(place, _)| !matches!(place, 3 | 4));
+    busy.filter_map(|(_, ticks)| ticks.parse::<u64>().ok()).sum()
+}
+
 /// Ticks of `/proc/…/stat`; the kernel shows 100 in a second on every Linux.
 const TICKS_PER_SECOND: f64 = 100.0;
 
@@ -73,5 +90,9 @@ mod tests {
         assert_eq!((usage.resident_bytes, usage.resident_peak_bytes), (1 << 20, 2 << 20));
         assert_eq!(usage.cpu_seconds, 2.0);
         assert!(Usage::own().unwrap().resident_bytes > 0);
+        assert_eq!(
+            busy_ticks("cpu  1 2 4 8 16 32 64 128 256 512\ncpu0 1 1"),
+            1 + 2 + 4 + 32 + 64 + 128
+        );
     }
 }

@@ -62,11 +62,13 @@ pub enum ListenError {
     /// Somebody else listens there.
     #[error(
         "{flag} {address}: address in use; stop the other program or choose another port with \
-         {flag} ADDR"
+         {usage}"
     )]
     InUse {
         /// The flag that names the address.
         flag: &'static str,
+        /// The flag with what follows it.
+        usage: &'static str,
         /// The address.
         address: String,
         /// What the system said.
@@ -97,8 +99,8 @@ pub enum ListenError {
 /// How one listener is asked for.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
-    /// The flag that names the address, for errors.
-    pub flag: &'static str,
+    /// The flag that names the address with what follows it, such as `--sqs ADDR`, for errors.
+    pub usage: &'static str,
     /// The address.
     pub address: &'a ListenAddress,
     /// Who may reach it.
@@ -121,8 +123,8 @@ impl Request<'_> {
         let resolved: Vec<SocketAddr> = resolved.map_err(|error| self.failed(error))?.collect();
         let loopback = resolved.iter().all(|address| address.ip().is_loopback());
         if !loopback && self.reach == Reach::Loopback {
-            let Request { flag, remedy, .. } = self;
-            return Err(ListenError::Exposed { flag, address: address.clone(), remedy });
+            let (flag, address, remedy) = (self.flag(), address.clone(), self.remedy);
+            return Err(ListenError::Exposed { flag, address, remedy });
         }
         TcpListener::bind(resolved.as_slice()).await.map_err(|error| self.failed(error))
     }
@@ -141,10 +143,14 @@ impl Request<'_> {
         }
     }
 
+    fn flag(self) -> &'static str {
+        self.usage.split(' ').next().unwrap_or_default()
+    }
+
     fn failed(self, source: io::Error) -> ListenError {
-        let (flag, address) = (self.flag, self.address.to_string());
+        let (flag, address) = (self.flag(), self.address.to_string());
         if source.kind() == io::ErrorKind::AddrInUse {
-            return ListenError::InUse { flag, address, source };
+            return ListenError::InUse { flag, usage: self.usage, address, source };
         }
         ListenError::Io { flag, address, source }
     }
@@ -155,7 +161,7 @@ mod tests {
     use super::*;
 
     fn ask(address: &ListenAddress, reach: Reach) -> Request<'_> {
-        Request { flag: "--sqs", address, reach, remedy: "add --insecure" }
+        Request { usage: "--sqs ADDR", address, reach, remedy: "add --insecure" }
     }
 
     #[test]

@@ -1,12 +1,15 @@
 //! The admin listener over sockets: who may call, limits, probes, metrics, the stop.
 
+// Helpers of tests may fail like tests.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod admin_support;
 
 use std::time::Duration;
 
 use admin_support::memory_engine;
 use serde_json::Value;
-use slipring::{Clock, Engine, QueueSettings, SystemClock};
+use slipring::{Clock, Engine, Queue, QueueSettings, SystemClock};
 use slipring_server::admin::{BODY_BYTES_MAX, Settings};
 use slipring_server::{AdminOptions, Server, ServerOptions, Stopped};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -23,7 +26,7 @@ async fn start(settings: Settings) -> Running {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let admin = Some(AdminOptions { listener, settings });
-    let options = ServerOptions { engine: engine.clone(), beanstalkd: None, admin };
+    let options = ServerOptions { engine: engine.clone(), sqs: None, beanstalkd: None, admin };
     Running { server: Server::start(options), engine, address }
 }
 
@@ -41,6 +44,19 @@ impl Running {
         let head = format!("{line} HTTP/1.1\r\nconnection: close\r\n{headers}");
         let request = format!("{head}content-length: {length}\r\n\r\n{body}");
         self.raw(request.as_bytes()).await
+    }
+
+    /// A connection on which a receive waits.
+    async fn wait_on(&self, queue: &Queue) -> TcpStream {
+        let mut stream = TcpStream::connect(&self.address).await.unwrap();
+        let request = "POST /v1/queues/q/receive HTTP/1.1\r\nhost: localhost\r\n\
+                       content-type: application/json\r\ncontent-length: 18\r\n\r\n\
+                       {\"wait_ms\":600000}";
+        stream.write_all(request.as_bytes()).await.unwrap();
+        while queue.waiting() == 0 {
+            tokio::task::yield_now().await;
+        }
+        stream
     }
 }
 
@@ -164,18 +180,26 @@ async fn a_stop_releases_waiting_receives_and_ends_idle_connections() {
     let running = start(Settings::default()).await;
     let queue = running.engine.create_queue("q", QueueSettings::default()).await.unwrap();
     let _idle = TcpStream::connect(&running.address).await.unwrap();
-    let mut waiting = TcpStream::connect(&running.address).await.unwrap();
-    let body = "{\"wait_ms\":600000}";
-    let head = "POST /v1/queues/q/receive HTTP/1.1\r\nhost: localhost\r\n\
-                content-type: application/json\r\ncontent-length: 18\r\n\r\n";
-    waiting.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
-    while queue.waiting() == 0 {
-        tokio::task::yield_now().await;
-    }
+    let mut waiting = running.wait_on(&queue).await;
     let clock = SystemClock::new();
     let started = clock.now();
     assert_eq!(running.server.stop().await, Stopped::Clean);
     assert!(started.until(clock.now()) < Duration::from_secs(5));
     let (status, body) = read_answer(&mut waiting).await;
     assert_eq!((status, body.as_str()), (200, "{\"deliveries\":[]}"));
+}
+
+#[tokio::test]
+async fn a_receive_whose_caller_leaves_waits_no_longer() {
+    // S2.3
+    let running = start(Settings::default()).await;
+    let queue = running.engine.create_queue("q", QueueSettings::default()).await.unwrap();
+    let caller = running.wait_on(&queue).await;
+    drop(caller);
+    while queue.waiting() > 0 {
+        tokio::task::yield_now().await;
+    }
+    queue.send(slipring::NewMessage::new("x")).await.unwrap();
+    let stats = queue.stats().await.unwrap();
+    assert_eq!((stats.ready, stats.leased), (1, 0));
 }

@@ -1,5 +1,8 @@
 //! Messages over the admin API.
 
+// Helpers of tests may fail like tests.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod admin_support;
 
 use admin_support::TestApi;

@@ -1,5 +1,8 @@
 //! Queues over the admin API, and that its description is complete.
 
+// Helpers of tests may fail like tests.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod admin_support;
 
 use admin_support::{TestApi, described_operations};

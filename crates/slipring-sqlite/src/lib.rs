@@ -1,1 +1,46 @@
 //! The SQLite store of Slipring: one durable file.
+//!
+//! [`SqliteStore::open`] gives a [`slipring::Store`]. How the file is laid out and why is in
+//! `docs/stores/sqlite.md`; every statement stands in `queries/`, the schema in `schema.sql`.
+//!
+//! The files in reading order: `store` and `admin` (the two traits), `task`, `inbox`, `threads`
+//! and `flush` (how calls reach the one writer and share transactions), `writer` and `picture`
+//! (what it keeps in memory), `lane` and `lease` (the log), `append`, `claim`, `settle`, `extend`,
+//! `passes` and `prune` (the verbs), `item`, `rows`, `fifo` and `dedup` (messages outside the log),
+//! `catalog` and `bulk` (administration), `reader` and `inspect` (looking).
+
+mod admin;
+mod append;
+mod bulk;
+mod catalog;
+mod claim;
+mod dedup;
+mod extend;
+mod fault;
+mod feed;
+mod fifo;
+mod flush;
+mod image;
+mod inbox;
+mod inspect;
+mod item;
+mod lane;
+mod lease;
+mod migrate;
+mod open;
+mod options;
+mod passes;
+mod picture;
+mod position;
+mod prune;
+mod reader;
+mod rows;
+mod settle;
+mod statements;
+mod store;
+mod task;
+mod threads;
+mod writer;
+
+pub use options::SqliteOptions;
+pub use store::SqliteStore;

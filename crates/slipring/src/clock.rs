@@ -113,7 +113,13 @@ impl Clock for SystemClock {
     }
 
     fn sleep_until(&self, at: Timestamp) -> Sleep {
-        let offset = Duration::from_millis(at.as_millis().saturating_sub(self.started_ms));
+        if at <= self.now() {
+            return Box::pin(std::future::ready(()));
+        }
+        // What began late within its millisecond was noted as begun at the start of it. One
+        // millisecond more, and nothing ends before its time by anybody's watch (S5).
+        let millis = at.as_millis().saturating_sub(self.started_ms).saturating_add(1);
+        let offset = Duration::from_millis(millis);
         // A far moment may not fit an Instant; waking early there is harmless, callers look again.
         let ceiling = self.started.elapsed() + Duration::from_secs(24 * 3600);
         let target = self.started + offset.min(ceiling);

@@ -45,7 +45,8 @@ pub struct SettingsArgs {
     #[arg(long, value_name = "TOKEN", env = "SLIPRING_ADMIN_TOKEN", hide_env_values = true)]
     pub admin_token: Option<String>,
     /// Listen on addresses other machines can reach although nothing asks for credentials
-    #[arg(long, env = "SLIPRING_INSECURE", num_args = 0..=1, default_missing_value = "true")]
+    #[arg(long, env = "SLIPRING_INSECURE")]
+    #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub insecure: Option<bool>,
     /// Largest beanstalkd job in bytes [default: 65535]
     #[arg(long, value_name = "BYTES", env = "SLIPRING_JOB_BYTES_MAX")]
@@ -61,7 +62,7 @@ pub struct SettingsArgs {
     pub log_format: Option<LogFormat>,
     /// Answer what test suites of the SQS protocol need, such as a reset of all queues
     #[arg(long, env = "SLIPRING_SQS_TEST_MODE", hide = true)]
-    #[arg(num_args = 0..=1, default_missing_value = "true")]
+    #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub sqs_test_mode: Option<bool>,
 }
 
@@ -137,15 +138,14 @@ impl Settings {
         let file = FileSettings::find(args.config.as_deref())?;
         let (path, file) = (file.path, file.values);
         let layers = Layers { given, path: path.as_deref() };
-        let default_listen = |port: u16| Listen::loopback(port);
         Ok(Settings {
             store: layers.pick("store", args.store, file.store, || {
                 StoreSpec::Sqlite(PathBuf::from("slipring.db"))
             }),
-            sqs: layers.pick("sqs", args.sqs, file.sqs, || default_listen(9324)),
+            sqs: layers.pick("sqs", args.sqs, file.sqs, || Listen::loopback(9324)),
             beanstalkd: layers
-                .pick("beanstalkd", args.beanstalkd, file.beanstalkd, || default_listen(11300)),
-            admin: layers.pick("admin", args.admin, file.admin, || default_listen(9325)),
+                .pick("beanstalkd", args.beanstalkd, file.beanstalkd, || Listen::loopback(11300)),
+            admin: layers.pick("admin", args.admin, file.admin, || Listen::loopback(9325)),
             account: layers.pick("account", args.account, file.account, || "000000000000".into()),
             region: layers.pick("region", args.region, file.region, || "us-east-1".into()),
             admin_token: layers.pick(

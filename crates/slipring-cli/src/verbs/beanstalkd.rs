@@ -10,6 +10,7 @@ use slipring_server::{BeanstalkdOptions, ServerOptions, beanstalkd, process};
 use crate::failure::Failure;
 use crate::logging::{self, LogFormat};
 use crate::store::StoreSpec;
+use crate::user::become_user;
 
 use super::running;
 
@@ -43,6 +44,9 @@ pub struct BeanstalkdArgs {
     /// Accepted for the original's scripts
     #[arg(short = 'n', hide = true)]
     never_compact: bool,
+    /// Become this user once the port is open
+    #[arg(short = 'u', value_name = "USER")]
+    user: Option<String>,
     /// Log more; repeat for still more
     #[arg(short = 'V', action = ArgAction::Count)]
     verbose: u8,
@@ -50,7 +54,8 @@ pub struct BeanstalkdArgs {
     #[arg(short = 'v', action = ArgAction::Version)]
     version: Option<bool>,
     /// Listen on addresses other machines can reach; the protocol knows no credentials
-    #[arg(long, env = "SLIPRING_INSECURE", num_args = 0..=1, default_missing_value = "true")]
+    #[arg(long, env = "SLIPRING_INSECURE")]
+    #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     insecure: Option<bool>,
 }
 
@@ -66,7 +71,10 @@ impl BeanstalkdArgs {
         let address = self.listen_address()?;
         let reach = if self.insecure == Some(true) { Reach::Anybody } else { Reach::Loopback };
         let remedy = "add --insecure (or SLIPRING_INSECURE=true) if they may";
-        let listener = Request { flag: "-l -p", address: &address, reach, remedy }.any().await?;
+        let listener = Request { usage: "-p PORT", address: &address, reach, remedy }.any().await?;
+        if let Some(user) = &self.user {
+            become_user(user)?;
+        }
         let store = match &self.folder {
             Some(folder) => StoreSpec::Sqlite(folder.join("slipring.db")),
             None => StoreSpec::Memory,

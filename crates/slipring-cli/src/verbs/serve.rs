@@ -24,7 +24,8 @@ pub struct ServeArgs {
 
 /// What lets a listener be reached from elsewhere.
 const ADD_INSECURE: &str = "add --insecure if they may, or listen on 127.0.0.1";
-const ADD_TOKEN: &str = "set a token with --admin-token TOKEN, add --insecure if none is needed, or listen on 127.0.0.1";
+const ADD_TOKEN: &str = "set a token with --admin-token TOKEN, add --insecure if none is \
+                         needed, or listen on 127.0.0.1";
 
 impl ServeArgs {
     pub async fn run(self, given: &ArgMatches) -> Result<(), Failure> {
@@ -55,7 +56,7 @@ async fn sqs_listener(
 ) -> Result<Option<SqsOptions>, Failure> {
     let Some(address) = settings.sqs.value.address() else { return Ok(None) };
     let reach = reach(settings, false);
-    let request = Request { flag: "--sqs", address, reach, remedy: ADD_INSECURE };
+    let request = Request { usage: "--sqs ADDR", address, reach, remedy: ADD_INSECURE };
     let listener = request.tcp().await?;
     places.push(format!("SQS on http://{}", local(&listener)?));
     let settings = sqs::Settings {
@@ -74,7 +75,7 @@ async fn beanstalkd_listener(
 ) -> Result<Option<BeanstalkdOptions>, Failure> {
     let Some(address) = settings.beanstalkd.value.address() else { return Ok(None) };
     let reach = reach(settings, false);
-    let request = Request { flag: "--beanstalkd", address, reach, remedy: ADD_INSECURE };
+    let request = Request { usage: "--beanstalkd ADDR", address, reach, remedy: ADD_INSECURE };
     let listener = request.any().await?;
     places.push(format!("beanstalkd on {}", listener.address()));
     let settings = beanstalkd::Settings {
@@ -92,7 +93,7 @@ async fn admin_listener(
     let Some(address) = settings.admin.value.address() else { return Ok(None) };
     let token = Some(settings.admin_token.value.clone()).filter(|token| !token.is_empty());
     let reach = reach(settings, token.is_some());
-    let request = Request { flag: "--admin", address, reach, remedy: ADD_TOKEN };
+    let request = Request { usage: "--admin ADDR", address, reach, remedy: ADD_TOKEN };
     let listener = request.tcp().await?;
     places.push(format!("admin on http://{}", local(&listener)?));
     let settings = admin::Settings { token, ..admin::Settings::default() };

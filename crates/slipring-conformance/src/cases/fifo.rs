@@ -17,6 +17,7 @@ pub(super) const CASES: &[Case] = &[
     case!(a_nacked_message_comes_first_again, "S7.3"),
     case!(messages_nacked_in_any_order_come_in_the_order_of_sending, "S7.3"),
     case!(a_group_waits_for_its_delayed_retry, "S7.3"),
+    case!(a_group_that_waits_for_a_retry_gives_nothing_before_it_either, "S7.3"),
     case!(a_lapsed_message_comes_first_again, "S7.3"),
     case!(a_partly_acked_group_continues_where_it_was, "S7.3"),
     case!(a_delayed_message_holds_back_those_sent_after_it, "S7.3"),
@@ -138,6 +139,17 @@ async fn a_group_waits_for_its_delayed_retry(b: Bench) {
     q.holds(1, 1, 1, 0).await;
     b.pass(ms(1)).await;
     assert_eq!(q.drain().await, ["a1", "a2"]);
+}
+
+async fn a_group_that_waits_for_a_retry_gives_nothing_before_it_either(b: Bench) {
+    let q = fifo(&b).await;
+    q.send_all(["a1", "a2", "a3"].map(g)).await;
+    let taken = q.claim(2).await;
+    q.nack_for(&taken[1], s(10)).await.unwrap();
+    q.nack(&taken[0]).await.unwrap();
+    assert!(q.claim(10).await.is_empty(), "a2 is not due yet");
+    b.pass(s(10)).await;
+    assert_eq!(q.drain().await, ["a1", "a2", "a3"]);
 }
 
 async fn a_lapsed_message_comes_first_again(b: Bench) {

@@ -16,6 +16,7 @@ mod limits;
 mod move_messages;
 mod order;
 mod park_kick;
+mod passes;
 mod pause;
 mod peek_stats;
 mod purge_cancel;
@@ -45,6 +46,7 @@ pub fn all() -> impl Iterator<Item = &'static Case> {
         dedup::CASES,
         limits::CASES,
         pause::CASES,
+        passes::CASES,
         purge_cancel::CASES,
         retention::CASES,
         peek_stats::CASES,

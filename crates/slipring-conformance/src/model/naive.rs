@@ -13,6 +13,8 @@ use slipring::{
 pub(super) struct Message {
     pub(super) queue: usize,
     pub(super) id: MessageId,
+    /// Its place among all messages ever sent.
+    nth: u64,
     pub(super) sent: NewMessage,
     pub(super) sent_at: Timestamp,
     pub(super) state: State,
@@ -59,11 +61,12 @@ pub(super) struct Model {
     pub(super) messages: Vec<Message>,
     pub(super) now: Timestamp,
     windows: Vec<Window>,
+    sent_count: u64,
 }
 
 impl Model {
     pub(super) fn new(settings: [QueueSettings; 2], now: Timestamp) -> Model {
-        Model { settings, messages: Vec::new(), now, windows: Vec::new() }
+        Model { settings, messages: Vec::new(), now, windows: Vec::new(), sent_count: 0 }
     }
 
     pub(super) fn of(&self, queue: usize) -> impl Iterator<Item = &Message> {
@@ -82,10 +85,10 @@ impl Model {
         self.messages.iter_mut().find(|message| message.id == id).expect("the model has it")
     }
 
-    /// Priority and number: what hand-out goes by.
-    pub(super) fn rank(&self, message: &Message) -> (u32, MessageId) {
+    /// Priority and order of sending: what hand-out goes by.
+    pub(super) fn rank(&self, message: &Message) -> (u32, u64) {
         let fifo = self.settings[message.queue].fifo;
-        (if fifo { 0 } else { message.sent.priority.0 }, message.id)
+        (if fifo { 0 } else { message.sent.priority.0 }, message.nth)
     }
 
     /// Sends one unit. `first` is the number that the first stored message got.
@@ -124,9 +127,11 @@ impl Model {
                 self.windows.push(Window { queue, group, id: text, end, first: id });
             }
             let delay = new.delay.unwrap_or(settings.delay);
+            self.sent_count += 1;
             self.messages.push(Message {
                 queue,
                 id,
+                nth: self.sent_count,
                 sent: new.clone(),
                 sent_at: self.now,
                 state: if delay.is_zero() { State::Ready } else { State::Delayed },
@@ -171,7 +176,7 @@ impl Model {
             .state
         {
             State::Leased => true,
-            State::Delayed => other.attempts > 0 || other.id < message.id,
+            State::Delayed => other.attempts > 0 || other.nth < message.nth,
             State::Ready | State::Parked => false,
         })
     }
@@ -366,7 +371,7 @@ impl Model {
         let mut parked = self.in_state(queue, State::Parked);
         parked.sort_by_key(|message| self.rank(message));
         let mut delayed = self.in_state(queue, State::Delayed);
-        delayed.sort_by_key(|message| (message.until, message.id));
+        delayed.sort_by_key(|message| (message.until, message.nth));
         let from = if parked.is_empty() { delayed } else { parked };
         let kicked: Vec<_> = from.iter().take(limit as usize).map(|message| message.id).collect();
         for id in &kicked {

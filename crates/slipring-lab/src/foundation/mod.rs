@@ -8,13 +8,13 @@ mod verdict;
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
 use crate::child::Group;
 use crate::workloads::{Outcome, Settings};
-use crate::{folder, machine::Machine, targets::server, time};
+use crate::{folder, machine::Machine, process, targets::server, time};
 
 use report::{Report, RowReport, SideReport};
 use rows::{Row, Side};
@@ -71,10 +71,15 @@ impl Sizes {
     }
 }
 
+/// The figure that says how many percent of one processor were busy with what is none of ours:
+/// above a few, other programs disturbed the measurement.
+const OTHERS: &str = "other_programs_cpu_percent";
+
 /// Runs the rows and prints the table.
 ///
 /// # Errors
-/// When a workload fails or an answer is wrong; with `--strict`, when a row misses its target.
+/// When a workload fails or an answer is wrong, after the other rows were run; with `--strict`,
+/// also when a row misses its target.
 pub fn run(options: &Options) -> Result<()> {
     let sizes = Sizes::of(options);
     let rows = rows::all();
@@ -85,12 +90,20 @@ pub fn run(options: &Options) -> Result<()> {
     let folder = folder::data()?;
     let mut report = Report::new(Machine::here(&folder), sizes);
     table::head(&report);
+    let mut failed = Vec::new();
     for row in
         rows.iter().filter(|r| options.row.is_empty() || options.row.iter().any(|n| n == r.name))
     {
-        let measured = measure(row, sizes).with_context(|| format!("row {}", row.name))?;
-        table::row(&measured);
-        report.rows.push(measured);
+        match measure(row, sizes) {
+            Ok(measured) => {
+                table::row(&measured);
+                report.rows.push(measured);
+            }
+            Err(error) => {
+                println!("\n{}: {}\n  FAILED: {error:#}", row.name, row.what);
+                failed.push(row.name);
+            }
+        }
     }
     table::summary(&report);
     let out = match &options.out {
@@ -99,6 +112,9 @@ pub fn run(options: &Options) -> Result<()> {
     };
     report.keep(&out)?;
     println!("raw data: {}", out.display());
+    if !failed.is_empty() {
+        bail!("rows that failed: {}", failed.join(", "));
+    }
     let missed = report.missed();
     if options.strict && missed > 0 {
         bail!("{missed} targets were missed");
@@ -141,9 +157,16 @@ fn measure(row: &Row, sizes: Sizes) -> Result<RowReport> {
 fn measure_side(side: &Side) -> Result<Outcome> {
     let arguments = arguments(&side.settings);
     let generous = 60.0 + side.settings.seconds * 20.0 + side.settings.messages as f64 / 20_000.0;
+    let (begun, busy) = (Instant::now(), process::machine_cpu_seconds()?);
     let out = Group::start(&arguments)?.finish(Duration::from_secs_f64(generous));
     let out = out.with_context(|| format!("slipring-lab {}", arguments.join(" ")))?;
-    serde_json::from_str(out.trim()).with_context(|| format!("reading {out:?}"))
+    let busy = process::machine_cpu_seconds()? - busy;
+    let mut found: Outcome =
+        serde_json::from_str(out.trim()).with_context(|| format!("reading {out:?}"))?;
+    let own = found.load.cpu_seconds + found.server.map_or(0.0, |server| server.cpu_seconds);
+    let others = (busy - own).max(0.0) / begun.elapsed().as_secs_f64() * 100.0;
+    found.figures.insert(OTHERS.to_owned(), others);
+    Ok(found)
 }
 
 /// The command line of a child that runs `settings`.

@@ -1,11 +1,15 @@
 //! The table for people.
 
+use super::OTHERS;
 use super::report::{Report, RowReport, SideReport};
 use super::verdict::number;
 use crate::targets::Wait;
 
 /// How many lines of a wait table are shown, the longest waits first.
 const WAITS_SHOWN: usize = 8;
+
+/// Less work of other programs than this is the machine's own housekeeping.
+const OTHERS_SHOWN_PERCENT: f64 = 15.0;
 
 /// Prints machine, versions and the way of measuring.
 pub fn head(report: &Report) {
@@ -82,7 +86,8 @@ fn side_text(side: &SideReport) -> String {
         );
     }
     text.push('\n');
-    for (name, value) in &last.figures {
+    let quiet = |name: &str, value: f64| name == OTHERS && value < OTHERS_SHOWN_PERCENT;
+    for (name, value) in last.figures.iter().filter(|(name, value)| !quiet(name, **value)) {
         text += &format!("  {:14}   {name} {}\n", "", number(*value));
     }
     for (name, p) in &last.latencies {

@@ -43,8 +43,10 @@ impl Server {
     pub fn slipring(store: &Path, at: Option<&Addresses>) -> Result<Server> {
         let free = Addresses { sqs: "127.0.0.1:0".into(), beanstalkd: "127.0.0.1:0".into() };
         let at = at.unwrap_or(&free);
+        let or_off = |address: &'_ str| if address.is_empty() { "off" } else { address }.to_owned();
         let mut command = Command::new(binary()?);
-        command.args(["serve", "--sqs", &at.sqs, "--beanstalkd", &at.beanstalkd]);
+        command.args(["serve", "--sqs", &or_off(&at.sqs)]);
+        command.args(["--beanstalkd", &or_off(&at.beanstalkd)]);
         command.args(["--admin", "off", "--store"]).arg(format!("sqlite:{}", store.display()));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log(store)?);
         let mut child = command.spawn().context("starting slipring")?;

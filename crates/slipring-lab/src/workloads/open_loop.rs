@@ -5,9 +5,9 @@
 //!             1/rate apart    (late when none is)
 //! ```
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use tokio::task::JoinSet;
@@ -20,6 +20,8 @@ use crate::stats::Latencies;
 use crate::targets::{Caller, Target};
 use crate::time::monotonic_ns;
 
+const RECEIVED_WITHIN: Duration = Duration::from_secs(10);
+
 /// What senders and receivers share.
 struct Schedule {
     start_ns: u64,
@@ -27,21 +29,19 @@ struct Schedule {
     rate: f64,
     next: AtomicU64,
     late: AtomicU64,
-    over: AtomicBool,
     ledger: Ledger,
+    end_to_end: Mutex<Latencies>,
 }
 
-/// Latencies of one task: publish from the due time, publish from the start, end to end.
-struct Seen {
+/// Latencies of publishing, from the due time and from the actual start.
+struct Published {
     from_due: Latencies,
     from_start: Latencies,
-    end_to_end: Latencies,
 }
 
-impl Seen {
-    fn new() -> Result<Seen> {
-        let latencies = Latencies::new;
-        Ok(Seen { from_due: latencies()?, from_start: latencies()?, end_to_end: latencies()? })
+impl Published {
+    fn new() -> Result<Published> {
+        Ok(Published { from_due: Latencies::new()?, from_start: Latencies::new()? })
     }
 }
 
@@ -54,40 +54,47 @@ pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Found> {
         rate: settings.rate,
         next: AtomicU64::new(0),
         late: AtomicU64::new(0),
-        over: AtomicBool::new(false),
         ledger: Ledger::new(0, MESSAGES_MAX),
+        end_to_end: Mutex::new(Latencies::new()?),
     });
     let (mut senders, mut receivers) = (JoinSet::new(), JoinSet::new());
     for _ in 0..settings.callers {
         senders.spawn(send(target.caller("open").await?, Arc::clone(&schedule)));
         receivers.spawn(receive(target.caller("open").await?, Arc::clone(&schedule)));
     }
-    let mut seen = Seen::new()?;
+    let mut published = Published::new()?;
     while let Some(joined) = senders.join_next().await {
-        merge(&mut seen, &joined.context("a sender panicked")??)?;
+        let own = joined.context("a sender panicked")??;
+        published.from_due.merge(&own.from_due)?;
+        published.from_start.merge(&own.from_start)?;
     }
-    let seconds = (monotonic_ns().saturating_sub(schedule.start_ns)) as f64 / 1e9;
-    schedule.over.store(true, Ordering::Relaxed);
-    while let Some(joined) = receivers.join_next().await {
-        merge(&mut seen, &joined.context("a receiver panicked")??)?;
-    }
+    let seconds = monotonic_ns().saturating_sub(schedule.start_ns) as f64 / 1e9;
+    wait_for_all(&schedule, &mut receivers).await?;
     let mut found = Found { checks: schedule.ledger.final_checks(), ..Found::default() };
     found.rate = schedule.count as f64 / seconds;
     found.figures.insert("late_starts".into(), schedule.late.load(Ordering::Relaxed) as f64);
-    found.latencies.insert("publish".into(), seen.from_due.percentiles());
-    found.latencies.insert("publish_uncorrected".into(), seen.from_start.percentiles());
-    found.latencies.insert("end_to_end".into(), seen.end_to_end.percentiles());
+    found.latencies.insert("publish".into(), published.from_due.percentiles());
+    found.latencies.insert("publish_uncorrected".into(), published.from_start.percentiles());
+    let end_to_end = schedule.end_to_end.lock().unwrap_or_else(PoisonError::into_inner);
+    found.latencies.insert("end_to_end".into(), end_to_end.percentiles());
     Ok(found)
 }
 
-fn merge(all: &mut Seen, own: &Seen) -> Result<()> {
-    all.from_due.merge(&own.from_due)?;
-    all.from_start.merge(&own.from_start)?;
-    all.end_to_end.merge(&own.end_to_end)
+/// Waits until everything that was sent has come, and ends the receivers.
+async fn wait_for_all(schedule: &Schedule, receivers: &mut JoinSet<Result<()>>) -> Result<()> {
+    let deadline = Instant::now() + RECEIVED_WITHIN;
+    while schedule.ledger.outstanding() > 0 && Instant::now() < deadline {
+        if let Some(ended) = receivers.try_join_next() {
+            ended.context("a receiver panicked")??;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    receivers.shutdown().await;
+    Ok(())
 }
 
-async fn send<C: Caller>(mut caller: C, schedule: Arc<Schedule>) -> Result<Seen> {
-    let mut seen = Seen::new()?;
+async fn send<C: Caller>(mut caller: C, schedule: Arc<Schedule>) -> Result<Published> {
+    let mut seen = Published::new()?;
     loop {
         let index = schedule.next.fetch_add(1, Ordering::Relaxed);
         if index >= schedule.count {
@@ -107,18 +114,16 @@ async fn send<C: Caller>(mut caller: C, schedule: Arc<Schedule>) -> Result<Seen>
     }
 }
 
-async fn receive<C: Caller>(mut caller: C, schedule: Arc<Schedule>) -> Result<Seen> {
-    let mut seen = Seen::new()?;
+async fn receive<C: Caller>(mut caller: C, schedule: Arc<Schedule>) -> Result<()> {
     loop {
         let mut note = |body: &[u8]| {
             let content = body::read(body)?;
-            seen.end_to_end.add(monotonic_ns().saturating_sub(content.due_ns));
+            let end_to_end = schedule.end_to_end.lock();
+            let latency_ns = monotonic_ns().saturating_sub(content.due_ns);
+            end_to_end.unwrap_or_else(PoisonError::into_inner).add(latency_ns);
             schedule.ledger.note(content.number)
         };
-        let count = caller.receive(10, Duration::from_secs(1), &mut note).await?;
-        if count == 0 && schedule.over.load(Ordering::Relaxed) {
-            return Ok(seen);
-        }
+        caller.receive(10, Duration::from_secs(1), &mut note).await?;
         caller.ack().await?;
     }
 }

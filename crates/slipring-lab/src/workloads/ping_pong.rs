@@ -24,7 +24,7 @@ use crate::time::monotonic_ns;
 pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Found> {
     let ledger = Arc::new(Ledger::new(0, MESSAGES_MAX));
     let stop = Arc::new(AtomicBool::new(false));
-    let mut players = JoinSet::new();
+    let (mut lefts, mut rights) = (JoinSet::new(), JoinSet::new());
     let begun = Instant::now();
     for pair in 0..settings.callers {
         let (ping, pong) = (format!("ping-{pair}"), format!("pong-{pair}"));
@@ -38,16 +38,21 @@ pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Found> {
             receives: target.caller(&ping).await?,
             ledger: Arc::clone(&ledger),
         };
-        players.spawn(left.serve(Arc::clone(&stop)));
-        players.spawn(right.answer(Arc::clone(&stop)));
+        lefts.spawn(left.serve(Arc::clone(&stop)));
+        rights.spawn(right.answer());
     }
     tokio::time::sleep(Duration::from_secs_f64(settings.seconds.max(0.0))).await;
     stop.store(true, Ordering::Relaxed);
     let seconds = begun.elapsed().as_secs_f64();
     let mut latencies = Latencies::new()?;
-    while let Some(joined) = players.join_next().await {
+    while let Some(joined) = lefts.join_next().await {
         latencies.merge(&joined.context("a player panicked")??)?;
     }
+    if let Some(ended) = rights.try_join_next() {
+        ended.context("a player panicked")??;
+    }
+    // Every ball has come back: those on the right hold nothing, and wait for ever.
+    rights.shutdown().await;
     let percentiles = latencies.percentiles();
     Ok(Found {
         rate: percentiles.count as f64 / seconds,
@@ -75,13 +80,10 @@ impl<C: Caller> Player<C> {
         Ok(latencies)
     }
 
-    async fn answer(mut self, stop: Arc<AtomicBool>) -> Result<Latencies> {
-        // The last ball of the other side is still answered; then a wait ends empty.
+    async fn answer(mut self) -> Result<()> {
         loop {
             if self.catch().await? {
                 self.throw().await?;
-            } else if stop.load(Ordering::Relaxed) {
-                return Latencies::new();
             }
         }
     }

@@ -1,12 +1,12 @@
 //! What went wrong, as JSON and a status.
 
+use std::collections::BTreeMap;
+
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use slipring::{Error, ErrorKind, Retry};
-
-use std::collections::BTreeMap;
 
 /// An error of the admin API as its clients see it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,11 +19,23 @@ pub struct Failure {
     pub operation: String,
     /// Facts, such as the limit that was passed.
     pub context: BTreeMap<String, String>,
-    /// Whether the same call may be tried again: `never`, `later` or `unknown`.
-    pub retry: String,
+    /// Whether the same call may be tried again.
+    pub retry: MayRetry,
     /// The HTTP status; not part of the body.
     #[serde(skip)]
     pub status: u16,
+}
+
+/// Whether the same call may be tried again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MayRetry {
+    /// It will fail again.
+    Never,
+    /// Nothing was stored; it may succeed later.
+    Later,
+    /// It is not known whether it took effect.
+    Unknown,
 }
 
 impl Failure {
@@ -34,7 +46,7 @@ impl Failure {
             message: message.into(),
             operation: String::new(),
             context: BTreeMap::new(),
-            retry: "never".to_owned(),
+            retry: MayRetry::Never,
             status: status.as_u16(),
         }
     }
@@ -54,9 +66,9 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
         let context = error.context().iter();
         let retry = match error.retry() {
-            Retry::Never => "never",
-            Retry::Later => "later",
-            Retry::Unknown => "unknown",
+            Retry::Never => MayRetry::Never,
+            Retry::Later => MayRetry::Later,
+            Retry::Unknown => MayRetry::Unknown,
         };
         let source = std::error::Error::source(&error).map(|source| format!(": {source}"));
         Failure {
@@ -64,7 +76,7 @@ impl From<Error> for Failure {
             message: format!("{}{}", error.message(), source.unwrap_or_default()),
             operation: error.operation().to_owned(),
             context: context.map(|(key, value)| ((*key).to_owned(), value.clone())).collect(),
-            retry: retry.to_owned(),
+            retry,
             status: status(error.kind()).as_u16(),
         }
     }

@@ -24,7 +24,7 @@ use tower::ServiceExt as _;
 
 use crate::metrics::{Counted, Metrics};
 
-pub use failure::Failure;
+pub use failure::{Failure, MayRetry};
 pub use input::BODY_BYTES_MAX;
 pub use routes::Operation;
 

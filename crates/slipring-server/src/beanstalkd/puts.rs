@@ -3,7 +3,6 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use bytes::Bytes;
 use slipring::store::Sent;
 use slipring::{Error, NewMessage, Priority};
 use slipring_wire::beanstalkd::{Put, Reply};
@@ -14,10 +13,6 @@ use super::tube::Tube;
 
 /// A run ends when its bodies pass this.
 const RUN_BYTES_MAX: usize = 1 << 20;
-
-/// A body up to this size is copied out of the read buffer, so that a kept message does not keep
-/// the buffer with all that came beside it.
-const COPIED_BYTES_MAX: usize = 16 * 1024;
 
 impl Session {
     pub(super) async fn puts(&mut self, first: Put) -> ControlFlow<()> {
@@ -70,15 +65,10 @@ async fn send(shared: &Shared, tube: &Tube, mut run: Vec<NewMessage>) -> Result<
 }
 
 fn message(put: Put) -> NewMessage {
-    let body = if put.body.len() <= COPIED_BYTES_MAX {
-        Bytes::copy_from_slice(&put.body)
-    } else {
-        put.body
-    };
     NewMessage {
         priority: Priority(put.priority),
         delay: Some(Duration::from_secs(u64::from(put.delay))),
         lease: Some(Duration::from_secs(u64::from(put.time_to_run.max(1)))),
-        ..NewMessage::new(body)
+        ..NewMessage::new(put.body)
     }
 }

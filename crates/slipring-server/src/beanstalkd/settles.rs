@@ -1,6 +1,8 @@
 //! `delete`, `release`, `bury`: runs of them as one settlement; and `touch`.
 //!
-//! A run names every job at most once, so the order inside it makes no difference.
+//! A job that this connection holds is settled by the first command of a run that names it; for
+//! later ones it is a job that nobody holds, and those are looked at after the settlement. Of
+//! those, a run deletes each at most once. So the order inside a run makes no difference.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -54,20 +56,21 @@ impl Session {
 
     pub(super) async fn settle_run(&mut self, first: Command) -> ControlFlow<()> {
         self.take_lapsed();
-        let mut seen = HashSet::new();
-        let mut free = 0;
+        let mut free: Vec<u64> = Vec::new();
         let mut plans = Vec::new();
         let mut next = Some(first);
         while let Some(command) = next {
-            seen.insert(job_of(&command));
             let plan = self.plan(&command);
-            free += usize::from(matches!(plan, Plan::DeleteFree { .. }));
+            if let Plan::DeleteFree { id } = plan {
+                free.push(id);
+            }
             plans.push(plan);
-            if plans.len() >= RUN_MAX || free >= FREE_DELETES_MAX {
+            if plans.len() >= RUN_MAX || free.len() >= FREE_DELETES_MAX {
                 break;
             }
             next = self.next_if(|command| {
-                let fits = Session::settles(&command) && !seen.contains(&job_of(&command));
+                let again = matches!(command, Command::Delete { id } if free.contains(&id));
+                let fits = Session::settles(&command) && !again;
                 if fits { Ok(command) } else { Err(command) }
             });
         }
@@ -190,13 +193,6 @@ impl Session {
             self.say(&reply)?;
         }
         ControlFlow::Continue(())
-    }
-}
-
-fn job_of(command: &Command) -> u64 {
-    match *command {
-        Command::Delete { id } | Command::Release { id, .. } | Command::Bury { id, .. } => id,
-        _ => 0,
     }
 }
 

@@ -75,16 +75,10 @@ impl Metrics {
         let unlabelled = all.len().saturating_sub(QUEUES_MAX);
         text.gauge("slipring_queues_without_lines", "Queues beyond the first 1000 by name.")
             .plain(unlabelled);
-        let states: [(&str, fn(&QueueStats) -> u64); 4] = [
-            ("ready", |stats| stats.ready),
-            ("delayed", |stats| stats.delayed),
-            ("leased", |stats| stats.leased),
-            ("parked", |stats| stats.parked),
-        ];
         let mut family = text.gauge("slipring_queue_messages", "Messages of a queue by state.");
         for (name, _, stats) in &seen {
-            for (state, count) in states {
-                family.sample(&[("queue", name), ("state", state)], count(stats));
+            for (state, count) in by_state(stats) {
+                family.sample(&[("queue", name), ("state", state)], count);
             }
         }
         let mut family = text.gauge("slipring_queue_bytes", "Bytes of a queue's messages.");
@@ -137,6 +131,15 @@ impl Metrics {
         text.gauge("process_start_time_seconds", "When the server started, since 1970-01-01 UTC.")
             .plain(self.started.as_millis() as f64 / 1000.0);
     }
+}
+
+fn by_state(stats: &QueueStats) -> [(&'static str, u64); 4] {
+    [
+        ("ready", stats.ready),
+        ("delayed", stats.delayed),
+        ("leased", stats.leased),
+        ("parked", stats.parked),
+    ]
 }
 
 fn waits(text: &mut Text, waits: &[WaitSnapshot]) {

@@ -1,7 +1,7 @@
 //! An admin API over a store in memory. Every answer is compared with `openapi.json`.
 
 // Each test program uses its part of this module.
-#![allow(dead_code, unused_imports)]
+#![allow(dead_code, unused_imports, clippy::unwrap_used, clippy::panic)]
 
 mod description;
 

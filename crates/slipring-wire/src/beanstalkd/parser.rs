@@ -1,6 +1,6 @@
 //! The server side of a connection: bytes in pieces of any size to commands, bounded in memory.
 
-use bytes::{Buf, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 
 use super::command::{Command, Line, Put, parse_line};
 use super::refusal::Refusal;
@@ -11,6 +11,10 @@ pub const LINE_BYTES_MAX: usize = 224;
 /// A body buffer above this size is given back once it is empty, so that a connection which sent
 /// one large job and then sits idle does not keep the memory.
 const KEPT_BUFFER_BYTES_MAX: usize = 256 * 1024;
+
+/// A body up to this size is copied out of the buffer. That is cheaper than sharing the buffer,
+/// which is then used again, and a kept body does not keep all that came beside it.
+const COPIED_BODY_BYTES_MAX: usize = 16 * 1024;
 
 /// What the next bytes belong to.
 enum Expect {
@@ -33,8 +37,8 @@ enum Expect {
 ///
 /// Bytes come in through [`feed`](Parser::feed) or by reading into
 /// [`buffer_mut`](Parser::buffer_mut); commands come out by iterating, in the order in which they
-/// were sent. The iterator ends where the bytes end and goes on after more were fed. Bodies are
-/// slices of the received bytes, not copies, so a kept body keeps the buffer it came in.
+/// were sent. The iterator ends where the bytes end and goes on after more were fed. Large bodies are
+/// slices of the received bytes; small ones are copied, so that they do not keep the buffer.
 ///
 /// Call it dry before feeding more: then the buffer holds at most one unfinished command, that is
 /// a line of 224 bytes or a body of the limit, beside what was fed last.
@@ -119,6 +123,22 @@ impl Parser {
         };
     }
 
+    /// The body that has come whole, without its CR LF.
+    fn take_body(&mut self, bytes: usize) -> Result<Bytes, Refusal> {
+        if self.buffer.get(bytes..bytes + 2) != Some(b"\r\n") {
+            self.buffer.advance(bytes + 2);
+            return Err(Refusal::ExpectedCrlf);
+        }
+        if bytes > COPIED_BODY_BYTES_MAX {
+            let body = self.buffer.split_to(bytes).freeze();
+            self.buffer.advance(2);
+            return Ok(body);
+        }
+        let body = Bytes::copy_from_slice(self.buffer.get(..bytes).unwrap_or_default());
+        self.buffer.advance(bytes + 2);
+        Ok(body)
+    }
+
     /// Throws away bytes of an unwanted body; true when all of it is gone.
     fn skip_body(&mut self, left: u64, refusal: Refusal) -> bool {
         let here = usize::try_from(left).unwrap_or(usize::MAX).min(self.buffer.len());
@@ -161,15 +181,11 @@ impl Iterator for Parser {
                     if self.buffer.len() < bytes + 2 {
                         return None;
                     }
-                    let mut put = put.clone();
-                    let mut body = self.buffer.split_to(bytes + 2);
+                    let put = put.clone();
                     self.expect = Expect::Line;
-                    if !body.ends_with(b"\r\n") {
-                        return Some(Err(Refusal::ExpectedCrlf));
-                    }
-                    body.truncate(bytes);
-                    put.body = body.freeze();
-                    return Some(Ok(Command::Put(put)));
+                    return Some(
+                        self.take_body(bytes).map(|body| Command::Put(Put { body, ..put })),
+                    );
                 }
                 Expect::Skip { left, refusal } => {
                     let (left, refusal) = (*left, *refusal);

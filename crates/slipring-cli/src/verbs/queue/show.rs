@@ -60,8 +60,15 @@ fn setting(name: &str, value: &Value) -> [String; 2] {
         Value::Number(number) if name.ends_with("_ms") => {
             print::duration(number.as_u64().unwrap_or_default())
         }
+        Value::Number(number) if name == "paused_until" => {
+            print::moment(number.as_u64().unwrap_or_default())
+        }
+        Value::Object(fields) if fields.is_empty() => "none".to_owned(),
         Value::Object(fields) => {
-            let fields = fields.iter().map(|(key, value)| format!("{key}={value}"));
+            let fields = fields.iter().map(|(key, value)| match value {
+                Value::String(text) => format!("{key}={text}"),
+                other => format!("{key}={other}"),
+            });
             print::short(&fields.collect::<Vec<_>>().join(" "), 60)
         }
         other => other.to_string(),

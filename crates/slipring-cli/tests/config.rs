@@ -1,0 +1,119 @@
+//! Configuration: which layer wins, what is shown, what is refused.
+
+// Helpers of tests may fail like tests.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod binary;
+
+use binary::Folder;
+use serde_json::Value;
+
+fn shown(folder: &Folder, key: &str, arguments: &[&str], env: &[(&str, &str)]) -> (String, String) {
+    let arguments = [&["config", "--json"], arguments].concat();
+    let output = folder.command(&arguments).envs(env.iter().copied()).output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{text}");
+    let settings: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    (text(&settings[key]["value"]), text(&settings[key]["source"]))
+}
+
+fn pair(value: &str, source: &str) -> (String, String) {
+    (value.to_owned(), source.to_owned())
+}
+
+#[test]
+fn a_flag_beats_the_environment_which_beats_the_file_which_beats_the_default() {
+    let folder = Folder::new();
+    let default = shown(&folder, "sqs", &[], &[]);
+    assert_eq!(default, pair("127.0.0.1:9324", "default"));
+    folder.write("slipring.toml", "sqs = \"127.0.0.1:1001\"\n");
+    let file = shown(&folder, "sqs", &[], &[]);
+    assert_eq!(file, pair("127.0.0.1:1001", "file slipring.toml"));
+    let env = [("SLIPRING_SQS", "127.0.0.1:1002")];
+    let environment = shown(&folder, "sqs", &[], &env);
+    assert_eq!(environment, pair("127.0.0.1:1002", "environment SLIPRING_SQS"));
+    let flag = shown(&folder, "sqs", &["--sqs", "off"], &env);
+    assert_eq!(flag, pair("off", "flag --sqs"));
+}
+
+#[test]
+fn the_defaults_are_those_of_the_manual() {
+    let folder = Folder::new();
+    for (key, value) in [
+        ("store", "sqlite:slipring.db"),
+        ("sqs", "127.0.0.1:9324"),
+        ("beanstalkd", "127.0.0.1:11300"),
+        ("admin", "127.0.0.1:9325"),
+        ("account", "000000000000"),
+        ("region", "us-east-1"),
+        ("insecure", "false"),
+        ("admin_token", "(none)"),
+    ] {
+        assert_eq!(shown(&folder, key, &[], &[]), pair(value, "default"), "{key}");
+    }
+}
+
+#[test]
+fn every_key_can_be_set_in_a_file_that_is_named() {
+    let folder = Folder::new();
+    let text = "store = \"memory:\"\nsqs = \"off\"\nbeanstalkd = \"unix:/tmp/b\"\n\
+                admin = \"off\"\naccount = \"123456789012\"\nregion = \"eu-1\"\n\
+                admin_token = \"secret\"\ninsecure = true\njob_bytes_max = 7\n\
+                connections_max = 8\nlog = \"warn\"\nlog_format = \"json\"\n";
+    folder.write("other.toml", text);
+    let all = folder.run(&["config", "--config", "other.toml", "--json"]).json();
+    for (key, setting) in all.as_object().unwrap() {
+        assert_eq!(setting["source"], "file other.toml", "{key}");
+    }
+    assert_eq!(all.as_object().unwrap().len(), text.lines().count());
+    let table = folder.run(&["config", "--config", "other.toml"]).ok();
+    assert!(table.contains("unix:/tmp/b") && !table.contains("secret"), "{table}");
+}
+
+#[test]
+fn what_is_wrong_in_a_configuration_is_named() {
+    let folder = Folder::new();
+    for (text, names) in [
+        ("sqss = \"off\"\n", "sqss"),
+        ("sqs = \"nowhere\"\n", "nowhere"),
+        ("sqs = 9324\n", "sqs"),
+        ("store = \"postgres:x\"\n", "postgres:x"),
+        ("account = \"12\"\n", "12 digits"),
+        ("region = \"a b\"\n", "a b"),
+        ("log_format = \"xml\"\n", "xml"),
+        ("connections_max = -1\n", "connections_max"),
+        ("[sqs", "slipring.toml"),
+    ] {
+        folder.write("slipring.toml", text);
+        for verb in ["config", "serve"] {
+            let done = folder.run(&[verb]);
+            assert_eq!((done.code(), done.stdout().as_str()), (2, ""), "{text}");
+            assert!(done.stderr().contains(names), "{text}: {}", done.stderr());
+        }
+    }
+    let missing = folder.run(&["serve", "--config", "not/there.toml"]);
+    assert_eq!(missing.code(), 2);
+    assert!(missing.stderr().contains("not/there.toml"), "{}", missing.stderr());
+}
+
+#[test]
+fn wrong_usage_exits_with_2() {
+    let folder = Folder::new();
+    for arguments in [
+        &["serve", "--no-such-flag"][..],
+        &["nothing"],
+        &["queue"],
+        &["serve", "--store", "mysql:x"],
+        &["serve", "--sqs", "9324"],
+        &["serve", "--log", "a=b=c"],
+        &["serve", "--sqs", "off", "--beanstalkd", "off", "--admin", "off"],
+        &["queue", "ls", "--store", "memory:"],
+        &["queue", "set", "q"],
+        &["queue", "create", "q", "--max-attempts", "many"],
+    ] {
+        let done = folder.run(arguments);
+        assert_eq!((done.code(), done.stdout().as_str()), (2, ""), "{arguments:?}");
+        assert!(!done.stderr().is_empty(), "{arguments:?}");
+    }
+}

@@ -1,0 +1,184 @@
+//! The queue verbs, against a server and straight on a file.
+
+// Helpers of tests may fail like tests.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod binary;
+
+use binary::{Done, Folder};
+use serde_json::{Value, json};
+
+/// Runs verbs with the same target.
+struct Target<'a> {
+    folder: &'a Folder,
+    flags: Vec<String>,
+}
+
+impl Target<'_> {
+    fn run(&self, arguments: &[&str]) -> Done {
+        self.folder.run(&self.with_flags(arguments))
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        self.run(&[arguments, &["--json"]].concat()).json()
+    }
+
+    fn with_flags<'a>(&'a self, arguments: &[&'a str]) -> Vec<&'a str> {
+        arguments.iter().copied().chain(self.flags.iter().map(String::as_str)).collect()
+    }
+}
+
+/// A day of work with every verb.
+fn every_verb_works(target: &Target<'_>) {
+    queues_are_made_and_changed(target);
+    messages_go_through(target);
+    long_work_says_how_much_it_did(target);
+    let refused = target.run(&["queue", "show", "nobody"]);
+    assert_eq!((refused.code(), refused.stdout().as_str()), (1, ""));
+    assert!(refused.stderr().contains("queue nobody does not exist"), "{}", refused.stderr());
+}
+
+fn queues_are_made_and_changed(target: &Target<'_>) {
+    assert_eq!(target.run(&["queue", "create", "dead"]).code(), 0);
+    let made = target.json(&[
+        "queue",
+        "create",
+        "emails",
+        "--max-attempts=1",
+        "--dead-letter=dead",
+        "--visibility-timeout=1m 30s",
+        "--backoff=exponential:1s:1h",
+        "--retention=4d",
+    ]);
+    let settings = &made["settings"];
+    assert_eq!((&settings["max_attempts"], &settings["dead_letter"]), (&json!(1), &json!("dead")));
+    assert_eq!(settings["visibility_timeout_ms"], 90_000);
+    assert_eq!(settings["retention_ms"], 4 * 86_400_000_u64);
+    assert_eq!(settings["backoff"]["max_ms"], 3_600_000);
+    let again = target.run(&["queue", "create", "emails"]);
+    assert_eq!(again.code(), 1);
+    let set = target.json(&["queue", "set", "emails", "--retention=none", "--backoff=none"]);
+    assert_eq!(set["settings"]["retention_ms"], Value::Null);
+    assert_eq!(set["settings"]["max_attempts"], 1);
+    let paused = target.json(&["queue", "pause", "emails"]);
+    assert_eq!(paused["settings"]["paused"], true);
+    assert!(target.run(&["queue", "ls"]).ok().contains("paused"));
+    let resumed = target.json(&["queue", "resume", "emails"]);
+    assert_eq!(resumed["settings"]["paused"], false);
+    let shown = target.run(&["queue", "show", "emails"]).ok();
+    assert!(shown.contains("visibility timeout") && shown.contains("1m 30s"), "{shown}");
+    let listed = target.json(&["queue", "ls", "em"]);
+    assert_eq!((listed.as_array().unwrap().len(), &listed[0]["name"]), (1, &json!("emails")));
+}
+
+fn messages_go_through(target: &Target<'_>) {
+    let sent = target.json(&["send", "emails", "hello", "--header", "to=a=b", "--priority", "5"]);
+    let id = sent["sent"][0]["id"].clone();
+    let peeked = target.json(&["peek", "emails", "--state", "ready"]);
+    assert_eq!(peeked["messages"][0]["id"], id);
+    assert!(target.run(&["peek", "emails"]).ok().contains("hello"));
+    let received = target.json(&["receive", "emails", "--wait", "1s", "--lease", "10m"]);
+    let one = &received["deliveries"][0];
+    assert_eq!((&one["body"], &one["priority"]), (&json!("hello"), &json!(5)));
+    assert_eq!(one["headers"], json!({ "to": "a=b" }));
+    let receipt = one["receipt"].as_str().unwrap();
+    assert_eq!(target.run(&["ack", receipt]).ok(), "1 messages acked\n");
+    let again = target.run(&["ack", receipt]);
+    assert_eq!(again.code(), 1);
+    assert!(again.stderr().contains("not in the queue any more"), "{}", again.stderr());
+    assert_eq!(target.run(&["receive", "emails"]).ok(), "no messages\n");
+    let binary = target.folder.run_with(&target.with_flags(&["send", "emails"]), &[0, 159, 255]);
+    binary.ok();
+    let received = target.json(&["receive", "emails", "--ack"]);
+    assert_eq!(received["deliveries"][0]["body_base64"], "AJ//");
+    let later = target.json(&["send", "emails", "later", "--delay", "1h"]);
+    let later = later["sent"][0]["id"].to_string();
+    assert_eq!(target.run(&["kick", "emails"]).ok(), "1 messages are ready now\n");
+    assert_eq!(target.run(&["cancel", &later]).ok(), format!("message {later} cancelled\n"));
+    assert_eq!(target.run(&["cancel", &later]).code(), 1);
+}
+
+fn long_work_says_how_much_it_did(target: &Target<'_>) {
+    let lines: String = (0..2500).map(|n| format!("message {n}\n")).collect();
+    let send = target.with_flags(&["send", "emails", "--lines"]);
+    assert_eq!(target.folder.run_with(&send, lines.as_bytes()).ok(), "2500 messages sent\n");
+    let moved = target.run(&["redrive", "emails", "--to", "dead", "--max", "2000"]).ok();
+    assert_eq!(moved, "2000 messages moved from emails\n");
+    assert_eq!(target.json(&["queue", "purge", "dead"])["purged"], 2000);
+    assert_eq!(target.json(&["queue", "show", "emails"])["stats"]["ready"], 500);
+    assert_eq!(target.run(&["queue", "delete", "emails"]).ok(), "emails deleted\n");
+    assert_eq!(target.json(&["queue", "ls"])[0]["name"], "dead");
+    let waits = target.json(&["waits"]);
+    let names = waits["waits"].as_array().unwrap().iter().map(|wait| wait["name"].clone());
+    assert!(names.into_iter().any(|name| name == "send_turn"), "{waits}");
+}
+
+#[test]
+fn every_verb_works_against_a_server() {
+    let folder = Folder::new();
+    let server = folder.serve(&[]);
+    let flags = vec!["--admin".to_owned(), server.admin()];
+    every_verb_works(&Target { folder: &folder, flags });
+    server.stop();
+}
+
+#[test]
+fn every_verb_works_straight_on_a_file() {
+    let folder = Folder::new();
+    let flags = vec!["--store".to_owned(), "sqlite:kept.db".to_owned()];
+    every_verb_works(&Target { folder: &folder, flags });
+}
+
+#[test]
+fn a_server_and_a_file_that_are_not_there_are_named() {
+    let folder = Folder::new();
+    let server = folder.run(&["queue", "ls", "--admin", "127.0.0.1:1"]);
+    assert_eq!(server.code(), 1);
+    assert!(server.stderr().contains("127.0.0.1:1"), "{}", server.stderr());
+    assert!(server.stderr().contains("slipring serve"), "{}", server.stderr());
+    let file = folder.run(&["queue", "ls", "--store", "sqlite:none.db"]);
+    assert_eq!(file.code(), 1);
+    assert!(file.stderr().contains("none.db"), "{}", file.stderr());
+    assert!(!folder.path().join("none.db").exists());
+}
+
+#[test]
+fn the_admin_token_is_needed_and_comes_from_flag_environment_or_file() {
+    let folder = Folder::new();
+    let server = folder.serve(&["--store", "memory:", "--admin-token", "secret"]);
+    let admin = server.admin();
+    let without = folder.run(&["queue", "ls", "--admin", &admin]);
+    assert_eq!(without.code(), 1);
+    assert!(without.stderr().contains("token"), "{}", without.stderr());
+    folder.run(&["queue", "ls", "--admin", &admin, "--admin-token", "secret"]).ok();
+    let mut command = folder.command(&["queue", "ls", "--admin", &admin]);
+    assert!(command.env("SLIPRING_ADMIN_TOKEN", "secret").output().unwrap().status.success());
+    folder.write("slipring.toml", &format!("admin = \"{admin}\"\nadmin_token = \"secret\"\n"));
+    folder.run(&["queue", "ls"]).ok();
+    server.stop();
+}
+
+#[test]
+fn a_job_of_a_beanstalkd_client_is_seen_by_the_verbs() {
+    let folder = Folder::new();
+    let server = folder.serve(&[]);
+    let mut client = server.client();
+    assert_eq!(client.ask("use emails\r\n"), "USING emails");
+    assert_eq!(client.ask("put 7 0 60 5\r\nhello\r\n"), "INSERTED 1");
+    let admin = server.admin();
+    let peeked = folder.run(&["peek", "emails", "--admin", &admin, "--json"]).json();
+    assert_eq!(peeked["messages"][0]["body"], "hello");
+    assert_eq!(peeked["messages"][0]["priority"], 7);
+    server.stop();
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_failure() {
+    let folder = Folder::new();
+    folder.run(&["queue", "create", "q", "--store", "sqlite:kept.db"]).ok();
+    let mut command = folder.command(&["queue", "show", "q", "--store", "sqlite:kept.db"]);
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = command.stdout(writer).output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+}

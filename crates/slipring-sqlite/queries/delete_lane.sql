@@ -1,0 +1,5 @@
+-- Purpose: removes a lane of a deleted queue
+-- Inputs: ?1 lane_id
+-- Lock: the write lock, held by the transaction
+-- Index: primary key of lane
+DELETE FROM lane WHERE lane_id = ?1

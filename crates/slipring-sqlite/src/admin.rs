@@ -1,0 +1,114 @@
+//! Administration: what changes something goes to the writer, what looks goes to a reader.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use slipring::{
+    AdminStore, Error, MessageId, MoveRequest, PeekFilter, Peeked, QueueId, QueueInfo, QueueName,
+    QueueSettings, QueueStats, ReceiptKey, Store, Timestamp,
+};
+
+use crate::bulk::STEP_MESSAGES_MAX;
+use crate::store::SqliteStore;
+use crate::writer::Writer;
+
+#[async_trait]
+impl AdminStore for SqliteStore {
+    async fn receipt_key(&self) -> Result<ReceiptKey, Error> {
+        Ok(self.key().clone())
+    }
+
+    async fn create_queue(
+        &self,
+        name: &QueueName,
+        settings: &QueueSettings,
+        now: Timestamp,
+    ) -> Result<(QueueInfo, bool), Error> {
+        let (name, settings) = (name.clone(), settings.clone());
+        let work = move |writer: &mut Writer<'_>| writer.create_queue(&name, &settings, now);
+        self.write("create_queue", 1, work).await
+    }
+
+    async fn configure(
+        &self,
+        queue: QueueId,
+        settings: &QueueSettings,
+        now: Timestamp,
+    ) -> Result<QueueInfo, Error> {
+        let settings = settings.clone();
+        self.write("configure", 1, move |writer| writer.configure(queue, &settings, now)).await
+    }
+
+    async fn delete_queue(&self, queue: QueueId) -> Result<(), Error> {
+        self.write("delete_queue", 1, move |writer| writer.delete_queue(queue)).await
+    }
+
+    async fn queues(&self) -> Result<Vec<Arc<QueueInfo>>, Error> {
+        self.read("queues", |reader| reader.queues()).await
+    }
+
+    async fn stats(&self, queue: QueueId, _now: Timestamp) -> Result<QueueStats, Error> {
+        self.read("stats", move |reader| reader.stats(queue)).await
+    }
+
+    async fn peek(
+        &self,
+        queue: QueueId,
+        filter: PeekFilter,
+        _now: Timestamp,
+    ) -> Result<Vec<Peeked>, Error> {
+        self.read("peek", move |reader| reader.peek(queue, filter)).await
+    }
+
+    async fn lookup(&self, message: MessageId, _now: Timestamp) -> Result<Option<Peeked>, Error> {
+        self.read("lookup", move |reader| reader.lookup(message)).await
+    }
+
+    async fn cancel(&self, message: MessageId, _now: Timestamp) -> Result<QueueId, Error> {
+        self.write("cancel", 1, move |writer| writer.cancel(message)).await
+    }
+
+    async fn kick(&self, queue: QueueId, limit: u32, now: Timestamp) -> Result<u64, Error> {
+        let (mut total, mut kind) = (0, None);
+        loop {
+            let left = limit.saturating_sub(u32::try_from(total).unwrap_or(u32::MAX));
+            let step = left.min(STEP_MESSAGES_MAX);
+            let work = move |writer: &mut Writer<'_>| writer.kick(queue, step, kind, now);
+            let (kicked, of) = self.write("kick", step as usize, work).await?;
+            total += kicked;
+            kind = Some(of);
+            if kicked < u64::from(step) || left == step {
+                return Ok(total);
+            }
+        }
+    }
+
+    async fn kick_message(&self, message: MessageId, now: Timestamp) -> Result<QueueId, Error> {
+        self.write("kick_message", 1, move |writer| writer.kick_message(message, now)).await
+    }
+
+    async fn purge(&self, queue: QueueId, limit: u32, sent_until: Timestamp) -> Result<u64, Error> {
+        let limit = limit.min(STEP_MESSAGES_MAX);
+        let work = move |writer: &mut Writer<'_>| writer.purge(queue, limit, sent_until);
+        self.write("purge", limit as usize, work).await
+    }
+
+    async fn move_messages(
+        &self,
+        request: MoveRequest,
+        _now: Timestamp,
+    ) -> Result<Vec<(QueueId, u64)>, Error> {
+        let weight = request.limit.min(STEP_MESSAGES_MAX) as usize;
+        self.write("move_messages", weight, move |writer| writer.move_messages(&request)).await
+    }
+
+    async fn check(&self) -> Result<(), Error> {
+        self.log.check()?;
+        self.foreign_changes().await.map(drop)
+    }
+
+    async fn close(&self) -> Result<(), Error> {
+        self.shut_down().await;
+        self.log.check()
+    }
+}

@@ -1,0 +1,224 @@
+//! Administration of messages: cancel, kick, purge, redrive.
+
+use std::collections::BTreeMap;
+
+use rusqlite::params;
+use slipring::lifecycle;
+use slipring::{
+    Durability, Error, ErrorKind, MessageId, MessageState, MoveRequest, QueueId, Timestamp,
+};
+
+use crate::claim::no_lane;
+use crate::fault::{Fault, Outcome, gone, held};
+use crate::feed::{Feed, Next as Ready};
+use crate::item::state_number;
+use crate::picture::Picture;
+use crate::position::{from_sql, lane_of, seq_of, to_sql};
+use crate::rows::Leaving;
+use crate::settle::{as_new, enter_item};
+use crate::statements::Query;
+use crate::writer::{Shared, Writer};
+
+/// Most messages that one step of a bulk operation touches; bounds how long others wait behind
+/// it.
+pub(crate) const STEP_MESSAGES_MAX: u32 = 1000;
+
+/// Which messages a kick takes: decided by its first step, for all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kicked {
+    Parked,
+    Delayed,
+}
+
+impl Writer<'_> {
+    /// Removes one message that nobody holds; answers its queue.
+    pub(crate) fn cancel(&mut self, message: MessageId) -> Outcome<QueueId> {
+        let item = self.item_head(message.0)?;
+        let picture = match &item {
+            Some(head) => self.picture(head.queue)?,
+            None => self.picture_of_lane(message)?,
+        };
+        let picture = picture.ok_or_else(|| Fault::Refused(gone(message)))?;
+        let picture = &mut *picture.borrow_mut();
+        self.promise(picture.info.settings.durability);
+        if let Some(head) = item {
+            if !lifecycle::free_to_take(head.state) {
+                return Err(held(message).into());
+            }
+            self.delete_item(picture, &head)?;
+            return Ok(picture.id());
+        }
+        let bytes = self.free_in_log(picture, message)?;
+        self.note(picture);
+        let lane = picture.lane(lane_of(message.0)).ok_or_else(|| no_lane(message.0))?;
+        lane.cut_out(bytes);
+        self.delete_from_log(message.0, message.0, 1)?;
+        Ok(picture.id())
+    }
+
+    /// The queue whose lane gave a message its number.
+    fn picture_of_lane(&mut self, message: MessageId) -> Outcome<Option<Shared>> {
+        let lane = [to_sql(lane_of(message.0))];
+        let queue = self.db.first(Query::QueueOfLane, lane, |row| row.get::<_, i64>(0))?;
+        queue.map_or(Ok(None), |queue| self.picture(QueueId(from_sql(queue))))
+    }
+
+    /// Makes one parked or delayed message ready; answers its queue.
+    pub(crate) fn kick_message(&mut self, message: MessageId, now: Timestamp) -> Outcome<QueueId> {
+        let refuse = || {
+            let text = format!("message {message} is neither parked nor delayed");
+            Fault::Refused(Error::new(ErrorKind::WrongState, text).with("message", message))
+        };
+        let Some(mut head) = self.item_head(message.0)? else {
+            let picture = self.picture_of_lane(message)?;
+            let there = picture.is_some() && self.log_bytes(message.0)?.is_some();
+            return Err(if there { refuse() } else { gone(message).into() });
+        };
+        let picture = self.picture(head.queue)?.ok_or_else(|| Fault::Refused(gone(message)))?;
+        let picture = &mut *picture.borrow_mut();
+        let next = lifecycle::kick(head.state, head.attempts).ok_or_else(refuse)?;
+        self.promise(picture.info.settings.durability);
+        self.change_item(picture, &mut head, |head| {
+            enter_item(head, next, now);
+        })?;
+        Ok(picture.id())
+    }
+
+    /// Makes some parked messages ready, or delayed ones when none is parked; answers how many and
+    /// which kind.
+    pub(crate) fn kick(
+        &mut self,
+        queue: QueueId,
+        limit: u32,
+        kind: Option<Kicked>,
+        now: Timestamp,
+    ) -> Outcome<(u64, Kicked)> {
+        let picture = self.live(queue)?;
+        let picture = &mut *picture.borrow_mut();
+        self.promise(picture.info.settings.durability);
+        let kind = kind.unwrap_or(match picture.items.parked {
+            0 => Kicked::Delayed,
+            _ => Kicked::Parked,
+        });
+        let state = match kind {
+            Kicked::Parked => MessageState::Parked,
+            Kicked::Delayed => MessageState::Delayed,
+        };
+        let ids = self.first_items(queue, state, limit)?;
+        for id in &ids {
+            let Some(mut head) = self.item_head(*id)? else { continue };
+            let Some(next) = lifecycle::kick(head.state, head.attempts) else { continue };
+            self.change_item(picture, &mut head, |head| {
+                enter_item(head, next, now);
+            })?;
+        }
+        Ok((ids.len() as u64, kind))
+    }
+
+    fn first_items(
+        &mut self,
+        queue: QueueId,
+        state: MessageState,
+        limit: u32,
+    ) -> Outcome<Vec<u64>> {
+        let values = params![to_sql(queue.0), state_number(state), i64::from(limit)];
+        Ok(self.db.all(Query::FirstItems, values, |row| row.get::<_, i64>(0).map(from_sql))?)
+    }
+
+    /// Removes messages in any state that were sent at or before a moment.
+    pub(crate) fn purge(
+        &mut self,
+        queue: QueueId,
+        limit: u32,
+        sent_until: Timestamp,
+    ) -> Outcome<u64> {
+        let picture = self.live(queue)?;
+        let picture = &mut *picture.borrow_mut();
+        self.promise(picture.info.settings.durability);
+        self.remove_old(picture, sent_until.as_millis(), u64::from(limit))
+    }
+
+    /// Moves ready and parked messages to other queues; answers how many went where.
+    pub(crate) fn move_messages(&mut self, request: &MoveRequest) -> Outcome<Vec<(QueueId, u64)>> {
+        let source = self.live(request.source)?;
+        if request.target == Some(request.source) {
+            let text = "source and target are the same queue; name two queues";
+            let error = Error::new(ErrorKind::Invalid, text).with("queue", request.source);
+            return Err(error.into());
+        }
+        self.promise(Durability::Full);
+        let limit = request.limit.min(STEP_MESSAGES_MAX);
+        let source = &mut *source.borrow_mut();
+        let Some(target) = request.target else { return self.send_back(source, limit) };
+        let target = self.live(target)?;
+        let target = &mut *target.borrow_mut();
+        let mut moved = self.move_ready(source, target, limit)?;
+        let parked = self.first_items(source.id(), MessageState::Parked, limit - moved)?;
+        for id in parked {
+            self.move_row(source, target, id)?;
+            moved += 1;
+        }
+        Ok(if moved > 0 { vec![(target.id(), u64::from(moved))] } else { Vec::new() })
+    }
+
+    fn move_ready(
+        &mut self,
+        source: &mut Picture,
+        target: &mut Picture,
+        limit: u32,
+    ) -> Outcome<u32> {
+        let mut feed = Feed::new(source, u64::from(limit));
+        for moved in 0..limit {
+            feed.peek(&self.db, source)?;
+            match feed.take() {
+                Some(Ready::Log(log)) => {
+                    let position = log.message.id.0;
+                    self.note(source);
+                    let lane = source.lane(lane_of(position)).ok_or_else(|| no_lane(position))?;
+                    lane.pass(seq_of(position), log.bytes, log.bytes_sum);
+                    let leaving = Leaving::fresh(log.message.priority);
+                    self.log_to_items(target, position..position + 1, log.bytes, &leaving)?;
+                }
+                Some(Ready::Item(place)) => self.move_row(source, target, place.id)?,
+                None => return Ok(moved),
+            }
+        }
+        Ok(limit)
+    }
+
+    fn move_row(&mut self, source: &mut Picture, target: &mut Picture, id: u64) -> Outcome<()> {
+        let head = self.item_head(id)?;
+        let mut head = head.ok_or_else(|| Fault::Damaged(format!("item {id} is missing")))?;
+        self.move_item(source, target, &mut head, as_new)
+    }
+
+    /// Sends each message back to the queue it was dead-lettered from, where that is still there.
+    fn send_back(&mut self, source: &mut Picture, limit: u32) -> Outcome<Vec<(QueueId, u64)>> {
+        let mut moved = BTreeMap::new();
+        let mut left = limit;
+        let mut after = String::new();
+        while left > 0 {
+            let values = params![to_sql(source.id().0), after];
+            let name = self.db.first(Query::NextSource, values, |row| row.get::<_, String>(0))?;
+            let Some(name) = name else { break };
+            let target = match slipring::QueueName::new(&name) {
+                Ok(name) => self.queue_named(&name)?.filter(|id| *id != source.id()),
+                Err(_) => None,
+            };
+            after = name;
+            let Some(target) = target.map_or(Ok(None), |id| self.picture(id))? else { continue };
+            let target = &mut *target.borrow_mut();
+            for state in [MessageState::Ready, MessageState::Parked] {
+                let values =
+                    params![to_sql(source.id().0), after, state_number(state), i64::from(left),];
+                let ids = self.db.all(Query::ItemsOfSource, values, |row| row.get::<_, i64>(0))?;
+                for id in ids {
+                    self.move_row(source, target, from_sql(id))?;
+                    left -= 1;
+                    *moved.entry(target.id()).or_default() += 1;
+                }
+            }
+        }
+        Ok(moved.into_iter().collect())
+    }
+}

@@ -1,0 +1,138 @@
+//! Queues themselves: creating, configuring, deleting, and clearing away what deleted ones leave.
+
+use std::sync::Arc;
+
+use rusqlite::params;
+use slipring::clock::millis_ceil;
+use slipring::{
+    Durability, Error, ErrorKind, QueueId, QueueInfo, QueueName, QueueSettings, Timestamp,
+};
+
+use crate::fault::{Fault, Outcome};
+use crate::image::settings_to_sql;
+use crate::position::{SEQ_MAX, from_sql, position, to_sql};
+use crate::statements::Query;
+use crate::writer::{Writer, used_up};
+
+/// Most rows of a table that one step of clearing away removes.
+const CLEAR_ROWS_MAX: u64 = 1000;
+
+impl Writer<'_> {
+    /// The number of the queue with a name.
+    pub(crate) fn queue_named(&mut self, name: &QueueName) -> Outcome<Option<QueueId>> {
+        let id =
+            self.db.first(Query::QueueIdByName, [name.as_str()], |row| row.get::<_, i64>(0))?;
+        Ok(id.map(|id| QueueId(from_sql(id))))
+    }
+
+    /// Creates a queue, or answers the one that exists with equal settings (S14.2).
+    pub(crate) fn create_queue(
+        &mut self,
+        name: &QueueName,
+        settings: &QueueSettings,
+        now: Timestamp,
+    ) -> Outcome<(QueueInfo, bool)> {
+        self.promise(Durability::Full);
+        if let Some(id) = self.queue_named(name)? {
+            let known = self.live(id)?;
+            let info = QueueInfo::clone(&known.borrow().info);
+            if info.settings == *settings {
+                return Ok((info, false));
+            }
+            let text = format!("queue {name} exists with other settings");
+            return Err(Error::new(ErrorKind::QueueExists, text).with("queue", name).into());
+        }
+        let id = self.db.first(Query::TakeQueueId, (), |row| row.get::<_, i64>(0))?;
+        let id = QueueId(from_sql(id.ok_or_else(|| used_up("queue numbers"))?));
+        let values = params![
+            to_sql(id.0),
+            name.as_str(),
+            settings_to_sql(settings)?,
+            to_sql(now.as_millis()),
+            settings.fifo,
+            settings.paused,
+            settings.paused_until.map(|until| to_sql(until.as_millis())),
+            settings.retention.map(|retention| to_sql(millis_ceil(retention))),
+        ];
+        self.db.execute(Query::AddQueue, values)?;
+        let (name, settings) = (name.clone(), settings.clone());
+        Ok((QueueInfo { id, name, settings, created_at: now, modified_at: now }, true))
+    }
+
+    /// Replaces a queue's settings.
+    pub(crate) fn configure(
+        &mut self,
+        queue: QueueId,
+        settings: &QueueSettings,
+        now: Timestamp,
+    ) -> Outcome<QueueInfo> {
+        self.promise(Durability::Full);
+        let picture = self.live(queue)?;
+        let mut picture = picture.borrow_mut();
+        if picture.fifo() != settings.fifo {
+            let text = "fifo is fixed when a queue is created; make another queue";
+            let error = Error::new(ErrorKind::Invalid, text).with("queue", &picture.info.name);
+            return Err(error.into());
+        }
+        let values = params![
+            to_sql(queue.0),
+            settings_to_sql(settings)?,
+            to_sql(now.as_millis()),
+            settings.paused,
+            settings.paused_until.map(|until| to_sql(until.as_millis())),
+            settings.retention.map(|retention| to_sql(millis_ceil(retention))),
+        ];
+        self.db.execute(Query::SetQueue, values)?;
+        let settings = settings.clone();
+        let info = QueueInfo { settings, modified_at: now, ..QueueInfo::clone(&picture.info) };
+        picture.info = Arc::new(info.clone());
+        self.announced.remove(&queue);
+        Ok(info)
+    }
+
+    /// Makes a queue and all that is in it invisible for good; [`Writer::clear_away`] does the
+    /// rest.
+    pub(crate) fn delete_queue(&mut self, queue: QueueId) -> Outcome<()> {
+        self.promise(Durability::Full);
+        if self.db.execute(Query::DeleteQueue, [to_sql(queue.0)])? == 0 {
+            return Err(Fault::Refused(Error::queue_not_found(queue)));
+        }
+        self.forget_picture(queue);
+        self.clearing = true;
+        Ok(())
+    }
+
+    /// Removes a bounded part of what deleted queues have left; answers whether there is more.
+    pub(crate) fn clear_away(&mut self) -> Outcome<bool> {
+        let queue = self.db.first(Query::DeletedQueue, (), |row| row.get::<_, i64>(0))?;
+        let Some(queue) = queue else { return Ok(false) };
+        let lane = self.db.first(Query::LaneOfQueue, [queue], |row| row.get::<_, i64>(0))?;
+        if let Some(lane) = lane {
+            self.clear_lane(from_sql(lane))?;
+            return Ok(true);
+        }
+        let limited = [queue, to_sql(CLEAR_ROWS_MAX)];
+        for query in [Query::ClearItems, Query::ClearGroups, Query::ClearDedup] {
+            if self.db.execute(query, limited)? > 0 {
+                return Ok(true);
+            }
+        }
+        self.db.execute(Query::ClearItemCount, [queue])?;
+        self.db.execute(Query::ClearQueue, [queue])?;
+        Ok(true)
+    }
+
+    fn clear_lane(&mut self, lane: u64) -> Outcome<()> {
+        let range = [to_sql(position(lane, 0)), to_sql(position(lane, SEQ_MAX))];
+        let first = self.db.first(Query::FirstOfLog, range, |row| row.get::<_, i64>(0))?;
+        let Some(first) = first else {
+            self.db.execute(Query::DeleteLeases, range)?;
+            self.db.execute(Query::DeleteLane, [to_sql(lane)])?;
+            return Ok(());
+        };
+        let last = (first + to_sql(CLEAR_ROWS_MAX)).min(range[1]);
+        self.db.execute(Query::DeleteLeases, [first, last])?;
+        self.db.execute(Query::DeleteFromLog, [first, last])?;
+        Ok(())
+    }
+}

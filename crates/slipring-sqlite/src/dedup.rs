@@ -1,0 +1,94 @@
+//! The deduplication ids that a queue remembers (S8).
+
+use std::collections::HashMap;
+
+use rusqlite::params;
+use slipring::{DedupScope, MessageId, NewMessage, QueueId, QueueSettings, Timestamp};
+
+use crate::fault::Outcome;
+use crate::picture::Picture;
+use crate::position::{from_sql, to_sql};
+use crate::statements::Query;
+use crate::writer::Writer;
+
+/// What a send does with one message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Plan {
+    Store,
+    /// A message stored before has the same deduplication id.
+    Seen(MessageId),
+    /// So has an earlier message of the same unit: the n-th that is stored.
+    Twin(usize),
+}
+
+/// A deduplication id with its scope, as the file keeps it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Key {
+    scope: String,
+    id: String,
+}
+
+/// What a message is known by; `None` when it has no deduplication id.
+pub(crate) fn key(message: &NewMessage, settings: &QueueSettings) -> Option<Key> {
+    let id = message.dedup_id.as_deref()?.to_owned();
+    let scope = match settings.dedup_scope {
+        DedupScope::Queue => String::new(),
+        DedupScope::Group => format!(":{}", message.group.as_deref().unwrap_or("")),
+    };
+    Some(Key { scope, id })
+}
+
+/// The messages of a unit that are stored, to find those that repeat one.
+#[derive(Default)]
+pub(crate) struct Twins {
+    known: HashMap<Key, usize>,
+    count: usize,
+}
+
+impl Twins {
+    /// The plan for a message without deduplication id.
+    pub(crate) fn stored(&mut self) -> Plan {
+        self.count += 1;
+        Plan::Store
+    }
+
+    /// The plan for a message with a deduplication id that the file does not know.
+    pub(crate) fn stored_as(&mut self, key: Key) -> Plan {
+        if let Some(nth) = self.known.get(&key) {
+            return Plan::Twin(*nth);
+        }
+        self.known.insert(key, self.count);
+        self.stored()
+    }
+}
+
+impl Writer<'_> {
+    /// The first message with this key, if its window is still open.
+    pub(crate) fn first_with(
+        &mut self,
+        queue: QueueId,
+        key: &Key,
+        now: Timestamp,
+    ) -> Outcome<Option<MessageId>> {
+        let values = params![to_sql(queue.0), key.scope, key.id, to_sql(now.as_millis())];
+        let id = self.db.first(Query::DedupFirst, values, |row| row.get::<_, i64>(0))?;
+        Ok(id.map(|id| MessageId(from_sql(id))))
+    }
+
+    /// Opens the window of a message that was just stored.
+    pub(crate) fn remember(
+        &mut self,
+        picture: &Picture,
+        message: &NewMessage,
+        id: MessageId,
+        now: Timestamp,
+    ) -> Outcome<()> {
+        let settings = &picture.info.settings;
+        let Some(key) = key(message, settings) else { return Ok(()) };
+        let end = now.after(settings.dedup_window);
+        let queue = to_sql(picture.id().0);
+        let values = params![queue, key.scope, key.id, to_sql(id.0), to_sql(end.as_millis())];
+        self.db.execute(Query::DedupRemember, values)?;
+        Ok(())
+    }
+}

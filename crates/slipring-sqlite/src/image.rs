@@ -1,0 +1,176 @@
+//! Pictures and the file: reading a queue's picture, writing back what is ahead, new lanes.
+
+use std::sync::Arc;
+
+use rusqlite::{Row, params};
+use slipring::{Priority, QueueId, QueueInfo, QueueName, QueueSettings, Timestamp};
+
+use crate::fault::{Fault, Outcome};
+use crate::lane::Lane;
+use crate::picture::{ItemCount, Picture};
+use crate::position::{LANE_MAX, SEQ_MAX, from_sql, position, seq_of, to_sql};
+use crate::statements::{Query, Statements};
+use crate::writer::{Writer, used_up};
+
+/// A row of the table `queue`, its settings still as text.
+pub(crate) struct QueueRow {
+    id: QueueId,
+    name: String,
+    settings: String,
+    created_ms: u64,
+    modified_ms: u64,
+}
+
+impl QueueRow {
+    /// Reads the columns of `queries/queue.sql`.
+    pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<QueueRow> {
+        Ok(QueueRow {
+            id: QueueId(from_sql(row.get(0)?)),
+            name: row.get(1)?,
+            settings: row.get(2)?,
+            created_ms: from_sql(row.get(3)?),
+            modified_ms: from_sql(row.get(4)?),
+        })
+    }
+
+    /// The queue with its settings.
+    pub(crate) fn info(&self) -> Outcome<QueueInfo> {
+        let damaged = |what: String| Fault::Damaged(format!("queue {}: {what}", self.id));
+        let settings: QueueSettings =
+            serde_json::from_str(&self.settings).map_err(|error| damaged(error.to_string()))?;
+        Ok(QueueInfo {
+            id: self.id,
+            name: QueueName::new(&self.name).map_err(|error| damaged(error.to_string()))?,
+            settings,
+            created_at: Timestamp::from_millis(self.created_ms),
+            modified_at: Timestamp::from_millis(self.modified_ms),
+        })
+    }
+}
+
+/// Settings as the file keeps them.
+pub(crate) fn settings_to_sql(settings: &QueueSettings) -> Outcome<String> {
+    serde_json::to_string(settings).map_err(|error| Fault::Damaged(error.to_string()))
+}
+
+/// Reads the counts of a queue's items.
+pub(crate) fn item_count(db: &Statements<'_>, queue: QueueId) -> Outcome<ItemCount> {
+    let count = db.first(Query::ItemCount, [to_sql(queue.0)], |row| {
+        let number = |at: usize| row.get::<_, i64>(at).map(from_sql);
+        Ok(ItemCount {
+            ready: number(0)?,
+            urgent: number(1)?,
+            delayed: number(2)?,
+            leased: number(3)?,
+            parked: number(4)?,
+            bytes: number(5)?,
+        })
+    })?;
+    Ok(count.unwrap_or_default())
+}
+
+/// Reads the lanes of a queue, by priority and age; costs two look-ups for each.
+pub(crate) fn lanes(db: &Statements<'_>, queue: QueueId) -> Outcome<Vec<Lane>> {
+    let mut lanes = db.all(Query::LanesOfQueue, [to_sql(queue.0)], read_lane)?;
+    for lane in &mut lanes {
+        let range = [to_sql(position(lane.id, 0)), to_sql(position(lane.id, SEQ_MAX))];
+        let last = db.first(Query::LastOfLog, range, |row| {
+            let number = |at: usize| row.get::<_, i64>(at).map(from_sql);
+            Ok((number(0)?, number(1)?, number(2)?))
+        })?;
+        if let Some((last, sent, bytes_sum)) = last {
+            lane.last_sent = sent;
+            if seq_of(last) > lane.tail_seq {
+                lane.tail_seq = seq_of(last);
+                lane.tail_bytes = bytes_sum;
+            }
+        }
+        let sent = db.first(Query::LastItem, range, |row| row.get::<_, i64>(0).map(from_sql))?;
+        lane.last_sent = lane.last_sent.max(sent.unwrap_or(0));
+    }
+    Ok(lanes)
+}
+
+fn read_lane(row: &Row<'_>) -> rusqlite::Result<Lane> {
+    let number = |at: usize| row.get::<_, i64>(at).map(from_sql);
+    let priority: Option<u32> = row.get(1)?;
+    Ok(Lane {
+        id: number(0)?,
+        priority: priority.map(Priority),
+        tail_seq: number(2)?,
+        tail_bytes: number(3)?,
+        cursor_seq: number(4)?,
+        cursor_bytes: number(5)?,
+        holes: number(6)?,
+        hole_bytes: number(7)?,
+        leased: number(8)?,
+        leased_bytes: number(9)?,
+        last_sent: 0,
+        dirty: false,
+    })
+}
+
+impl Writer<'_> {
+    /// Reads a queue's picture; `None` when there is no such queue.
+    pub(crate) fn load_picture(&mut self, queue: QueueId) -> Outcome<Option<Picture>> {
+        let Some(row) = self.db.first(Query::Queue, [to_sql(queue.0)], QueueRow::read)? else {
+            return Ok(None);
+        };
+        let info = row.info()?;
+        Ok(Some(Picture {
+            info: Arc::new(info),
+            lanes: lanes(&self.db, queue)?,
+            leases: std::collections::BTreeMap::new(),
+            items: item_count(&self.db, queue)?,
+            items_dirty: false,
+            touched_groups: std::collections::BTreeMap::new(),
+            noted: false,
+        }))
+    }
+
+    /// Writes the counts and lanes that are ahead of the file.
+    pub(crate) fn write_back_picture(&mut self, picture: &mut Picture) -> Outcome<()> {
+        if std::mem::take(&mut picture.items_dirty) {
+            let ItemCount { ready, urgent, delayed, leased, parked, bytes } = picture.items;
+            let counts = [picture.id().0, ready, urgent, delayed, leased, parked, bytes];
+            self.db.execute(Query::SetItemCount, counts.map(to_sql))?;
+        }
+        for lane in picture.lanes.iter_mut().filter(|lane| lane.dirty) {
+            lane.dirty = false;
+            let numbers = [
+                lane.id,
+                lane.tail_seq,
+                lane.tail_bytes,
+                lane.cursor_seq,
+                lane.cursor_bytes,
+                lane.holes,
+                lane.hole_bytes,
+                lane.leased,
+                lane.leased_bytes,
+            ];
+            self.db.execute(Query::SetLane, numbers.map(to_sql))?;
+        }
+        Ok(())
+    }
+
+    /// Where in [`Picture::lanes`] the next message of a priority gets its number: the lane of
+    /// that priority, or the one for all others when there are too many.
+    pub(crate) fn lane_for(
+        &mut self,
+        picture: &mut Picture,
+        priority: Option<Priority>,
+    ) -> Outcome<usize> {
+        let known = picture.youngest(priority);
+        if let Some(at) = known.filter(|at| picture.lanes.get(*at).is_some_and(Lane::has_room)) {
+            return Ok(at);
+        }
+        if known.is_none() && priority.is_some() && !picture.may_add_lane() {
+            return self.lane_for(picture, None);
+        }
+        let id = self.db.first(Query::TakeLaneId, (), |row| row.get::<_, i64>(0).map(from_sql))?;
+        let id = id.filter(|id| *id <= LANE_MAX).ok_or_else(|| used_up("lanes"))?;
+        let values = params![to_sql(id), to_sql(picture.id().0), priority.map(|p| i64::from(p.0))];
+        self.db.execute(Query::AddLane, values)?;
+        Ok(picture.add_lane(Lane::new(id, priority)))
+    }
+}

@@ -1,0 +1,201 @@
+//! A row of the table `item`: a message that is not, or no longer, in the log.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rusqlite::Row;
+use slipring::clock::millis_ceil;
+use slipring::lifecycle::Held;
+use slipring::message::Headers;
+use slipring::{Fence, Message, MessageId, MessageState, Priority, QueueId, QueueName, Timestamp};
+
+use crate::position::{from_sql, stamp_ms, to_sql};
+
+/// The part of a row that decides what happens to its message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ItemHead {
+    pub(crate) id: u64,
+    pub(crate) queue: QueueId,
+    pub(crate) state: MessageState,
+    /// When the delay ends or the lease lapses; without meaning in other states.
+    pub(crate) until_ms: u64,
+    pub(crate) priority: Priority,
+    pub(crate) attempts: u32,
+    pub(crate) fence: u64,
+    pub(crate) first_received_ms: Option<u64>,
+    pub(crate) delay_ms: u64,
+    pub(crate) lease_ms: Option<u64>,
+    pub(crate) session: bool,
+    pub(crate) bytes: u64,
+    /// Of FIFO queues, except while parked.
+    pub(crate) fifo_group: Option<i64>,
+    pub(crate) source: Option<QueueName>,
+}
+
+/// The number of a state in the file.
+pub(crate) fn state_number(state: MessageState) -> i64 {
+    match state {
+        MessageState::Delayed => 0,
+        MessageState::Ready => 1,
+        MessageState::Leased => 2,
+        MessageState::Parked => 3,
+    }
+}
+
+fn state_of(number: i64) -> MessageState {
+    match number {
+        0 => MessageState::Delayed,
+        1 => MessageState::Ready,
+        2 => MessageState::Leased,
+        _ => MessageState::Parked,
+    }
+}
+
+impl ItemHead {
+    /// Reads the columns of `queries/item_head.sql`.
+    pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<ItemHead> {
+        let optional = |at: usize| row.get::<_, Option<i64>>(at).map(|n| n.map(from_sql));
+        let state = state_of(row.get(2)?);
+        let turn = from_sql(row.get(3)?);
+        let source: Option<String> = row.get(13)?;
+        Ok(ItemHead {
+            id: from_sql(row.get(0)?),
+            queue: QueueId(from_sql(row.get(1)?)),
+            state,
+            until_ms: if is_timed(state) { turn } else { 0 },
+            priority: Priority(row.get(4)?),
+            attempts: row.get(5)?,
+            fence: from_sql(row.get(6)?),
+            first_received_ms: optional(7)?,
+            delay_ms: from_sql(row.get(8)?),
+            lease_ms: optional(9)?,
+            session: row.get(10)?,
+            bytes: from_sql(row.get(11)?),
+            fifo_group: row.get(12)?,
+            source: source.and_then(|name| QueueName::new(&name).ok()),
+        })
+    }
+
+    /// What orders the row among those of its state; `fifo` says of its queue.
+    pub(crate) fn turn(&self, fifo: bool) -> i64 {
+        match is_timed(self.state) {
+            true => to_sql(self.until_ms),
+            false if fifo => 0,
+            false => i64::from(self.priority.0),
+        }
+    }
+
+    /// What the lifecycle asks about a message.
+    pub(crate) fn held(&self) -> Held {
+        Held {
+            state: self.state,
+            fence: Fence(self.fence),
+            deadline: Timestamp::from_millis(self.until_ms),
+            attempts: self.attempts,
+        }
+    }
+
+    /// Whether its group gives nothing while it is in this state (S7.3).
+    pub(crate) fn blocks(&self) -> bool {
+        match self.state {
+            MessageState::Leased => true,
+            MessageState::Delayed => self.attempts > 0,
+            MessageState::Ready | MessageState::Parked => false,
+        }
+    }
+
+    /// The message's own visibility timeout.
+    pub(crate) fn lease(&self) -> Option<Duration> {
+        self.lease_ms.map(Duration::from_millis)
+    }
+}
+
+fn is_timed(state: MessageState) -> bool {
+    matches!(state, MessageState::Delayed | MessageState::Leased)
+}
+
+/// Reads the columns of `queries/item_message.sql`: those of [`ItemHead::read`], then sent, group,
+/// deduplication id, headers and body.
+pub(crate) fn read_message(row: &Row<'_>) -> rusqlite::Result<(ItemHead, Message)> {
+    let head = ItemHead::read(row)?;
+    let message = Message {
+        id: MessageId(head.id),
+        priority: head.priority,
+        sent_at: Timestamp::from_millis(stamp_ms(from_sql(row.get(14)?))),
+        attempts: head.attempts,
+        first_received_at: head.first_received_ms.map(Timestamp::from_millis),
+        delay: Duration::from_millis(head.delay_ms),
+        lease: head.lease(),
+        dead_letter_source: head.source.clone(),
+        group: text(row, 15)?,
+        dedup_id: text(row, 16)?,
+        headers: headers(row, 17)?,
+        body: body(row, 18)?,
+    };
+    Ok((head, message))
+}
+
+/// Reads the columns of `queries/log_after.sql`: position, sent, bytes_sum, extra_bytes, lease_ms,
+/// group, deduplication id, headers and body of a message of the log that was never handed out.
+pub(crate) fn read_log_message(row: &Row<'_>, priority: Priority) -> rusqlite::Result<LogMessage> {
+    let body = body(row, 8)?;
+    let extra: Option<i64> = row.get(3)?;
+    let lease: Option<i64> = row.get(4)?;
+    let sent = from_sql(row.get(1)?);
+    Ok(LogMessage {
+        sent,
+        bytes_sum: from_sql(row.get(2)?),
+        bytes: body.len() as u64 + extra.map_or(0, from_sql),
+        message: Message {
+            id: MessageId(from_sql(row.get(0)?)),
+            priority,
+            sent_at: Timestamp::from_millis(stamp_ms(sent)),
+            attempts: 0,
+            first_received_at: None,
+            delay: Duration::ZERO,
+            lease: lease.map(|ms| Duration::from_millis(from_sql(ms))),
+            dead_letter_source: None,
+            group: text(row, 5)?,
+            dedup_id: text(row, 6)?,
+            headers: headers(row, 7)?,
+            body,
+        },
+    })
+}
+
+/// A message of the log with what counts for its lane.
+#[derive(Debug)]
+pub(crate) struct LogMessage {
+    pub(crate) message: Message,
+    pub(crate) sent: u64,
+    pub(crate) bytes: u64,
+    pub(crate) bytes_sum: u64,
+}
+
+/// A duration as the file keeps it: milliseconds, rounded up so that nothing ends early.
+pub(crate) fn ms_to_sql(duration: Duration) -> i64 {
+    to_sql(millis_ceil(duration))
+}
+
+/// Headers as the file keeps them: a JSON object.
+pub(crate) fn headers_to_sql(headers: Option<&Arc<Headers>>) -> Option<String> {
+    // A map of texts is always valid JSON.
+    headers.map(|headers| serde_json::to_string(headers.as_ref()).unwrap_or_default())
+}
+
+fn text(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<Arc<str>>> {
+    Ok(row.get_ref(at)?.as_str_or_null()?.map(Arc::from))
+}
+
+fn headers(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<Arc<Headers>>> {
+    let Some(text) = row.get_ref(at)?.as_str_or_null()? else { return Ok(None) };
+    let parsed = serde_json::from_str(text).map_err(|error| {
+        let kind = rusqlite::types::Type::Text;
+        rusqlite::Error::FromSqlConversionFailure(at, kind, Box::new(error))
+    })?;
+    Ok(Some(Arc::new(parsed)))
+}
+
+fn body(row: &Row<'_>, at: usize) -> rusqlite::Result<bytes::Bytes> {
+    Ok(bytes::Bytes::copy_from_slice(row.get_ref(at)?.as_blob()?))
+}

@@ -1,0 +1,56 @@
+//! What can be chosen when a store is opened.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use slipring::{Randomness, SystemRandomness, Waits};
+
+/// How a SQLite file is opened. The defaults suit a server with the file to itself.
+#[derive(Clone)]
+pub struct SqliteOptions {
+    /// The table that counts the store's waits. Default: a table of its own.
+    pub waits: Waits,
+    /// Where the receipt key of a new file and the jitter of retries come from. Default: the
+    /// operating system.
+    pub randomness: Arc<dyn Randomness>,
+    /// Bytes of the file that the writing connection keeps in memory. Default 48 MiB.
+    pub cache_bytes: u64,
+    /// Connections (and threads) that serve looks which change nothing; at least 1. Default 2.
+    pub readers: usize,
+    /// How long a call waits while another process writes before it fails with
+    /// `StorageUnavailable`. Default 5 s.
+    pub busy_timeout: Duration,
+    /// The log is copied into the file when it has grown by so many bytes. Larger means fewer
+    /// copies and a longer recovery after a crash. Default 16 MiB.
+    pub checkpoint_bytes: u64,
+    /// The file may grow to so many bytes; beyond, sends fail with `StorageFull`. `None` (the
+    /// default) leaves the limit to the disk.
+    pub file_bytes_max: Option<u64>,
+}
+
+impl Default for SqliteOptions {
+    fn default() -> SqliteOptions {
+        SqliteOptions {
+            waits: Waits::new(),
+            randomness: Arc::new(SystemRandomness),
+            cache_bytes: 48 << 20,
+            readers: 2,
+            busy_timeout: Duration::from_secs(5),
+            checkpoint_bytes: 16 << 20,
+            file_bytes_max: None,
+        }
+    }
+}
+
+impl fmt::Debug for SqliteOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqliteOptions")
+            .field("cache_bytes", &self.cache_bytes)
+            .field("readers", &self.readers)
+            .field("busy_timeout", &self.busy_timeout)
+            .field("checkpoint_bytes", &self.checkpoint_bytes)
+            .field("file_bytes_max", &self.file_bytes_max)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,255 @@
+//! The bounded passes over deadlines: what is due, what has lapsed.
+
+use std::collections::BTreeMap;
+
+use slipring::lifecycle::{self, Next};
+use slipring::store::{Pass, Settled};
+use slipring::{QueueId, Timestamp};
+
+use crate::claim::no_lane;
+use crate::fault::Outcome;
+use crate::lease::{Lease, Terms};
+use crate::picture::Picture;
+use crate::position::{from_sql, lane_of, to_sql};
+use crate::rows::Leaving;
+use crate::settle::{dead_letter, enter, enter_item};
+use crate::statements::Query;
+use crate::writer::Writer;
+
+/// Most messages that one pass handles; bounds how long other calls wait behind it.
+const PASS_MESSAGES_MAX: u64 = 1000;
+
+/// What a pass has done so far.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    ready: BTreeMap<QueueId, u64>,
+    pub(crate) removed: u64,
+    next: Option<u64>,
+}
+
+impl Tally {
+    pub(crate) fn ready(&mut self, queue: QueueId, messages: u64) {
+        if messages > 0 {
+            *self.ready.entry(queue).or_default() += messages;
+        }
+    }
+
+    /// There is something to do at a moment.
+    pub(crate) fn next_at(&mut self, ms: Option<u64>) {
+        self.next = [self.next, ms].into_iter().flatten().min();
+    }
+
+    fn settled(&mut self, of: &Picture, settled: Settled) {
+        // What leaves a FIFO group frees the next message of it.
+        let freed = u64::from(of.fifo());
+        match settled {
+            Settled::Ready => self.ready(of.id(), 1),
+            Settled::DeadLettered(target) => {
+                self.ready(target, 1);
+                self.ready(of.id(), freed);
+            }
+            Settled::Parked => {
+                self.removed += 1;
+                self.ready(of.id(), freed);
+            }
+            Settled::Done | Settled::Delayed(_) => {}
+        }
+    }
+
+    pub(crate) fn into_pass(self, now: Timestamp) -> Pass {
+        Pass {
+            ready: self.ready.into_iter().collect(),
+            removed: self.removed,
+            next: self.next.map(|ms| Timestamp::from_millis(ms).max(now)),
+        }
+    }
+}
+
+impl Writer<'_> {
+    /// Makes ready what is due, and announces the ends of pauses.
+    pub(crate) fn due(&mut self, now: Timestamp) -> Outcome<Pass> {
+        let mut tally = Tally::default();
+        self.end_pauses(now, &mut tally)?;
+        for id in self.ids(Query::DueItems, now)? {
+            let Some(mut head) = self.item_head(id)? else { continue };
+            let Some(picture) = self.picture(head.queue)? else { continue };
+            let picture = &mut *picture.borrow_mut();
+            let ready = Next::Ready { attempts: head.attempts };
+            self.change_item(picture, &mut head, |head| {
+                enter_item(head, ready, now);
+            })?;
+            tally.ready(head.queue, 1);
+        }
+        tally.next_at(self.moment(Query::NextDue)?);
+        Ok(tally.into_pass(now))
+    }
+
+    /// Says once for each pause that has ended that its queue gives messages again.
+    fn end_pauses(&mut self, now: Timestamp, tally: &mut Tally) -> Outcome<()> {
+        let pauses = self.db.all(Query::Pauses, (), |row| {
+            Ok((QueueId(from_sql(row.get(0)?)), from_sql(row.get(1)?)))
+        })?;
+        self.announced.retain(|queue, _| pauses.iter().any(|(paused, _)| paused == queue));
+        for (queue, until) in pauses {
+            if until > now.as_millis() {
+                tally.next_at(Some(until));
+            } else if self.announced.insert(queue, until) != Some(until)
+                && let Some(picture) = self.picture(queue)?
+            {
+                tally.ready(queue, picture.borrow().ready());
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends leases whose deadline has passed.
+    pub(crate) fn expire(&mut self, now: Timestamp) -> Outcome<Pass> {
+        let mut tally = Tally::default();
+        let mut left = PASS_MESSAGES_MAX;
+        while left > 0 {
+            let lapsed = self.db.first(Query::LapsedLease, [to_sql(now.as_millis())], |row| {
+                row.get::<_, i64>(0).map(from_sql)
+            })?;
+            let Some(first) = lapsed else { break };
+            left -= self.lapse_lease(first, left, now, &mut tally)?.clamp(1, left);
+        }
+        for id in self.ids(Query::LapsedItems, now)?.into_iter().take(left as usize) {
+            let Some(mut head) = self.item_head(id)? else { continue };
+            let Some(picture) = self.picture(head.queue)? else { continue };
+            let picture = &mut *picture.borrow_mut();
+            let settled = match lifecycle::lapse(head.attempts, &picture.info.settings) {
+                Next::DeadLetter => self.give_up(picture, &mut head)?,
+                next => {
+                    let mut settled = Settled::Ready;
+                    self.change_item(picture, &mut head, |head| {
+                        settled = enter_item(head, next, now);
+                    })?;
+                    settled
+                }
+            };
+            tally.settled(picture, settled);
+        }
+        tally.next_at(self.moment(Query::NextLapse)?);
+        tally.next_at(self.moment(Query::NextItemLapse)?);
+        Ok(tally.into_pass(now))
+    }
+
+    /// Ends what a lease still covers, at most `limit` messages; answers how many.
+    fn lapse_lease(
+        &mut self,
+        first: u64,
+        limit: u64,
+        now: Timestamp,
+        tally: &mut Tally,
+    ) -> Outcome<u64> {
+        let queue = self.db.first(Query::QueueOfLane, [to_sql(lane_of(first))], |row| {
+            row.get::<_, i64>(0).map(from_sql)
+        })?;
+        let picture = queue.map_or(Ok(None), |queue| self.picture(QueueId(queue)))?;
+        let Some(picture) = picture else {
+            // Its queue was deleted; the messages follow.
+            self.db.execute(Query::DeleteLease, [to_sql(first)])?;
+            return Ok(0);
+        };
+        let picture = &mut *picture.borrow_mut();
+        self.note(picture);
+        self.lease_over(picture, first)?;
+        let Some(lease) = picture.leases.remove(&first) else { return Err(no_lane(first)) };
+        self.db.execute(Query::DeleteLease, [to_sql(first)])?;
+        let lapsing: Vec<_> = lease.messages().take(limit as usize).collect();
+        if let Some((after, _)) = lease.messages().nth(lapsing.len()) {
+            let rest = lease.part(after, lease.last, lease.terms());
+            rest.map_or(Ok(()), |rest| self.add_lease(picture, rest))?;
+        }
+        self.lapse_messages(picture, &lapsing, &lease, now, tally)?;
+        Ok(lapsing.len() as u64)
+    }
+
+    fn lapse_messages(
+        &mut self,
+        picture: &mut Picture,
+        lapsing: &[(u64, u64)],
+        lease: &Lease,
+        now: Timestamp,
+        tally: &mut Tally,
+    ) -> Outcome<()> {
+        let Terms { leased_ms, .. } = lease.terms();
+        let lane = picture.lane(lane_of(lease.first)).ok_or_else(|| no_lane(lease.first))?;
+        lapsing.iter().for_each(|(_, bytes)| lane.end_lease(*bytes));
+        let mut leaving = Leaving::ready(lane.priority.unwrap_or_default(), 1, leased_ms);
+        let next = lifecycle::lapse(1, &picture.info.settings);
+        let target = match next {
+            Next::DeadLetter => self.dead_letter_queue(picture)?,
+            _ => None,
+        };
+        let settled = match &target {
+            Some(target) => {
+                leaving = dead_letter(leaving, picture);
+                Settled::DeadLettered(target.borrow().id())
+            }
+            None => enter(&mut leaving, next, now),
+        };
+        for range in runs(lapsing, target.as_ref().is_some_and(|to| to.borrow().fifo())) {
+            let positions = range.0..range.0 + range.1;
+            match &target {
+                Some(target) => {
+                    self.log_to_items(&mut target.borrow_mut(), positions, range.2, &leaving)?
+                }
+                None => self.log_to_items(picture, positions, range.2, &leaving)?,
+            };
+            (0..range.1).for_each(|_| tally.settled(picture, settled));
+        }
+        Ok(())
+    }
+
+    /// Ends the leases of connections of processes that are no more, as lapses (see the failure
+    /// table of `docs/semantics.md`); at most a pass at a time, answers whether there may be more.
+    pub(crate) fn end_sessions(&mut self) -> Outcome<bool> {
+        let limit = [to_sql(PASS_MESSAGES_MAX)];
+        let leases = self.db.execute(Query::EndLeaseSessions, limit)?;
+        let items = self.db.execute(Query::EndItemSessions, limit)?;
+        // A deadline of 0 is what the statements above leave.
+        let pass = self.expire(Timestamp::from_millis(0))?;
+        Ok(leases + items > 0 || pass.next == Some(Timestamp::from_millis(0)))
+    }
+
+    /// The first rows that a query finds up to a moment.
+    fn ids(&mut self, query: Query, now: Timestamp) -> Outcome<Vec<u64>> {
+        let values = [to_sql(now.as_millis()), to_sql(PASS_MESSAGES_MAX)];
+        Ok(self.db.all(query, values, |row| row.get::<_, i64>(0).map(from_sql))?)
+    }
+
+    /// The one moment that a query finds.
+    pub(crate) fn moment(&mut self, query: Query) -> Outcome<Option<u64>> {
+        let found = self.db.first(query, (), |row| row.get::<_, Option<i64>>(0))?;
+        Ok(found.flatten().map(from_sql))
+    }
+}
+
+/// Neighbouring messages together, or one by one: where each run begins, how many messages and
+/// bytes it has.
+fn runs(messages: &[(u64, u64)], one_by_one: bool) -> Vec<(u64, u64, u64)> {
+    let mut runs: Vec<(u64, u64, u64)> = Vec::new();
+    for (position, bytes) in messages {
+        match runs.last_mut().filter(|run| !one_by_one && run.0 + run.1 == *position) {
+            Some(run) => {
+                run.1 += 1;
+                run.2 += bytes;
+            }
+            None => runs.push((*position, 1, *bytes)),
+        }
+    }
+    runs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_leave_together() {
+        let messages = [(1, 10), (2, 10), (4, 5), (5, 5), (9, 1)];
+        assert_eq!(runs(&messages, false), [(1, 2, 20), (4, 2, 10), (9, 1, 1)]);
+        assert_eq!(runs(&messages, true).len(), 5);
+    }
+}

@@ -1,0 +1,184 @@
+//! Removing what is old: by retention, by purge, and deduplication windows that have closed.
+
+use slipring::store::Pass;
+use slipring::{QueueId, Timestamp};
+
+use crate::fault::Outcome;
+use crate::passes::Tally;
+use crate::picture::Picture;
+use crate::position::{SEQ_MAX, from_sql, position, seq_of, stamp_at, stamp_ms, to_sql};
+use crate::statements::Query;
+use crate::writer::Writer;
+
+/// Most messages that one pass removes.
+const PASS_MESSAGES_MAX: u64 = 2000;
+/// Most queues that one pass looks at.
+const PASS_QUEUES_MAX: i64 = 500;
+/// While something grows old all the time, passes are at least so far apart.
+const PASS_EVERY_MS: u64 = 1000;
+
+/// A round over the queues that have a retention, in steps.
+#[derive(Debug, Default)]
+pub(crate) struct Round {
+    /// The last queue that was looked at.
+    after: u64,
+    /// The first moment at which something grows too old, of the queues looked at.
+    next: Option<u64>,
+}
+
+impl Writer<'_> {
+    /// Removes messages whose retention is over and forgets closed deduplication windows.
+    pub(crate) fn prune(&mut self, now: Timestamp) -> Outcome<Pass> {
+        let mut tally = Tally::default();
+        let queues = self.db.all(
+            Query::QueuesWithRetention,
+            [to_sql(self.prune.after), PASS_QUEUES_MAX],
+            |row| Ok((QueueId(from_sql(row.get(0)?)), from_sql(row.get(1)?))),
+        )?;
+        let mut left = PASS_MESSAGES_MAX;
+        let mut round_over = (queues.len() as i64) < PASS_QUEUES_MAX;
+        for (queue, retention_ms) in queues {
+            let removed = self.prune_queue(queue, retention_ms, left, now, &mut tally)?;
+            left -= removed;
+            if left == 0 {
+                round_over = false;
+                break;
+            }
+            self.prune.after = queue.0;
+        }
+        let values = [to_sql(now.as_millis()), to_sql(left)];
+        let forgotten = self.db.execute(Query::ForgetDedup, values)? as u64;
+        if left == 0 || forgotten == left || !round_over {
+            tally.next_at(Some(now.as_millis()));
+            return Ok(tally.into_pass(now));
+        }
+        self.prune.after = 0;
+        let next_dedup = self.moment(Query::NextDedupEnd)?;
+        let next = [self.prune.next.take(), next_dedup].into_iter().flatten().min();
+        tally.next_at(next.map(|ms| ms.max(now.as_millis() + PASS_EVERY_MS)));
+        Ok(tally.into_pass(now))
+    }
+
+    fn prune_queue(
+        &mut self,
+        queue: QueueId,
+        retention_ms: u64,
+        limit: u64,
+        now: Timestamp,
+        tally: &mut Tally,
+    ) -> Outcome<u64> {
+        let Some(picture) = self.picture(queue)? else { return Ok(0) };
+        let picture = &mut *picture.borrow_mut();
+        let mut removed = 0;
+        if let Some(sent_until) = now.as_millis().checked_sub(retention_ms) {
+            removed = self.remove_old(picture, sent_until, limit)?;
+        }
+        tally.removed += removed;
+        if picture.fifo() {
+            // What leaves a group frees the next message of it.
+            tally.ready(queue, removed);
+        }
+        if let Some(oldest) = self.oldest_sent_ms(picture)? {
+            let next = oldest.saturating_add(retention_ms);
+            self.prune.next = Some(self.prune.next.map_or(next, |known| known.min(next)));
+        }
+        Ok(removed)
+    }
+
+    fn oldest_sent_ms(&mut self, picture: &Picture) -> Outcome<Option<u64>> {
+        let queue = [to_sql(picture.id().0)];
+        let mut oldest =
+            self.db.first(Query::OldestItem, queue, |row| row.get::<_, Option<i64>>(0))?.flatten();
+        for lane in picture.lanes.iter().filter(|lane| lane.ready() + lane.leased > 0) {
+            let range = [to_sql(position(lane.id, 0)), to_sql(position(lane.id, SEQ_MAX))];
+            let first = self.db.first(Query::OldestOfLog, range, |row| row.get::<_, i64>(0))?;
+            oldest = [oldest, first].into_iter().flatten().min();
+        }
+        Ok(oldest.map(|sent| stamp_ms(from_sql(sent))))
+    }
+
+    /// Removes messages in any state that were sent at or before a moment, at most `limit`;
+    /// answers how many.
+    pub(crate) fn remove_old(
+        &mut self,
+        picture: &mut Picture,
+        sent_until_ms: u64,
+        limit: u64,
+    ) -> Outcome<u64> {
+        self.note(picture);
+        let sent_before = stamp_at(sent_until_ms.saturating_add(1));
+        let mut removed = 0;
+        let lanes: Vec<u64> = picture.lanes.iter().map(|lane| lane.id).collect();
+        for lane in lanes {
+            while removed < limit {
+                let step = self.remove_from_lane(picture, lane, sent_before, limit - removed)?;
+                removed += step;
+                if step == 0 {
+                    break;
+                }
+            }
+        }
+        let queue = to_sql(picture.id().0);
+        let values = [queue, to_sql(sent_before), to_sql(limit - removed)];
+        let ids = self.db.all(Query::ItemsBefore, values, |row| row.get::<_, i64>(0))?;
+        for id in ids {
+            if let Some(head) = self.item_head(from_sql(id))? {
+                self.delete_item(picture, &head)?;
+                removed += 1;
+            }
+        }
+        Ok(removed)
+    }
+
+    /// Removes messages from the head of a lane, leased ones first, as they come first.
+    fn remove_from_lane(
+        &mut self,
+        picture: &mut Picture,
+        id: u64,
+        sent_before: u64,
+        limit: u64,
+    ) -> Outcome<u64> {
+        let Some(lane) = picture.lane(id).filter(|lane| lane.ready() + lane.leased > 0) else {
+            return Ok(0);
+        };
+        let cursor_seq = lane.cursor_seq;
+        let old = self.oldest_of_lane(id, sent_before, limit)?;
+        let (Some((first, ..)), Some((last, ..))) = (old.first(), old.last()) else {
+            return Ok(0);
+        };
+        let (first, last) = (*first, *last);
+        for (at, bytes, bytes_sum) in &old {
+            if seq_of(*at) > cursor_seq {
+                if let Some(lane) = picture.lane(id) {
+                    lane.pass(seq_of(*at), *bytes, *bytes_sum);
+                }
+            } else if let Some(lease) = self.lease_over(picture, *at)? {
+                self.end_lease_of(picture, lease, *at)?;
+            }
+        }
+        self.delete_from_log(first, last, old.len() as u64)?;
+        Ok(old.len() as u64)
+    }
+
+    /// The first messages of a lane that were sent before a stamp: position, bytes, and bytes with
+    /// all before. A lane is in the order of sending, so the look ends at the first later one.
+    fn oldest_of_lane(
+        &mut self,
+        id: u64,
+        sent_before: u64,
+        limit: u64,
+    ) -> Outcome<Vec<(u64, u64, u64)>> {
+        let mut statement = self.db.get(Query::LogSums)?;
+        let bounds = [position(id, 0), position(id, SEQ_MAX), limit].map(to_sql);
+        let mut rows = statement.query(bounds)?;
+        let mut old = Vec::new();
+        while let Some(row) = rows.next()? {
+            let number = |at: usize| row.get::<_, i64>(at).map(from_sql);
+            if number(3)? >= sent_before {
+                break;
+            }
+            old.push((number(0)?, number(1)?, number(2)?));
+        }
+        Ok(old)
+    }
+}

@@ -1,0 +1,229 @@
+//! The statements in `queries/`: compiled in as text, prepared once for each connection.
+
+use std::cell::{RefCell, RefMut};
+
+use rusqlite::{Connection, Params, Row, Statement};
+
+macro_rules! queries {
+    ($($name:ident $file:literal,)*) => {
+        /// A file of `queries/`.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(crate) enum Query {
+            $(#[doc = concat!("`queries/", $file, ".sql`")] $name,)*
+        }
+
+        /// The text of every query, in the order of [`Query`].
+        const TEXTS: &[&str] = &[$(include_str!(concat!("../queries/", $file, ".sql")),)*];
+
+        #[cfg(test)]
+        const FILES: &[&str] = &[$($file,)*];
+    };
+}
+
+queries! {
+    Begin "begin",
+    BeginRead "begin_read",
+    Commit "commit",
+    Rollback "rollback",
+    DataVersion "data_version",
+    Queue "queue",
+    Queues "queues",
+    QueueIdByName "queue_id_by_name",
+    TakeQueueId "take_queue_id",
+    AddQueue "add_queue",
+    SetQueue "set_queue",
+    DeleteQueue "delete_queue",
+    DeletedQueue "deleted_queue",
+    LaneOfQueue "lane_of_queue",
+    ClearItems "clear_items",
+    ClearGroups "clear_groups",
+    ClearDedup "clear_dedup",
+    ClearItemCount "clear_item_count",
+    ClearQueue "clear_queue",
+    Gate "gate",
+    Pauses "pauses",
+    QueuesWithRetention "queues_with_retention",
+    LanesOfQueue "lanes_of_queue",
+    LaneById "lane_by_id",
+    QueueOfLane "queue_of_lane",
+    TakeLaneId "take_lane_id",
+    AddLane "add_lane",
+    SetLane "set_lane",
+    DeleteLane "delete_lane",
+    AddPlain "add_plain",
+    AddMessage "add_message",
+    LogAfter "log_after",
+    LogSizes "log_sizes",
+    LogSums "log_sums",
+    LogBytes "log_bytes",
+    OwnLease "own_lease",
+    GroupOfLog "group_of_log",
+    LastOfLog "last_of_log",
+    FirstOfLog "first_of_log",
+    OldestOfLog "oldest_of_log",
+    FirstSent "first_sent",
+    DeleteFromLog "delete_from_log",
+    LogToItems "log_to_items",
+    AddLease "add_lease",
+    DeleteLease "delete_lease",
+    DeleteLeases "delete_leases",
+    LeaseAt "lease_at",
+    LeasesInOrder "leases_in_order",
+    LapsedLease "lapsed_lease",
+    NextLapse "next_lapse",
+    EndLeaseSessions "end_lease_sessions",
+    ItemHead "item_head",
+    ItemMessage "item_message",
+    ItemsOfState "items_of_state",
+    FirstItems "first_items",
+    ItemsInOrder "items_in_order",
+    AddItem "add_item",
+    SetItem "set_item",
+    DeleteItem "delete_item",
+    LastItem "last_item",
+    ItemsBefore "items_before",
+    OldestItem "oldest_item",
+    DueItems "due_items",
+    NextDue "next_due",
+    LapsedItems "lapsed_items",
+    NextItemLapse "next_item_lapse",
+    EndItemSessions "end_item_sessions",
+    NextSource "next_source",
+    ItemsOfSource "items_of_source",
+    FirstOfNextTurn "first_of_next_turn",
+    FirstReadyItem "first_ready_item",
+    ItemCount "item_count",
+    SetItemCount "set_item_count",
+    GroupByName "group_by_name",
+    AddGroup "add_group",
+    FirstOfGroup "first_of_group",
+    SetGroup "set_group",
+    DeleteGroup "delete_group",
+    OpenGroups "open_groups",
+    NextOfGroup "next_of_group",
+    GroupOfItem "group_of_item",
+    FirstOfGroups "first_of_groups",
+    DedupFirst "dedup_first",
+    DedupRemember "dedup_remember",
+    ForgetDedup "forget_dedup",
+    NextDedupEnd "next_dedup_end",
+}
+
+/// The statements of one connection. Each is prepared when it is first used and then found by its
+/// number, without looking at its text.
+pub(crate) struct Statements<'c> {
+    connection: &'c Connection,
+    prepared: Vec<RefCell<Option<Statement<'c>>>>,
+}
+
+impl<'c> Statements<'c> {
+    pub(crate) fn new(connection: &'c Connection) -> Statements<'c> {
+        let prepared = TEXTS.iter().map(|_| RefCell::new(None)).collect();
+        Statements { connection, prepared }
+    }
+
+    pub(crate) fn connection(&self) -> &'c Connection {
+        self.connection
+    }
+
+    /// The statement of a query. The same query must not be in use already.
+    pub(crate) fn get(&self, query: Query) -> rusqlite::Result<RefMut<'_, Statement<'c>>> {
+        let at = query as usize;
+        let (Some(slot), Some(text)) = (self.prepared.get(at), TEXTS.get(at)) else {
+            return Err(rusqlite::Error::InvalidQuery);
+        };
+        let mut slot = slot.try_borrow_mut().map_err(|_| rusqlite::Error::InvalidQuery)?;
+        if slot.is_none() {
+            *slot = Some(self.connection.prepare(text)?);
+        }
+        RefMut::filter_map(slot, Option::as_mut).map_err(|_| rusqlite::Error::InvalidQuery)
+    }
+
+    /// Runs a statement to its end; answers how many rows it changed.
+    pub(crate) fn execute(&self, query: Query, values: impl Params) -> rusqlite::Result<usize> {
+        let mut statement = self.get(query)?;
+        if statement.column_count() == 0 {
+            return statement.execute(values);
+        }
+        let mut rows = statement.query(values)?;
+        while rows.next()?.is_some() {}
+        Ok(0)
+    }
+
+    /// The first row of a query, if there is one.
+    pub(crate) fn first<T>(
+        &self,
+        query: Query,
+        values: impl Params,
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<Option<T>> {
+        let mut statement = self.get(query)?;
+        let mut rows = statement.query(values)?;
+        rows.next()?.map(read).transpose()
+    }
+
+    /// All rows of a query; for queries whose number of rows is bounded.
+    pub(crate) fn all<T>(
+        &self,
+        query: Query,
+        values: impl Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<Vec<T>> {
+        self.get(query)?.query_map(values, read)?.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    /// Statements that the code runs before there is a writer.
+    const ELSEWHERE: [&str; 2] = ["new_store", "receipt_key"];
+
+    fn migrated() -> Connection {
+        let mut connection = Connection::open_in_memory().unwrap();
+        crate::migrate::up(&mut connection, &crate::SqliteOptions::default()).unwrap();
+        connection
+    }
+
+    #[test]
+    fn every_file_is_used_and_fits_the_schema() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("queries");
+        let mut found: Vec<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
+            .collect();
+        found.sort();
+        let mut used: Vec<&str> = FILES.iter().chain(&ELSEWHERE).copied().collect();
+        used.sort_unstable();
+        assert_eq!(found, used);
+        let connection = migrated();
+        for (file, text) in FILES.iter().zip(TEXTS) {
+            assert!(connection.prepare(text).is_ok(), "{file} does not fit the schema");
+        }
+    }
+
+    #[test]
+    fn no_query_walks_a_table_or_sorts_what_an_index_has_in_order() {
+        // A deleted queue's groups and items are found by index; the plan of a look at the open
+        // leases of one lane sorts them, which is bounded by the queue's in_flight_max.
+        const SORTS: [&str; 1] = ["leases_in_order"];
+        let connection = migrated();
+        for (file, text) in FILES.iter().zip(TEXTS) {
+            let Ok(mut plan) = connection.prepare(&format!("EXPLAIN QUERY PLAN {text}")) else {
+                continue;
+            };
+            let count = plan.parameter_count();
+            let values = rusqlite::params_from_iter((0..count).map(|_| 1_i64));
+            let Ok(lines) = plan.query_map(values, |row| row.get::<_, String>(3)) else { continue };
+            for line in lines.map(Result::unwrap) {
+                let by_index = line.contains("INDEX") || line.contains("INTEGER PRIMARY KEY");
+                assert!(by_index || !line.starts_with("SCAN "), "{file}: {line}");
+                let sorts = line.contains("TEMP B-TREE") && !SORTS.contains(file);
+                assert!(!sorts, "{file}: {line}");
+            }
+        }
+    }
+}

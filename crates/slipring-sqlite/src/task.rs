@@ -1,0 +1,125 @@
+//! A call as it waits for a thread of the store: the work, and the slot of the one who waits.
+
+use std::sync::Arc;
+
+use slipring::clock::monotonic_ns;
+use slipring::{Error, WaitClass};
+use tokio::sync::oneshot;
+
+use crate::fault::{Fault, Outcome};
+
+/// Work for a thread that owns a connection; `C` is what the thread works with.
+pub(crate) trait Task<C: ?Sized>: Send {
+    /// How much it is, in messages and entries; bounds how many share a transaction.
+    fn weight(&self) -> usize;
+    /// Whether it needs the transaction that its thread opens for those that wait.
+    fn needs_transaction(&self) -> bool;
+    /// Called once when the thread takes it up.
+    fn taken(&mut self, wait: &WaitClass);
+    /// Does the work. It may be called again after the transaction was undone.
+    ///
+    /// # Errors
+    /// When the transaction must be undone.
+    fn run(&mut self, context: &mut C) -> Result<(), Fault>;
+    /// Gives the result of the last run to the one who waits.
+    fn answer(self: Box<Self>);
+    /// Gives an error to the one who waits.
+    fn fail(self: Box<Self>, error: Error);
+}
+
+/// A closure as a [`Task`].
+pub(crate) struct Call<F, T> {
+    work: F,
+    weight: usize,
+    needs_transaction: bool,
+    result: Option<Result<T, Error>>,
+    slot: oneshot::Sender<Result<T, Error>>,
+    since_ns: u64,
+}
+
+/// Where the answer of a [`Call`] arrives.
+pub(crate) type Answer<T> = oneshot::Receiver<Result<T, Error>>;
+
+impl<F, T> Call<F, T> {
+    /// A call of some weight, and where its answer arrives.
+    pub(crate) fn new(weight: usize, work: F) -> (Call<F, T>, Answer<T>) {
+        let (slot, answer) = oneshot::channel();
+        let since_ns = monotonic_ns();
+        let weight = weight.max(1);
+        (Call { work, weight, needs_transaction: true, result: None, slot, since_ns }, answer)
+    }
+
+    /// The same call, outside of any transaction.
+    pub(crate) fn without_transaction(mut self) -> Call<F, T> {
+        self.needs_transaction = false;
+        self
+    }
+}
+
+impl<C, F, T> Task<C> for Call<F, T>
+where
+    F: FnMut(&mut C) -> Outcome<T> + Send,
+    T: Send,
+{
+    fn weight(&self) -> usize {
+        self.weight
+    }
+
+    fn needs_transaction(&self) -> bool {
+        self.needs_transaction
+    }
+
+    fn taken(&mut self, wait: &WaitClass) {
+        wait.waited(monotonic_ns().saturating_sub(self.since_ns));
+    }
+
+    fn run(&mut self, context: &mut C) -> Result<(), Fault> {
+        self.result = None;
+        self.result = Some(match (self.work)(context) {
+            Ok(value) => Ok(value),
+            Err(Fault::Refused(error)) => Err(error),
+            Err(fault) => return Err(fault),
+        });
+        Ok(())
+    }
+
+    fn answer(self: Box<Self>) {
+        let unfinished = || Err(Fault::Damaged("a call was not run".to_owned()).into_error());
+        // A caller that is gone needs no answer.
+        let _ = self.slot.send(self.result.unwrap_or_else(unfinished));
+    }
+
+    fn fail(self: Box<Self>, error: Error) {
+        let _ = self.slot.send(Err(error));
+    }
+}
+
+/// The wait classes of the store (law 5).
+#[derive(Clone)]
+pub(crate) struct Classes {
+    /// From leaving a call to its being taken up by the writer.
+    pub(crate) writer_inbox: Arc<WaitClass>,
+    /// The same for the readers.
+    pub(crate) reader_inbox: Arc<WaitClass>,
+    /// Beginning a transaction, which waits while another process writes.
+    pub(crate) write_lock: Arc<WaitClass>,
+    /// Writing a transaction to the log.
+    pub(crate) commit: Arc<WaitClass>,
+    /// Flushing the log to disk.
+    pub(crate) flush: Arc<WaitClass>,
+    /// Copying the log into the file.
+    pub(crate) checkpoint: Arc<WaitClass>,
+}
+
+impl Classes {
+    pub(crate) fn new(waits: &slipring::Waits) -> Classes {
+        Classes {
+            writer_inbox: waits.class("sqlite.writer_inbox"),
+            reader_inbox: waits.class("sqlite.reader_inbox"),
+            write_lock: waits.class("sqlite.write_lock"),
+            commit: waits.class("sqlite.commit"),
+            flush: waits.class("sqlite.flush"),
+            checkpoint: waits.class("sqlite.checkpoint"),
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! The one who writes: owns the only writing connection and the pictures of the queues, and runs
+//! all calls that wait in one transaction.
+//!
+//! A call that is refused has written nothing, so its neighbours stand. When the file fails, the
+//! transaction is undone and each call is tried once more alone, so that a full disk stops only
+//! those that need room.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode};
+use slipring::clock::monotonic_ns;
+use slipring::{Durability, Error, ErrorKind, QueueId, Randomness, Timestamp};
+
+use crate::fault::{Fault, Outcome};
+use crate::picture::Picture;
+use crate::position::stamp_at;
+use crate::statements::{Query, Statements};
+use crate::task::{Classes, Task};
+
+/// A call for the writer.
+pub(crate) type WriterTask = Box<dyn for<'c> Task<Writer<'c>>>;
+
+/// A queue's picture, shared between the table of pictures and who works on it.
+pub(crate) type Shared = Rc<RefCell<Picture>>;
+
+/// First and longest pause between two tries to get the write lock.
+const LOCK_PAUSE_MIN: Duration = Duration::from_micros(100);
+const LOCK_PAUSE_MAX: Duration = Duration::from_millis(5);
+
+/// The writer's state within its thread.
+pub(crate) struct Writer<'c> {
+    pub(crate) db: Statements<'c>,
+    pub(crate) randomness: Arc<dyn Randomness>,
+    classes: Classes,
+    busy_timeout: Duration,
+    pictures: HashMap<QueueId, Shared>,
+    /// Queues whose picture is ahead of the file.
+    noted: Vec<QueueId>,
+    /// The stamp of the message sent last by this process.
+    last_stamp: u64,
+    /// What `PRAGMA data_version` said last; it moves when another connection commits.
+    data_version: i64,
+    /// How often another process was seen to have changed the file.
+    foreign_changes: u64,
+    /// Whether the call that runs must be flushed before it is answered.
+    durable: bool,
+    /// The ends of pauses that were announced by [`Writer::due`].
+    pub(crate) announced: HashMap<QueueId, u64>,
+    /// Where the next [`Writer::prune`] goes on.
+    pub(crate) prune: crate::prune::Round,
+    /// Whether a queue was deleted whose messages are still to be cleared away.
+    pub(crate) clearing: bool,
+}
+
+/// What became of a transaction.
+pub(crate) struct Served {
+    /// Calls to be answered once the log is flushed.
+    pub(crate) durable: Vec<WriterTask>,
+    /// A fault after which nothing may be written any more.
+    pub(crate) poison: Option<Error>,
+}
+
+impl<'c> Writer<'c> {
+    pub(crate) fn new(
+        connection: &'c Connection,
+        randomness: Arc<dyn Randomness>,
+        classes: Classes,
+        busy_timeout: Duration,
+    ) -> Writer<'c> {
+        Writer {
+            db: Statements::new(connection),
+            randomness,
+            classes,
+            busy_timeout,
+            pictures: HashMap::new(),
+            noted: Vec::new(),
+            last_stamp: 0,
+            data_version: 0,
+            foreign_changes: 0,
+            durable: false,
+            announced: HashMap::new(),
+            prune: crate::prune::Round::default(),
+            clearing: false,
+        }
+    }
+
+    /// Runs calls in one transaction and answers those that need no flush.
+    pub(crate) fn serve(&mut self, tasks: Vec<WriterTask>) -> Served {
+        let mut served = Served { durable: Vec::new(), poison: None };
+        let mut tasks: Vec<(WriterTask, bool)> =
+            tasks.into_iter().map(|task| (task, false)).collect();
+        match self.transact(&mut tasks) {
+            Ok(()) => served.answer(tasks),
+            Err(fault) if fault.lost_a_flush() => served.fail(tasks, fault),
+            Err(fault) if tasks.len() == 1 || is_busy(&fault) => {
+                let error = fault.into_error();
+                tasks.into_iter().for_each(|(task, _)| task.fail(error.clone()));
+            }
+            Err(_) => {
+                for task in tasks {
+                    let mut alone = vec![task];
+                    match self.transact(&mut alone) {
+                        Ok(()) => served.answer(alone),
+                        Err(fault) => served.fail(alone, fault),
+                    }
+                }
+            }
+        }
+        served
+    }
+
+    /// Runs work that belongs to no call in a transaction of its own.
+    pub(crate) fn alone<T>(
+        &mut self,
+        work: impl FnOnce(&mut Writer<'c>) -> Outcome<T>,
+    ) -> Outcome<T> {
+        self.in_transaction(|writer| {
+            let result = work(writer)?;
+            writer.write_back()?;
+            Ok(result)
+        })
+    }
+
+    fn transact(&mut self, tasks: &mut [(WriterTask, bool)]) -> Result<(), Fault> {
+        if !tasks.iter().any(|(task, _)| task.needs_transaction()) {
+            self.look_for_foreign_changes()?;
+            return tasks.iter_mut().try_for_each(|(task, _)| task.run(self));
+        }
+        self.in_transaction(|writer| {
+            for (task, durable) in tasks.iter_mut() {
+                writer.durable = false;
+                task.run(writer)?;
+                *durable = writer.durable;
+            }
+            writer.write_back()
+        })
+    }
+
+    fn in_transaction<T>(
+        &mut self,
+        work: impl FnOnce(&mut Writer<'c>) -> Outcome<T>,
+    ) -> Outcome<T> {
+        self.begin()?;
+        let result = self.look_for_foreign_changes().and_then(|()| work(self)).and_then(|result| {
+            let committed = self.classes.commit.measure(|| self.db.execute(Query::Commit, ()));
+            committed.map(|_| result).map_err(Fault::Storage)
+        });
+        if result.is_err() {
+            if !self.db.connection().is_autocommit() {
+                // SQLite undoes the transaction by itself when this fails.
+                let _ = self.db.execute(Query::Rollback, ());
+            }
+            self.forget_pictures();
+        }
+        result
+    }
+
+    /// Begins a transaction, waiting for other processes within bounds.
+    fn begin(&mut self) -> Outcome<()> {
+        let since_ns = monotonic_ns();
+        let mut pause = LOCK_PAUSE_MIN;
+        loop {
+            let error = match self.db.execute(Query::Begin, ()) {
+                Ok(_) if pause == LOCK_PAUSE_MIN => {
+                    self.classes.write_lock.passed();
+                    return Ok(());
+                }
+                Ok(_) => {
+                    self.classes.write_lock.waited(monotonic_ns().saturating_sub(since_ns));
+                    return Ok(());
+                }
+                Err(error) => Fault::Storage(error),
+            };
+            let waited = Duration::from_nanos(monotonic_ns().saturating_sub(since_ns));
+            if !is_busy(&error) || waited >= self.busy_timeout {
+                return Err(error);
+            }
+            std::thread::park_timeout(pause);
+            pause = (pause * 2).min(LOCK_PAUSE_MAX);
+        }
+    }
+
+    /// Drops the pictures when another connection has changed the file since the last look.
+    fn look_for_foreign_changes(&mut self) -> Outcome<()> {
+        let version = self.db.first(Query::DataVersion, (), |row| row.get(0))?.unwrap_or(0);
+        if version != self.data_version {
+            self.data_version = version;
+            self.foreign_changes += 1;
+            self.forget_pictures();
+        }
+        Ok(())
+    }
+
+    /// How often another process was seen to have changed the file.
+    pub(crate) fn foreign_changes(&self) -> u64 {
+        self.foreign_changes
+    }
+
+    fn forget_pictures(&mut self) {
+        self.pictures.clear();
+        self.noted.clear();
+    }
+
+    /// Forgets one picture, for a queue that is no more.
+    pub(crate) fn forget_picture(&mut self, queue: QueueId) {
+        self.pictures.remove(&queue);
+        self.noted.retain(|noted| *noted != queue);
+    }
+
+    /// The picture of a queue; `None` when there is no such queue.
+    pub(crate) fn picture(&mut self, queue: QueueId) -> Outcome<Option<Shared>> {
+        if let Some(picture) = self.pictures.get(&queue) {
+            return Ok(Some(Rc::clone(picture)));
+        }
+        let Some(picture) = self.load_picture(queue)? else { return Ok(None) };
+        let picture = Rc::new(RefCell::new(picture));
+        self.pictures.insert(queue, Rc::clone(&picture));
+        Ok(Some(picture))
+    }
+
+    /// The picture of a queue that must be there.
+    pub(crate) fn live(&mut self, queue: QueueId) -> Outcome<Shared> {
+        self.picture(queue)?.ok_or_else(|| Fault::Refused(Error::queue_not_found(queue)))
+    }
+
+    /// Notes that a picture is about to be changed.
+    pub(crate) fn note(&mut self, picture: &mut Picture) {
+        if !picture.noted {
+            picture.noted = true;
+            self.noted.push(picture.id());
+        }
+    }
+
+    /// The call that runs is answered only after a flush, if its queue wants that (S1.1, S1.3).
+    pub(crate) fn promise(&mut self, durability: Durability) {
+        self.durable |= durability == Durability::Full;
+    }
+
+    /// A stamp for a message sent now, after all stamps of this process and after `last`.
+    pub(crate) fn stamp(&mut self, now: Timestamp, last: u64) -> u64 {
+        let stamp = stamp_at(now.as_millis()).max(self.last_stamp + 1).max(last + 1);
+        self.last_stamp = stamp;
+        stamp
+    }
+
+    /// Writes what pictures are ahead of the file.
+    fn write_back(&mut self) -> Outcome<()> {
+        for queue in std::mem::take(&mut self.noted) {
+            let Some(picture) = self.pictures.get(&queue).map(Rc::clone) else { continue };
+            let picture = &mut *picture.borrow_mut();
+            picture.noted = false;
+            self.write_back_groups(picture)?;
+            self.write_back_picture(picture)?;
+        }
+        Ok(())
+    }
+}
+
+impl Served {
+    fn answer(&mut self, tasks: Vec<(WriterTask, bool)>) {
+        for (task, durable) in tasks {
+            if durable { self.durable.push(task) } else { task.answer() }
+        }
+    }
+
+    fn fail(&mut self, tasks: Vec<(WriterTask, bool)>, fault: Fault) {
+        let lost_a_flush = fault.lost_a_flush();
+        let mut error = fault.into_error();
+        if lost_a_flush {
+            error = crate::fault::poisoned(error.message());
+            self.poison = Some(error.clone());
+        }
+        tasks.into_iter().for_each(|(task, _)| task.fail(error.clone()));
+    }
+}
+
+fn is_busy(fault: &Fault) -> bool {
+    let Fault::Storage(error) = fault else { return false };
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
+/// The error for a number that has run out; it cannot happen in practice.
+pub(crate) fn used_up(what: &str) -> Fault {
+    Fault::Refused(Error::new(ErrorKind::LimitExceeded, format!("all {what} are used up")))
+}
