@@ -139,7 +139,7 @@ async fn serve_admin(
     mut protocols: Vec<Arc<dyn Counted>>,
     stop: CancellationToken,
 ) {
-    let calls = Arc::new(admin::Calls::default());
+    let calls = Arc::new(admin::Calls::new(options.settings.connections_max));
     protocols.push(Arc::<admin::Calls>::clone(&calls));
     let clock = Arc::clone(engine.clock());
     let AdminOptions { listener, settings } = options;
@@ -147,10 +147,10 @@ async fn serve_admin(
     let router = Api::new(engine, protocols, stop.clone()).router(
         settings.token.as_deref(),
         loopback,
-        calls,
+        Arc::<admin::Calls>::clone(&calls),
     );
-    let room = http::Room { connections_max: settings.connections_max, full: ADMIN_FULL };
-    http::serve(listener, TowerToHyperService::new(router), room, clock, stop).await;
+    let service = TowerToHyperService::new(router);
+    http::serve(listener, service, calls.room(), ADMIN_FULL, clock, stop).await;
 }
 
 /// Whether `work` ended within `limit`.
