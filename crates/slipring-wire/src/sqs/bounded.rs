@@ -9,6 +9,8 @@ use std::ops::{Deref, DerefMut};
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+use super::element::Element;
+
 /// Elements kept; above every count the protocol allows anywhere.
 pub const KEPT_MAX: usize = 100;
 
@@ -147,7 +149,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ListVisitor<T> {
         let mut list = List::default();
         while list.kept.len() < KEPT_MAX {
             match elements.next_element()? {
-                Some(element) => list.add(element),
+                Some(Element(element)) => list.add(element),
                 None => return Ok(list),
             }
         }
@@ -175,7 +177,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for MapVisitor<T> {
         let mut map = Map::default();
         while map.kept.len() < KEPT_MAX {
             match entries.next_entry()? {
-                Some((name, value)) => map.add(name, value),
+                Some((name, Element(value))) => map.add(name, value),
                 None => return Ok(map),
             }
         }

@@ -23,6 +23,7 @@ mod attribute;
 mod batch;
 mod bounded;
 mod digest;
+mod element;
 mod error;
 mod form;
 mod limits;

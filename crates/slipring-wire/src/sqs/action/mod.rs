@@ -3,7 +3,8 @@
 use serde::de::DeserializeOwned;
 
 use super::bounded::{List, Map};
-use super::error::{ErrorCode, SqsError};
+use super::element::Element;
+use super::error::{ErrorCode, SqsError, shortened};
 use super::form::Members;
 use super::limits::Limits;
 use super::xml::Xml;
@@ -153,13 +154,17 @@ pub use send_message_batch::{SendMessageEntry, SentEntry};
 
 fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, SqsError> {
     let body = if body.is_empty() { b"{}".as_slice() } else { body };
-    serde_json::from_slice(body).map_err(|error| {
-        SqsError::new(ErrorCode::Serialization, format!("The request body is refused: {error}"))
+    let parsed = serde_json::from_slice(body).map(|Element(parameters)| parameters);
+    parsed.map_err(|error| {
+        // The message may repeat a whole text of the body.
+        let error = error.to_string();
+        let message = format!("The request body is refused: {}", shortened(&error));
+        SqsError::new(ErrorCode::Serialization, message)
     })
 }
 
 fn unknown(name: &str) -> SqsError {
-    let shown = super::error::shortened(name);
+    let shown = shortened(name);
     let message = if name.is_empty() {
         "The request names no action.".to_string()
     } else {
