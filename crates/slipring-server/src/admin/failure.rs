@@ -136,3 +136,28 @@ impl IntoResponse for Failure {
         response
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engines_error_keeps_its_facts_and_gets_a_status_that_says_whose_it_is() {
+        let full = Error::new(ErrorKind::StorageFull, "no room").with("file", "a.db");
+        let failure = Failure::from(full.during("send"));
+        assert_eq!((failure.status, failure.kind.as_str()), (507, "storage_full"));
+        assert_eq!((failure.retry, failure.operation.as_str()), (MayRetry::Later, "send"));
+        assert_eq!(failure.context["file"], "a.db");
+        for (kind, expected, servers) in [
+            (ErrorKind::Invalid, 400, false),
+            (ErrorKind::LeaseLost, 409, false),
+            (ErrorKind::LimitExceeded, 422, false),
+            (ErrorKind::StorageCorrupt, 500, true),
+            (ErrorKind::StorageUnavailable, 503, true),
+            (ErrorKind::Closed, 503, false),
+            (ErrorKind::Unsupported, 501, false),
+        ] {
+            assert_eq!((status(kind).as_u16(), is_servers(kind)), (expected, servers), "{kind:?}");
+        }
+    }
+}
