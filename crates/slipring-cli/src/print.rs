@@ -6,7 +6,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -90,13 +90,14 @@ pub fn millis(duration: Duration) -> u64 {
     slipring::clock::millis_ceil(duration)
 }
 
-/// Shows on a terminal how far a long operation is; elsewhere it says nothing.
-pub fn progress(verb: &'static str) -> ProgressBar {
-    let bar = ProgressBar::new_spinner().with_message(verb);
-    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {human_pos} messages") {
+/// Shows on a terminal how far a long operation is, as `verb 3,000 things`; elsewhere it says
+/// nothing. It vanishes when it is dropped.
+pub fn progress(verb: &'static str, things: &'static str) -> ProgressBar {
+    let bar = ProgressBar::new_spinner().with_message(verb).with_prefix(things);
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {human_pos} {prefix}") {
         bar.set_style(style);
     }
-    bar
+    bar.with_finish(ProgressFinish::AndClear)
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ fn the_first_line_tells_what_listens_where_and_what_is_stored() {
     let folder = Folder::new();
     let server = folder.serve(&["--store", "sqlite:kept.db"]);
     let line = &server.first_line;
-    assert!(line.starts_with("slipring is ready: "), "{line}");
+    assert!(line.starts_with("slipring is ready: SQS on http://127.0.0.1:"), "{line}");
     assert!(line.ends_with("storing in kept.db (durability full)\n"), "{line}");
     assert!(!line.contains(":0,"), "{line}");
     assert!(server.client().ask("put 0 0 60 1\r\nx\r\n").starts_with("INSERTED"));
@@ -32,9 +32,9 @@ fn a_busy_port_is_an_error_that_names_port_and_flag() {
     let folder = Folder::new();
     let busy = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = busy.local_addr().unwrap().to_string();
-    for flag in ["--beanstalkd", "--admin"] {
-        let mut arguments = vec!["serve", "--sqs", "off"];
-        for other in ["--beanstalkd", "--admin"] {
+    for flag in ["--sqs", "--beanstalkd", "--admin"] {
+        let mut arguments = vec!["serve"];
+        for other in ["--sqs", "--beanstalkd", "--admin"] {
             arguments.extend([other, if other == flag { &address } else { "off" }]);
         }
         let done = folder.run(&arguments);
@@ -49,20 +49,22 @@ fn a_busy_port_is_an_error_that_names_port_and_flag() {
 #[test]
 fn an_address_others_can_reach_needs_a_word_of_consent() {
     let folder = Folder::new();
-    let off = ["serve", "--sqs", "off", "--store", "memory:"];
-    for (flags, remedy) in [
-        (["--beanstalkd", "0.0.0.0:0", "--admin", "off"], "--insecure"),
-        (["--admin", "0.0.0.0:0", "--beanstalkd", "off"], "--admin-token"),
-    ] {
-        let arguments = [&off[..], &flags[..]].concat();
+    for (flag, remedy) in
+        [("--sqs", "--insecure"), ("--beanstalkd", "--insecure"), ("--admin", "--admin-token")]
+    {
+        let mut arguments = vec!["serve", "--store", "memory:"];
+        for other in ["--sqs", "--beanstalkd", "--admin"] {
+            arguments.extend([other, if other == flag { "0.0.0.0:0" } else { "off" }]);
+        }
         let done = folder.run(&arguments);
         assert_eq!(done.code(), 2);
         assert!(done.stderr().contains(remedy), "{}", done.stderr());
         let insecure = [&arguments[..], &["--insecure"]].concat();
         folder.start(&insecure).stop();
     }
-    let token = ["--beanstalkd", "off", "--admin", "0.0.0.0:0", "--admin-token", "secret"];
-    folder.start(&[&off[..], &token[..]].concat()).stop();
+    let mut token = vec!["serve", "--store", "memory:", "--sqs", "off", "--beanstalkd", "off"];
+    token.extend(["--admin", "0.0.0.0:0", "--admin-token", "secret"]);
+    folder.start(&token).stop();
 }
 
 #[test]

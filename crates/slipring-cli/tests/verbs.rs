@@ -159,16 +159,38 @@ fn the_admin_token_is_needed_and_comes_from_flag_environment_or_file() {
 }
 
 #[test]
-fn a_job_of_a_beanstalkd_client_is_seen_by_the_verbs() {
+fn one_queue_is_one_queue_for_both_protocols_the_verbs_and_the_metrics() {
     let folder = Folder::new();
-    let server = folder.serve(&[]);
+    let server = folder.serve(&["--account", "123456789012"]);
+    let made = server.sqs("Action=CreateQueue&QueueName=emails");
+    assert!(made.contains("/123456789012/emails"), "{made}");
+    let url = "http%3A%2F%2Flocalhost%2F123456789012%2Femails";
+    server.sqs(&format!("Action=SendMessage&QueueUrl={url}&MessageBody=first"));
     let mut client = server.client();
     assert_eq!(client.ask("use emails\r\n"), "USING emails");
-    assert_eq!(client.ask("put 7 0 60 5\r\nhello\r\n"), "INSERTED 1");
-    let admin = server.admin();
-    let peeked = folder.run(&["peek", "emails", "--admin", &admin, "--json"]).json();
-    assert_eq!(peeked["messages"][0]["body"], "hello");
-    assert_eq!(peeked["messages"][0]["priority"], 7);
+    assert!(client.ask("put 2000 0 60 6\r\nsecond\r\n").starts_with("INSERTED "));
+    let target = Target { folder: &folder, flags: vec!["--admin".into(), server.admin()] };
+    let peeked = target.json(&["peek", "emails"]);
+    assert_eq!(peeked["messages"][0]["body"], "first");
+    assert_eq!(peeked["messages"][1]["body"], "second");
+    assert_eq!(peeked["messages"][1]["priority"], 2000);
+    assert_eq!(client.ask("watch emails\r\n"), "WATCHING 2");
+    assert!(client.ask("reserve\r\n").ends_with(" 5"));
+    assert_eq!(client.line(), "first");
+    let received = server.sqs(&format!("Action=ReceiveMessage&QueueUrl={url}"));
+    assert!(received.contains("<Body>second</Body>"), "{received}");
+    let mut admin = binary::Client::connect(&server.admin());
+    admin.send("GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+    let metrics = admin.rest();
+    for line in [
+        "slipring_queue_messages{queue=\"emails\",state=\"leased\"} 2",
+        "slipring_commands_total{protocol=\"sqs\",command=\"SendMessage\"} 1",
+        "slipring_commands_total{protocol=\"beanstalkd\",command=\"put\"} 1",
+        "slipring_connections{protocol=\"beanstalkd\"} 1",
+        "slipring_connections{protocol=\"admin\"} 1",
+    ] {
+        assert!(metrics.lines().any(|given| given == line), "{line} is not in\n{metrics}");
+    }
     server.stop();
 }
 

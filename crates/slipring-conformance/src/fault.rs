@@ -42,6 +42,8 @@ pub enum Fault {
     After,
     /// It does nothing until [`FaultyStore::release`], then goes on as usual.
     Hang,
+    /// It takes effect, and its answer comes only after [`FaultyStore::release`].
+    HangAfter,
 }
 
 /// A store with faults on demand.
@@ -113,14 +115,24 @@ impl FaultyStore {
                 Err(broken(verb, Retry::Unknown))
             }
             Some(Fault::Hang) => {
-                let mut releases = self.releases.subscribe();
-                let before = *releases.borrow_and_update();
-                self.hanging.send_modify(|hanging| *hanging += 1);
-                let _ = releases.wait_for(|now| *now > before).await;
-                self.hanging.send_modify(|hanging| *hanging -= 1);
+                self.hang().await;
                 call.await
             }
+            Some(Fault::HangAfter) => {
+                let answer = call.await;
+                self.hang().await;
+                answer
+            }
         }
+    }
+
+    async fn hang(&self) {
+        let mut releases = self.releases.subscribe();
+        let before = *releases.borrow_and_update();
+        self.hanging.send_modify(|hanging| *hanging += 1);
+        // The sender lives as long as the store, so this cannot fail.
+        let _ = releases.wait_for(|now| *now > before).await;
+        self.hanging.send_modify(|hanging| *hanging -= 1);
     }
 }
 

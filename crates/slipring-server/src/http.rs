@@ -24,21 +24,33 @@ const HEAD_WITHIN: Duration = Duration::from_secs(60);
 /// The largest head of a request.
 const HEAD_BYTES_MAX: usize = 64 << 10;
 
-/// How many connections there may be, and what a further one is told.
-#[derive(Debug, Clone, Copy)]
+/// The connections of a listener: how many there are and may be.
+#[derive(Debug)]
 pub(crate) struct Room {
-    /// Most connections at a time.
-    pub(crate) connections_max: usize,
-    /// A whole HTTP response.
-    pub(crate) full: &'static [u8],
+    connections_max: usize,
+    places: Arc<Semaphore>,
+}
+
+impl Room {
+    /// Room for so many connections at a time.
+    pub(crate) fn new(connections_max: usize) -> Room {
+        let connections_max = connections_max.min(Semaphore::MAX_PERMITS);
+        Room { connections_max, places: Arc::new(Semaphore::new(connections_max)) }
+    }
+
+    /// How many connections there are.
+    pub(crate) fn taken(&self) -> u64 {
+        self.connections_max.saturating_sub(self.places.available_permits()) as u64
+    }
 }
 
 /// Serves `service` on `listener` until `stop`; then lets requests in hand finish and returns.
-/// Connections beyond the room are told so and closed.
+/// A connection beyond the room gets `full`, a whole response, and is closed.
 pub(crate) async fn serve<S>(
     listener: TcpListener,
     service: S,
-    room: Room,
+    room: &Room,
+    full: &'static [u8],
     clock: Arc<dyn Clock>,
     stop: CancellationToken,
 ) where
@@ -47,10 +59,8 @@ pub(crate) async fn serve<S>(
     S::ResBody:
         Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + 'static,
 {
-    let Room { connections_max, full: full_text } = room;
-    let room = Arc::new(Semaphore::new(connections_max));
     let connections = TaskTracker::new();
-    let mut full = false;
+    let mut was_full = false;
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -63,16 +73,17 @@ pub(crate) async fn serve<S>(
                 continue;
             }
         };
-        let Ok(place) = Arc::clone(&room).try_acquire_owned() else {
+        let Ok(place) = Arc::clone(&room.places).try_acquire_owned() else {
             // One line when the limit is reached, not one for each who is refused.
-            if !std::mem::replace(&mut full, true) {
+            if !std::mem::replace(&mut was_full, true) {
+                let connections_max = room.connections_max;
                 tracing::warn!(connections_max, "refusing further HTTP connections");
             }
             // A client that does not read misses a courtesy.
-            let _ = stream.try_write(full_text);
+            let _ = stream.try_write(full);
             continue;
         };
-        full = false;
+        was_full = false;
         let (service, stop) = (service.clone(), stop.clone());
         connections.spawn(async move {
             connection(stream, service, stop).await;

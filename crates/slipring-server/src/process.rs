@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use nix::sys::resource::{Resource, UsageWho, getrlimit, getrusage, setrlimit};
+use nix::sys::time::TimeVal;
 use nix::unistd::{SysconfVar, sysconf};
 
 /// Raises the limit of open files to the most the system allows this process, and answers the
@@ -27,9 +28,10 @@ pub(crate) struct Usage {
 impl Usage {
     /// Reads the figures; a few small files of `/proc`.
     pub(crate) fn read() -> Usage {
+        let (user, system) = cpu_times();
         Usage {
             resident_bytes: resident_bytes().unwrap_or_default(),
-            cpu: cpu().unwrap_or_default(),
+            cpu: user + system,
             open_files: std::fs::read_dir("/proc/self/fd").map_or(0, |dir| dir.count() as u64),
             open_files_max: getrlimit(Resource::RLIMIT_NOFILE).map_or(0, |(soft, _)| soft),
         }
@@ -43,13 +45,18 @@ fn resident_bytes() -> Option<u64> {
     Some(pages * u64::try_from(page_bytes).ok()?)
 }
 
-fn cpu() -> Option<Duration> {
-    let usage = getrusage(UsageWho::RUSAGE_SELF).ok()?;
-    let micros = |time: nix::sys::time::TimeVal| {
-        let seconds = u64::try_from(time.tv_sec()).unwrap_or_default();
-        seconds * 1_000_000 + u64::try_from(time.tv_usec()).unwrap_or_default()
-    };
-    Some(Duration::from_micros(micros(usage.user_time()) + micros(usage.system_time())))
+/// User and system CPU time of this process so far; zero when the system does not say.
+pub(crate) fn cpu_times() -> (Duration, Duration) {
+    match getrusage(UsageWho::RUSAGE_SELF) {
+        Ok(usage) => (duration(usage.user_time()), duration(usage.system_time())),
+        Err(_) => (Duration::ZERO, Duration::ZERO),
+    }
+}
+
+fn duration(time: TimeVal) -> Duration {
+    let seconds = u64::try_from(time.tv_sec()).unwrap_or_default();
+    let micros = u64::try_from(time.tv_usec()).unwrap_or_default();
+    Duration::from_secs(seconds) + Duration::from_micros(micros)
 }
 
 #[cfg(test)]

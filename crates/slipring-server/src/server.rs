@@ -69,6 +69,7 @@ pub struct Server {
     stop: CancellationToken,
     tasks: TaskTracker,
     beanstalkd: Option<beanstalkd::Server>,
+    protocols: Vec<Arc<dyn Counted>>,
 }
 
 /// How a stop went.
@@ -102,9 +103,12 @@ impl Server {
             server
         });
         if let Some(options) = admin {
-            tasks.spawn(serve_admin(engine.clone(), options, protocols, stop.clone()));
+            let calls = Arc::new(admin::Calls::new(options.settings.connections_max));
+            protocols.push(Arc::<admin::Calls>::clone(&calls));
+            let api = Api::new(engine.clone(), protocols.clone(), stop.clone());
+            tasks.spawn(serve_admin(api, options, calls, Arc::clone(engine.clock()), stop.clone()));
         }
-        Server { engine, stop, tasks, beanstalkd }
+        Server { engine, stop, tasks, beanstalkd, protocols }
     }
 
     /// Enters drain mode: beanstalkd's `put` is refused from now on, everything else goes on.
@@ -114,9 +118,14 @@ impl Server {
         }
     }
 
+    /// How many connections are open, of all protocols.
+    pub fn connections(&self) -> u64 {
+        self.protocols.iter().map(|protocol| protocol.connections()).sum()
+    }
+
     /// Stops accepting, lets connections finish what is in hand, releases those who wait, writes
     /// back and closes the store. Returns within five seconds, whatever clients and disk do.
-    pub async fn stop(self) -> Stopped {
+    pub async fn stop(&self) -> Stopped {
         let clock = Arc::clone(self.engine.clock());
         self.stop.cancel();
         self.tasks.close();
@@ -134,23 +143,17 @@ impl Server {
 }
 
 async fn serve_admin(
-    engine: Engine,
+    api: Api,
     options: AdminOptions,
-    mut protocols: Vec<Arc<dyn Counted>>,
+    calls: Arc<admin::Calls>,
+    clock: Arc<dyn Clock>,
     stop: CancellationToken,
 ) {
-    let calls = Arc::new(admin::Calls::default());
-    protocols.push(Arc::<admin::Calls>::clone(&calls));
-    let clock = Arc::clone(engine.clock());
     let AdminOptions { listener, settings } = options;
     let loopback = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
-    let router = Api::new(engine, protocols, stop.clone()).router(
-        settings.token.as_deref(),
-        loopback,
-        calls,
-    );
-    let room = http::Room { connections_max: settings.connections_max, full: ADMIN_FULL };
-    http::serve(listener, TowerToHyperService::new(router), room, clock, stop).await;
+    let router = api.router(settings.token.as_deref(), loopback, Arc::clone(&calls));
+    let service = TowerToHyperService::new(router);
+    http::serve(listener, service, calls.room(), ADMIN_FULL, clock, stop).await;
 }
 
 /// Whether `work` ended within `limit`.

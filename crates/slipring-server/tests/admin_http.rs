@@ -46,6 +46,10 @@ impl Running {
         self.raw(request.as_bytes()).await
     }
 
+    async fn ask_json(&self, line: &str, body: &str) -> (u16, String) {
+        self.ask(line, &format!("{HOST}content-type: application/json\r\n"), body).await
+    }
+
     /// A connection on which a receive waits.
     async fn wait_on(&self, queue: &Queue) -> TcpStream {
         let mut stream = TcpStream::connect(&self.address).await.unwrap();
@@ -104,22 +108,50 @@ async fn web_pages_cannot_call_through_a_browser_on_this_machine() {
     let plain = format!("{HOST}content-type: text/plain\r\n");
     assert_eq!(running.ask("POST /v1/queues", &plain, new).await.0, 415);
     assert_eq!(running.ask("POST /v1/queues/q/purge", HOST, "").await.0, 415);
-    let json = format!("{HOST}content-type: application/json\r\n");
-    assert_eq!(running.ask("POST /v1/queues", &json, new).await.0, 201);
+    assert_eq!(running.ask_json("POST /v1/queues", new).await.0, 201);
 }
 
 #[tokio::test]
 async fn an_oversize_body_is_refused_and_stores_nothing() {
     let running = start(Settings::default()).await;
     running.engine.create_queue("q", QueueSettings::default()).await.unwrap();
-    let json = format!("{HOST}content-type: application/json\r\n");
     let body = format!("{{\"messages\":[{{\"body\":\"{}\"}}]}}", "x".repeat(BODY_BYTES_MAX));
-    let (status, answer) = running.ask("POST /v1/queues/q/messages", &json, &body).await;
+    let (status, answer) = running.ask_json("POST /v1/queues/q/messages", &body).await;
     let answer: Value = serde_json::from_str(&answer).unwrap();
     assert_eq!((status, &answer["kind"]), (413, &Value::from("limit_exceeded")));
     assert_eq!(running.engine.queue("q").await.unwrap().stats().await.unwrap().total(), 0);
     // The server lives on.
     assert_eq!(running.ask("GET /readyz", HOST, "").await.0, 200);
+}
+
+#[tokio::test]
+async fn large_bodies_that_do_not_arrive_cannot_fill_the_memory() {
+    // S12.3
+    let running = start(Settings::default()).await;
+    let head = format!(
+        "POST /v1/queues HTTP/1.1\r\n{HOST}content-type: application/json\r\nconnection: close\r\n\
+         content-length: {BODY_BYTES_MAX}\r\n\r\n"
+    );
+    // Eight of these bodies fit, so exactly one of nine is refused.
+    let mut answers = tokio::task::JoinSet::new();
+    for _ in 0..9 {
+        let mut stream = TcpStream::connect(&running.address).await.unwrap();
+        stream.write_all(head.as_bytes()).await.unwrap();
+        answers.spawn(async move { read_answer(&mut stream).await });
+    }
+    let (status, body) = answers.join_next().await.unwrap().unwrap();
+    assert_eq!(status, 503, "{body}");
+    assert!(body.contains("\"retry\":\"later\""), "{body}");
+    assert!(answers.try_join_next().is_none());
+    drop(answers);
+    while running.ask_json("POST /v1/queues", &large_name()).await.0 == 503 {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// A body that has to ask for room.
+fn large_name() -> String {
+    format!("{{\"name\":\"{}\"}}", "x".repeat(BODY_BYTES_MAX / 2))
 }
 
 #[tokio::test]

@@ -5,12 +5,14 @@
 -- (milliseconds since 1970) * 2^20 + a count within the millisecond, so that it orders messages
 -- of all queues; `sent >> 20` is the time.
 
--- One row: what belongs to the store as a whole.
+-- One row: what belongs to the store as a whole. last_sent is written when a process lets the
+-- file go.
 CREATE TABLE store (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     receipt_key BLOB NOT NULL CHECK (length(receipt_key) = 32),
     next_queue INTEGER NOT NULL,
-    next_lane INTEGER NOT NULL
+    next_lane INTEGER NOT NULL,
+    last_sent INTEGER NOT NULL
 ) STRICT;
 
 -- Queues. A deleted one stays until its messages are gone; its name is free at once.

@@ -117,9 +117,11 @@ impl Writer<'_> {
             return Ok(None);
         };
         let info = row.info()?;
+        let lanes = lanes(&self.db, queue)?;
+        self.sent_before(lanes.iter().map(|lane| lane.last_sent).max().unwrap_or(0));
         Ok(Some(Picture {
             info: Arc::new(info),
-            lanes: lanes(&self.db, queue)?,
+            lanes,
             leases: std::collections::BTreeMap::new(),
             items: item_count(&self.db, queue)?,
             items_dirty: false,

@@ -43,6 +43,8 @@ queries! {
     Gate "gate",
     Pauses "pauses",
     QueuesWithRetention "queues_with_retention",
+    LastSent "last_sent",
+    SetLastSent "set_last_sent",
     LanesOfQueue "lanes_of_queue",
     LaneById "lane_by_id",
     QueueOfLane "queue_of_lane",

@@ -63,6 +63,10 @@ impl WritingThread {
             self.classes.clone(),
             options.busy_timeout,
         );
+        if let Err(fault) = writer.alone(Writer::recall_last_stamp) {
+            let error = fault.into_error();
+            tracing::warn!(%error, "the time of the last send could not be read");
+        }
         let mut tasks = Vec::new();
         // What an earlier run has left of deleted queues.
         let mut clearing = true;
@@ -99,6 +103,12 @@ impl WritingThread {
             if self.log_pages.load(Ordering::Relaxed) * PAGE_BYTES >= options.checkpoint_bytes {
                 self.checkpoint(connection, false);
             }
+        }
+        if self.log.check().is_ok()
+            && let Err(fault) = writer.alone(Writer::leave_last_stamp)
+        {
+            let error = fault.into_error();
+            tracing::warn!(%error, "the time of the last send could not be kept");
         }
     }
 

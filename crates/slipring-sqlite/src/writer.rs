@@ -17,7 +17,7 @@ use slipring::{Durability, Error, ErrorKind, QueueId, Randomness, Timestamp};
 
 use crate::fault::{Fault, Outcome};
 use crate::picture::Picture;
-use crate::position::stamp_at;
+use crate::position::{from_sql, stamp_at, to_sql};
 use crate::statements::{Query, Statements};
 use crate::task::{Classes, Task};
 
@@ -245,6 +245,24 @@ impl<'c> Writer<'c> {
         let stamp = stamp_at(now.as_millis()).max(self.last_stamp + 1).max(last + 1);
         self.last_stamp = stamp;
         stamp
+    }
+
+    /// Lets all stamps from here on be later than one that was found in the file.
+    pub(crate) fn sent_before(&mut self, stamp: u64) {
+        self.last_stamp = self.last_stamp.max(stamp);
+    }
+
+    /// Takes over the last stamp of the process that had the file before.
+    pub(crate) fn recall_last_stamp(&mut self) -> Outcome<()> {
+        let last = self.db.first(Query::LastSent, (), |row| row.get::<_, i64>(0))?;
+        self.sent_before(from_sql(last.unwrap_or(0)));
+        Ok(())
+    }
+
+    /// Leaves the last stamp for the process that has the file next.
+    pub(crate) fn leave_last_stamp(&mut self) -> Outcome<()> {
+        self.db.execute(Query::SetLastSent, [to_sql(self.last_stamp)])?;
+        Ok(())
     }
 
     /// Writes what pictures are ahead of the file.

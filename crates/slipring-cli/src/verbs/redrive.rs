@@ -25,11 +25,11 @@ pub struct RedriveArgs {
 impl RedriveArgs {
     pub async fn run(self) -> Result<(), Failure> {
         let target = self.target.open().await?;
-        let bar = print::progress("moved");
+        let bar = print::progress("moved", "messages");
         let body = Redrive { target: self.to, limit: self.max };
         let path = queue_path(&self.queue, "/redrive");
         let moved = target.follow(&path, &body, |count| bar.set_position(count)).await;
-        bar.finish_and_clear();
+        drop(bar);
         let moved = moved?;
         target.close().await;
         if self.target.json {

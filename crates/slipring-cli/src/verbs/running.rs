@@ -1,11 +1,16 @@
 //! A server from its start to its stop: the first line, signals, the exit.
 
 use std::io::Write;
+use std::time::Duration;
 
 use slipring_server::{Server, ServerOptions, Stopped};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::failure::Failure;
+use crate::print;
+
+/// How often a terminal is told how far a stop is.
+const SHOWN_EVERY: Duration = Duration::from_millis(100);
 
 /// Runs a server until SIGTERM or SIGINT. `ready` is the first line on stdout; it is written when
 /// every listener is open. SIGUSR1 starts drain mode.
@@ -23,7 +28,8 @@ pub async fn run(options: ServerOptions, ready: &str) -> Result<(), Failure> {
             Event::Stop(name) => break name,
         }
     };
-    tracing::info!("{name}: stopping; connections finish what is in hand");
+    let connections = server.connections();
+    tracing::info!(connections, "{name}: stopping; connections finish what is in hand");
     tokio::select! {
         stopped = server.stop() => match stopped {
             Stopped::Clean => tracing::info!("stopped; the store is closed"),
@@ -31,8 +37,18 @@ pub async fn run(options: ServerOptions, ready: &str) -> Result<(), Failure> {
         },
         // Whoever asks a second time does not want to wait.
         name = signals.stop() => tracing::warn!("{name} again: stopped at once"),
+        () = show_what_is_left(&server) => {}
     }
     Ok(())
+}
+
+/// Shows on a terminal how many connections are left; never ends.
+async fn show_what_is_left(server: &Server) {
+    let bar = print::progress("stopping:", "connections left");
+    loop {
+        bar.set_position(server.connections());
+        tokio::time::sleep(SHOWN_EVERY).await;
+    }
 }
 
 /// Writes the first line. Nobody may be reading, which is no reason not to serve.

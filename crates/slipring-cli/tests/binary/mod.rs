@@ -72,7 +72,7 @@ impl Folder {
 
     /// Starts `serve` on free ports with a file `slipring.db` and these further arguments.
     pub fn serve(&self, further: &[&str]) -> Running {
-        let mut arguments = vec!["serve", "--sqs", "off", "--beanstalkd", "127.0.0.1:0"];
+        let mut arguments = vec!["serve", "--sqs", "127.0.0.1:0", "--beanstalkd", "127.0.0.1:0"];
         arguments.extend(["--admin", "127.0.0.1:0"]);
         arguments.extend(further);
         self.start(&arguments)
@@ -146,6 +146,19 @@ impl Running {
         self.address("admin on ")
     }
 
+    /// Sends an SQS action by the query protocol and reads the XML.
+    pub fn sqs(&self, action: &str) -> String {
+        let mut stream = TcpStream::connect(self.address("SQS on ")).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let head = "POST / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
+                    content-type: application/x-www-form-urlencoded\r\ncontent-length:";
+        write!(stream, "{head} {}\r\n\r\n{action}", action.len()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        answer
+    }
+
     /// A beanstalkd client.
     pub fn client(&self) -> Client {
         Client::connect(&self.address("beanstalkd on "))
@@ -205,6 +218,13 @@ impl Client {
         let mut line = String::new();
         self.0.read_line(&mut line).unwrap();
         line.trim_end().to_owned()
+    }
+
+    /// Everything until the server closes.
+    pub fn rest(&mut self) -> String {
+        let mut text = String::new();
+        self.0.read_to_string(&mut text).unwrap();
+        text
     }
 
     /// The value of a key of `stats`.

@@ -5,12 +5,14 @@ use tokio::task::JoinHandle;
 
 use crate::bench::{Bench, bodies, m, ms, refused, s, settings};
 use crate::case::{Case, case};
+use crate::fault::{Fault, Verb};
 
 use super::{EngineBench, got, send, take_one, texts, until, within};
 
 pub(super) const CASES: &[Case] = &[
     case!(the_best_priority_comes_first_then_the_oldest, "S7.6"),
     case!(a_message_in_any_of_the_queues_ends_the_wait, "S2.4", "S7.6"),
+    case!(a_send_between_look_and_rest_over_several_is_not_missed, "S2.4", "S7.6"),
     case!(a_wait_over_several_queues_ends_empty_at_its_time, "S5.4"),
     case!(paused_queues_give_nothing_to_a_receive_over_several, "S7.6", "S14.3"),
     case!(receives_over_several_queues_and_over_one_share_the_messages, threads 4, "S2.4"),
@@ -69,6 +71,20 @@ async fn a_message_in_any_of_the_queues_ends_the_wait(b: Bench) {
         assert_eq!(list[0].receipt.queue, queues[round % 3].id());
         let none_waits = async || queues.iter().all(|queue| queue.waiting() == 0);
         until("nobody waits", none_waits).await;
+    }
+}
+
+async fn a_send_between_look_and_rest_over_several_is_not_missed(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let queues = three(&e).await;
+    for round in 0..6 {
+        // The receive has looked and found nothing, but does not know it yet.
+        e.store.plan(Verb::Heads, 1, Fault::HangAfter);
+        let waits = any(&e, &queues, ReceiveRequest::up_to(1).wait(s(3600)));
+        e.store.hanging(1).await;
+        send(&queues[round % 3], round.to_string()).await;
+        e.store.release();
+        assert_eq!(texts(waits).await, [round.to_string()]);
     }
 }
 

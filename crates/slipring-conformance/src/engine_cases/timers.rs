@@ -26,17 +26,23 @@ pub(super) const CASES: &[Case] = &[
 async fn a_wait_ends_empty_at_its_time_and_not_before(b: Bench) {
     let e = EngineBench::open(b).await;
     let q = e.plain().await;
-    let waits = receiving(&q, ReceiveRequest::up_to(1).wait(ms(1000)));
-    until("the receive waits", async || q.waiting() == 1).await;
-    e.bench.advance(ms(999));
-    // Whatever the timers do at 999 ms has been done when this delay of 999 ms has ended.
-    send(&q, m("probe").delay(s(0))).await;
-    assert_eq!(texts(waits).await, ["probe"], "the wait had not ended");
-    let waits = receiving(&q, ReceiveRequest::up_to(1).wait(ms(1000)));
-    until("the receive waits", async || q.waiting() == 1).await;
-    e.bench.advance(ms(1050));
-    assert!(texts(waits).await.is_empty());
-    assert_eq!(q.waiting(), 0);
+    for length in [1000, 1001, 1003, 1007] {
+        let early = receiving(&q, ReceiveRequest::up_to(1).wait(ms(length)));
+        until("the receive waits", async || q.waiting() == 1).await;
+        e.bench.advance(ms(length - 1));
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        send(&q, "probe").await;
+        let probe = super::got(early).await;
+        assert_eq!(bodies(&probe), ["probe"], "one millisecond was left");
+        q.ack(&probe[0].receipt).await.unwrap();
+        let waits = receiving(&q, ReceiveRequest::up_to(1).wait(ms(length)));
+        until("the receive waits", async || q.waiting() == 1).await;
+        e.bench.advance(ms(length + 50));
+        assert!(texts(waits).await.is_empty());
+        assert_eq!(q.waiting(), 0);
+    }
 }
 
 async fn waits_of_different_lengths_end_one_by_one(b: Bench) {

@@ -20,6 +20,7 @@ pub(super) const CASES: &[Case] = &[
     case!(one_receive_does_not_take_what_another_waits_for, "S2.4"),
     case!(a_backlog_is_shared_out_without_waiting, "S2.4"),
     case!(no_wake_up_is_lost_between_sender_and_receiver, threads 4, "S2.4"),
+    case!(a_send_between_look_and_rest_is_not_missed, "S2.4"),
     case!(every_message_finds_a_receiver_among_many, threads 4, "S2.1", "S2.4"),
     case!(a_message_taken_by_another_leaves_the_receive_waiting, "S2.4", "S5.4"),
     case!(nothing_is_claimed_ahead_of_demand, "S2.4"),
@@ -118,6 +119,20 @@ async fn no_wake_up_is_lost_between_sender_and_receiver(b: Bench) {
         let delivery = got(receive).await.remove(0);
         within("the send", sending).await.unwrap();
         q.ack(&delivery.receipt).await.unwrap();
+    }
+}
+
+async fn a_send_between_look_and_rest_is_not_missed(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.plain().await;
+    for round in 0..5 {
+        // The receive has looked and found nothing, but does not know it yet.
+        e.store.plan(Verb::Claim, 1, Fault::HangAfter);
+        let waits = receiving(&q, ReceiveRequest::up_to(1).wait(s(3600)));
+        e.store.hanging(1).await;
+        send(&q, round.to_string()).await;
+        e.store.release();
+        assert_eq!(texts(waits).await, [round.to_string()]);
     }
 }
 

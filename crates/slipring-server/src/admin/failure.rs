@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use slipring::{Error, ErrorKind, Retry};
 
 /// An error of the admin API as its clients see it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Failure {
     /// The stable name, such as `queue_not_found`.
     pub kind: String,
@@ -24,6 +24,9 @@ pub struct Failure {
     /// The HTTP status; not part of the body.
     #[serde(skip)]
     pub status: u16,
+    /// The engine's error behind it, for the log; not part of the body.
+    #[serde(skip)]
+    cause: Option<Error>,
 }
 
 /// Whether the same call may be tried again.
@@ -48,12 +51,25 @@ impl Failure {
             context: BTreeMap::new(),
             retry: MayRetry::Never,
             status: status.as_u16(),
+            cause: None,
         }
     }
 
     /// A request that makes no sense.
     pub(super) fn invalid(message: impl Into<String>) -> Failure {
         Failure::new(StatusCode::BAD_REQUEST, "invalid", message)
+    }
+
+    /// There is no room for the request at the moment.
+    pub(super) fn busy(message: String) -> Failure {
+        let busy = Failure::new(StatusCode::SERVICE_UNAVAILABLE, "limit_exceeded", message);
+        Failure { retry: MayRetry::Later, ..busy }
+    }
+
+    /// The store cannot serve: whatever is wrong, to a probe the server is not ready.
+    pub(super) fn not_ready(error: Error) -> Failure {
+        let status = StatusCode::SERVICE_UNAVAILABLE.as_u16();
+        Failure { status, ..Failure::from(error) }
     }
 
     /// The server is about to end; the same call may be made of its successor.
@@ -78,9 +94,19 @@ impl From<Error> for Failure {
             context: context.map(|(key, value)| ((*key).to_owned(), value.clone())).collect(),
             retry,
             status: status(error.kind()).as_u16(),
+            cause: Some(error),
         }
     }
 }
+
+/// Whether an error tells of a trouble of the server, not of the call.
+pub(super) fn is_servers(kind: ErrorKind) -> bool {
+    status(kind).is_server_error() && kind != ErrorKind::Closed && kind != ErrorKind::Unsupported
+}
+
+/// The engine's error behind a response, for whoever keeps the log.
+#[derive(Debug, Clone)]
+pub(super) struct Cause(pub(super) Error);
 
 /// The status of an engine's error.
 fn status(kind: ErrorKind) -> StatusCode {
@@ -101,6 +127,37 @@ fn status(kind: ErrorKind) -> StatusCode {
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.status);
-        (status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), Json(self)).into_response()
+        let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let cause = self.cause.clone();
+        let mut response = (status, Json(self)).into_response();
+        if let Some(cause) = cause {
+            response.extensions_mut().insert(Cause(cause));
+        }
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engines_error_keeps_its_facts_and_gets_a_status_that_says_whose_it_is() {
+        let full = Error::new(ErrorKind::StorageFull, "no room").with("file", "a.db");
+        let failure = Failure::from(full.during("send"));
+        assert_eq!((failure.status, failure.kind.as_str()), (507, "storage_full"));
+        assert_eq!((failure.retry, failure.operation.as_str()), (MayRetry::Later, "send"));
+        assert_eq!(failure.context["file"], "a.db");
+        for (kind, expected, servers) in [
+            (ErrorKind::Invalid, 400, false),
+            (ErrorKind::LeaseLost, 409, false),
+            (ErrorKind::LimitExceeded, 422, false),
+            (ErrorKind::StorageCorrupt, 500, true),
+            (ErrorKind::StorageUnavailable, 503, true),
+            (ErrorKind::Closed, 503, false),
+            (ErrorKind::Unsupported, 501, false),
+        ] {
+            assert_eq!((status(kind).as_u16(), is_servers(kind)), (expected, servers), "{kind:?}");
+        }
     }
 }

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
@@ -34,11 +33,7 @@ pub(super) async fn readyz(State(api): State<Api>) -> Result<Json<Value>, Failur
         let text = format!("the store did not answer within {} s", READY_WITHIN.as_secs());
         return Err(Error::new(ErrorKind::StorageUnavailable, text).into());
     };
-    // Whatever is wrong, to a probe the server is not ready.
-    checked.map_err(|error| Failure {
-        status: StatusCode::SERVICE_UNAVAILABLE.as_u16(),
-        ..Failure::from(error)
-    })?;
+    checked.map_err(Failure::not_ready)?;
     Ok(Json(json!({ "status": "ready", "store": api.engine().capabilities().name })))
 }
 

@@ -7,8 +7,12 @@ use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
+use hyper::body::Body as _;
 use serde::de::DeserializeOwned;
 
+use crate::budget::Budget;
+
+use super::Api;
 use super::failure::Failure;
 
 /// Largest request body. Larger messages go in by a wire protocol.
@@ -20,18 +24,23 @@ const BODY_WITHIN: Duration = Duration::from_secs(30);
 /// A request's body, read from JSON. No body counts as `{}`.
 pub(super) struct Input<T>(pub(super) T);
 
-impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Input<T> {
+impl<T: DeserializeOwned> FromRequest<Api> for Input<T> {
     type Rejection = Failure;
 
-    async fn from_request(request: Request, _: &S) -> Result<Input<T>, Failure> {
-        let bytes = read(request.into_body()).await?;
+    async fn from_request(request: Request, api: &Api) -> Result<Input<T>, Failure> {
+        let bytes = read(request.into_body(), api).await?;
         let bytes = if bytes.is_empty() { b"{}" } else { bytes.as_ref() };
         let parsed = serde_json::from_slice(bytes);
         parsed.map(Input).map_err(|error| Failure::invalid(format!("the body: {error}")))
     }
 }
 
-async fn read(body: Body) -> Result<Bytes, Failure> {
+async fn read(body: Body, api: &Api) -> Result<Bytes, Failure> {
+    let announced = body.size_hint().upper().and_then(|bytes| usize::try_from(bytes).ok());
+    let _room = match announced.unwrap_or(BODY_BYTES_MAX).min(BODY_BYTES_MAX) {
+        expected if Budget::concerns(expected) => Some(api.room_for(expected)?),
+        _ => None,
+    };
     let Ok(read) = tokio::time::timeout(BODY_WITHIN, to_bytes(body, BODY_BYTES_MAX)).await else {
         let text = format!("the body did not arrive within {} s", BODY_WITHIN.as_secs());
         return Err(Failure::new(StatusCode::REQUEST_TIMEOUT, "timeout", text));

@@ -13,6 +13,7 @@ mod passes;
 mod queues;
 mod routes;
 
+use std::fmt;
 use std::sync::Arc;
 
 use axum::Router;
@@ -22,6 +23,8 @@ use slipring::{Engine, Error, Queue, QueueId};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
+use crate::budget::{Budget, Room};
+use crate::failures::FailureLog;
 use crate::metrics::{Counted, Metrics};
 
 pub use failure::{Failure, MayRetry};
@@ -46,14 +49,24 @@ impl Default for Settings {
     }
 }
 
+/// Most bytes of large bodies on their way in, over all connections.
+const ARRIVING_BYTES_MAX: usize = 128 << 20;
+
 /// The admin API over an engine. Cheap to clone.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Api(Arc<Shared>);
 
-#[derive(Debug)]
+impl fmt::Debug for Api {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Api").field("engine", &self.0.engine).finish_non_exhaustive()
+    }
+}
+
 struct Shared {
     engine: Engine,
     metrics: Metrics,
+    arriving: Budget,
+    failures: FailureLog,
     stop: CancellationToken,
 }
 
@@ -69,14 +82,16 @@ impl Api {
         stop: CancellationToken,
     ) -> Api {
         let metrics = Metrics::new(engine.clone(), protocols);
-        Api(Arc::new(Shared { engine, metrics, stop }))
+        let arriving = Budget::new(ARRIVING_BYTES_MAX, BODY_BYTES_MAX);
+        let failures = FailureLog::of("admin");
+        Api(Arc::new(Shared { engine, metrics, arriving, failures, stop }))
     }
 
     /// Answers one request in this process.
     pub async fn call(&self, request: Request<Bytes>) -> Response<Body> {
         let request = request.map(Body::from);
         // A router cannot fail.
-        match routes::router(self.clone(), Arc::new(Calls::default())).oneshot(request).await {
+        match routes::router(self.clone(), Arc::new(Calls::new(0))).oneshot(request).await {
             Ok(response) => response,
             Err(never) => match never {},
         }
@@ -109,6 +124,21 @@ impl Api {
 
     async fn metrics(&self) -> Result<String, Error> {
         self.0.metrics.render().await
+    }
+
+    /// Room for a large body that is on its way.
+    fn room_for(&self, bytes: usize) -> Result<Room, Failure> {
+        self.0.arriving.take(bytes).ok_or_else(|| {
+            let text = format!("more than {ARRIVING_BYTES_MAX} bytes are arriving at the moment");
+            Failure::busy(text)
+        })
+    }
+
+    /// Logs what the store could not do; other errors are the caller's.
+    fn note(&self, error: &Error) {
+        if failure::is_servers(error.kind()) {
+            self.0.failures.note(error, self.engine().clock().now());
+        }
     }
 
     fn is_stopping(&self) -> bool {

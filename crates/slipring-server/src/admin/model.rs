@@ -287,7 +287,7 @@ pub struct Settle {
 }
 
 /// The answer for one receipt.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SettledView {
     /// The receipt.
     pub receipt: String,
@@ -296,7 +296,7 @@ pub struct SettledView {
 }
 
 /// The answer to an ack or a nack.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SettleAnswer {
     /// Receipt by receipt, in order.
     pub results: Vec<SettledView>,
@@ -315,7 +315,7 @@ pub struct Redrive {
 }
 
 /// One line of a long operation's answer.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Progress {
     /// Messages done so far.
     pub messages: u64,

@@ -100,7 +100,10 @@ where
     let api = api.clone();
     tokio::spawn(async move {
         let result = tokio::select! {
-            result = work => result.map_err(Failure::from),
+            result = work => result.map_err(|error| {
+                api.note(&error);
+                Failure::from(error)
+            }),
             () = api.stopping() => Err(Failure::stopping()),
             () = lines.closed() => return,
         };

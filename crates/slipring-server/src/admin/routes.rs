@@ -10,9 +10,10 @@ use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::routing::{MethodRouter, delete, get, patch, post};
 
+use crate::http::Room;
 use crate::metrics::Counted;
 
-use super::failure::Failure;
+use super::failure::{Cause, Failure};
 use super::{Api, health, messages, passes, queues};
 
 /// An operation of the API, as `openapi.json` names it.
@@ -77,8 +78,8 @@ pub(super) fn operations() -> Vec<Operation> {
 pub(super) fn router(api: Api, calls: Arc<Calls>) -> Router {
     let mut router = Router::new();
     for (index, (operation, handler)) in routes().into_iter().enumerate() {
-        let counter = (Arc::clone(&calls), index);
-        let handler = handler.layer(middleware::from_fn_with_state(counter, count));
+        let seen = Watch { calls: Arc::clone(&calls), index, api: api.clone() };
+        let handler = handler.layer(middleware::from_fn_with_state(seen, watch));
         router = router.route(operation.path, handler);
     }
     router.fallback(not_found).method_not_allowed_fallback(not_allowed).with_state(api)
@@ -94,13 +95,24 @@ async fn not_allowed(method: Method) -> Failure {
     Failure::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", text)
 }
 
-/// How often each operation was called.
+/// How often each operation was called, and the connections of the listener.
 #[derive(Debug)]
-pub(crate) struct Calls(Vec<(&'static str, AtomicU64)>);
+pub(crate) struct Calls {
+    counts: Vec<(&'static str, AtomicU64)>,
+    room: Room,
+}
 
-impl Default for Calls {
-    fn default() -> Calls {
-        Calls(operations().iter().map(|operation| (operation.name, AtomicU64::new(0))).collect())
+impl Calls {
+    /// For a listener with room for so many connections.
+    pub(crate) fn new(connections_max: usize) -> Calls {
+        let names = operations().into_iter().map(|operation| operation.name);
+        let counts = names.map(|name| (name, AtomicU64::new(0))).collect();
+        Calls { counts, room: Room::new(connections_max) }
+    }
+
+    /// The connections of the listener.
+    pub(crate) fn room(&self) -> &Room {
+        &self.room
     }
 }
 
@@ -110,21 +122,30 @@ impl Counted for Calls {
     }
 
     fn commands(&self) -> Vec<(&'static str, u64)> {
-        self.0.iter().map(|(name, count)| (*name, count.load(Ordering::Relaxed))).collect()
+        let counts = self.counts.iter();
+        counts.map(|(name, count)| (*name, count.load(Ordering::Relaxed))).collect()
     }
 
-    fn connections(&self) -> Option<u64> {
-        None
+    fn connections(&self) -> u64 {
+        self.room.taken()
     }
 }
 
-async fn count(
-    State((calls, index)): State<(Arc<Calls>, usize)>,
-    request: Request,
-    next: Next,
-) -> Response {
-    if let Some((_, count)) = calls.0.get(index) {
+/// Who counts and logs the calls of one operation.
+#[derive(Clone)]
+struct Watch {
+    calls: Arc<Calls>,
+    index: usize,
+    api: Api,
+}
+
+async fn watch(State(watch): State<Watch>, request: Request, next: Next) -> Response {
+    if let Some((_, count)) = watch.calls.counts.get(watch.index) {
         count.fetch_add(1, Ordering::Relaxed);
     }
-    next.run(request).await
+    let response = next.run(request).await;
+    if let Some(Cause(error)) = response.extensions().get() {
+        watch.api.note(error);
+    }
+    response
 }

@@ -76,8 +76,8 @@ impl Counted for Server {
         self.0.counters.commands()
     }
 
-    fn connections(&self) -> Option<u64> {
-        Some(Server::connections(self))
+    fn connections(&self) -> u64 {
+        Server::connections(self)
     }
 }
 

@@ -26,8 +26,8 @@ pub(crate) trait Counted: Send + Sync {
     /// Each command with how often it came; the same commands at every call.
     fn commands(&self) -> Vec<(&'static str, u64)>;
 
-    /// Connections open now; `None` when the protocol does not count them.
-    fn connections(&self) -> Option<u64>;
+    /// Connections open now.
+    fn connections(&self) -> u64;
 }
 
 /// Where the figures come from.
@@ -111,9 +111,7 @@ impl Metrics {
         }
         let mut family = text.gauge("slipring_connections", "Open connections, by protocol.");
         for protocol in &self.protocols {
-            if let Some(count) = protocol.connections() {
-                family.sample(&[("protocol", protocol.protocol())], count);
-            }
+            family.sample(&[("protocol", protocol.protocol())], protocol.connections());
         }
     }
 

@@ -36,6 +36,7 @@ pub(super) struct Shared {
     pub(super) settings: Settings,
     pub(super) failures: FailureLog,
     pub(super) budget: Budget,
+    room: http::Room,
     /// Held while a queue's settings are read, changed and written, and while queues are made and
     /// deleted, so that no change is lost.
     pub(super) changes: tokio::sync::Mutex<()>,
@@ -86,6 +87,7 @@ impl Server {
         engine.randomness().fill(&mut instance);
         Server(Arc::new(Shared {
             failures: FailureLog::of("sqs"),
+            room: http::Room::new(settings.connections_max),
             budget: Budget::new(settings.arriving_bytes_max, BODY_BYTES_MAX),
             changes: tokio::sync::Mutex::new(()),
             purged: Recent::default(),
@@ -103,11 +105,9 @@ impl Server {
     /// Serves a listener until `stop`; then answers waiting receives with nothing, lets requests
     /// in hand finish, stops move tasks, and returns.
     pub async fn serve(&self, listener: TcpListener, stop: CancellationToken) {
-        let connections_max = self.0.settings.connections_max;
-        let room = http::Room { connections_max, full: FULL };
         let service = Service::new(Arc::clone(&self.0), stop.clone());
         let clock = Arc::clone(self.0.engine.clock());
-        http::serve(listener, service, room, clock, stop).await;
+        http::serve(listener, service, &self.0.room, FULL, clock, stop).await;
         self.0.moves.end().await;
     }
 }
@@ -122,7 +122,7 @@ impl Counted for Server {
         Action::NAMES.iter().copied().zip(counts).collect()
     }
 
-    fn connections(&self) -> Option<u64> {
-        None
+    fn connections(&self) -> u64 {
+        self.0.room.taken()
     }
 }

@@ -18,10 +18,10 @@ pub struct PurgeArgs {
 impl PurgeArgs {
     pub async fn run(self) -> Result<(), Failure> {
         let target = self.target.open().await?;
-        let bar = print::progress("purged");
+        let bar = print::progress("purged", "messages");
         let path = queue_path(&self.queue, "/purge");
         let purged = target.follow(&path, &json!({}), |count| bar.set_position(count)).await;
-        bar.finish_and_clear();
+        drop(bar);
         let purged = purged?;
         target.close().await;
         if self.target.json {

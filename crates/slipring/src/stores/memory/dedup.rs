@@ -10,9 +10,9 @@ use crate::queue::{DedupScope, QueueSettings};
 /// A deduplication id, with the group where the scope is the group.
 pub(super) type Key = (Option<Arc<str>>, Arc<str>);
 
-/// What a message is known by; `None` when it has no deduplication id.
+/// What a message is known by; `None` when it has no deduplication id, or the window no length.
 pub(super) fn key(message: &NewMessage, settings: &QueueSettings) -> Option<Key> {
-    let id = message.dedup_id.clone()?;
+    let id = message.dedup_id.clone().filter(|_| !settings.dedup_window.is_zero())?;
     let group = match settings.dedup_scope {
         DedupScope::Queue => None,
         DedupScope::Group => Some(message.group.clone().unwrap_or_default()),

@@ -2,13 +2,14 @@
 //!
 //! The files, in reading order: `stored` (a message and the orders of a queue's messages),
 //! `groups` (the order of FIFO queues), `dedup`, `queue` (what the verbs do to one queue),
-//! `passes` (deadlines), `mod` and `admin` (the two traits: find queues, take locks).
+//! `append`, `passes` (deadlines), `mod` and `admin` (the two traits: find queues, take locks).
 //!
 //! Locks: every queue has its own, and no verb takes one that all queues share. Whoever needs two
 //! queues takes the one with the lower number first. The table of names comes before any queue;
 //! the shards of the two maps come last.
 
 mod admin;
+mod append;
 mod dedup;
 mod groups;
 mod passes;
@@ -68,19 +69,19 @@ impl MemoryStore {
     }
 
     /// An empty store that takes its key and jitter from `randomness` and counts its lock waits
-    /// as `memory.queue` in `waits`.
+    /// in `waits`, as `memory_queue_lock`, `memory_table_lock` and `memory_directory_lock`.
     pub fn with_randomness(randomness: Arc<dyn Randomness>, waits: &Waits) -> Arc<MemoryStore> {
         let mut key = [0; 32];
         randomness.fill(&mut key);
         Arc::new(MemoryStore {
-            queues: Sharded::new(),
+            queues: Sharded::new(&waits.class("memory_table_lock")),
             names: RwLock::default(),
-            directory: Arc::new(Sharded::new()),
+            directory: Arc::new(Sharded::new(&waits.class("memory_directory_lock"))),
             next_message: AtomicU64::new(1),
             next_queue: AtomicU64::new(1),
             key: ReceiptKey::from_bytes(key),
             randomness,
-            lock_class: waits.class("memory.queue"),
+            lock_class: waits.class("memory_queue_lock"),
             closed: AtomicBool::new(false),
         })
     }

@@ -1,8 +1,9 @@
 //! A map that many tasks use at once: split over locks, so that it is not one shared thing.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use parking_lot::Mutex;
+use crate::waits::{NamedMutex, WaitClass};
 
 const SHARDS: usize = 64;
 
@@ -11,11 +12,12 @@ const SHARDS: usize = 64;
 #[derive(Debug)]
 pub(super) struct Sharded<V>([Shard<V>; SHARDS]);
 
-type Shard<V> = Mutex<BTreeMap<u64, V>>;
+type Shard<V> = NamedMutex<BTreeMap<u64, V>>;
 
 impl<V: Clone> Sharded<V> {
-    pub(super) fn new() -> Sharded<V> {
-        Sharded(std::array::from_fn(|_| Mutex::default()))
+    /// An empty map whose lock waits are counted under `class`.
+    pub(super) fn new(class: &Arc<WaitClass>) -> Sharded<V> {
+        Sharded(std::array::from_fn(|_| NamedMutex::new(Arc::clone(class), BTreeMap::new())))
     }
 
     pub(super) fn get(&self, key: u64) -> Option<V> {
