@@ -83,7 +83,7 @@ pub fn fuzz<C: FnOnce()>(case: impl Fn(u64) -> (String, C) + Send + 'static) {
     let _ = failure.recv_timeout(Duration::from_secs(seconds));
     stop.store(true, Ordering::Relaxed);
     match worker.join() {
-        Ok(rounds) => println!("{rounds} rounds"),
+        Ok(rounds) => eprintln!("{rounds} rounds"),
         Err(panic) => std::panic::resume_unwind(panic),
     }
 }
