@@ -8,7 +8,8 @@
 //!
 //! A request is answered by the task of its connection; only move tasks have tasks of their own.
 //! Lock order: the mutex of changes to queues is held across awaits and taken before all others;
-//! the other locks are held alone and never across an await.
+//! the other locks are never held across an await, and only that of the move tasks while another
+//! (a task's, the engine's registry) is taken.
 
 mod attributes;
 mod call;

@@ -31,9 +31,11 @@ pub(super) struct Moves {
 }
 
 impl Moves {
-    /// Adds a task, unless one of the same source is active; says whether it did.
-    fn add(&self, source: QueueId, task: &Arc<Task>) -> bool {
+    /// Adds a task, unless one of the same source is active; says whether it did. Forgets the
+    /// tasks of queues that `exists` does not know, as others may have deleted them.
+    fn add(&self, source: QueueId, task: &Arc<Task>, exists: impl Fn(QueueId) -> bool) -> bool {
         let mut by_source = self.by_source.lock();
+        by_source.retain(|source, _| exists(*source));
         let tasks = by_source.entry(source).or_default();
         if tasks.iter().any(|task| task.is_active()) {
             return false;
@@ -103,7 +105,8 @@ impl Call<'_> {
         let to_move = left_in(&source).await;
         let cancel = moves.stop.child_token();
         let task = Arc::new(Task::new(handle.clone(), order, to_move, self.now(), cancel));
-        if !moves.add(source.id(), &task) {
+        let exists = |id| self.shared.engine.queue_by_id(id).is_some();
+        if !moves.add(source.id(), &task, exists) {
             return Err(SqsError::new(
                 ErrorCode::UnsupportedOperation,
                 "There is already a task running. Only one active task is allowed for a source \
