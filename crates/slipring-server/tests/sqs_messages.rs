@@ -1,5 +1,7 @@
 //! Messages over SQS: send, receive, delete, visibility, batches, waiting.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod sqs_client;
 
 use std::time::Duration;
@@ -59,7 +61,11 @@ fn only_what_is_asked_for_comes_back() {
     let message = json!({ "QueueUrl": url, "MessageBody": "m", "MessageAttributes": attributes });
     client.ok("SendMessage", message);
     let mut names = |asked: Value| -> Vec<String> {
-        let asked = json!({ "QueueUrl": url, "MessageAttributeNames": asked, "AttributeNames": ["SenderId"] });
+        let asked = json!({
+            "QueueUrl": url,
+            "MessageAttributeNames": asked,
+            "AttributeNames": ["SenderId"],
+        });
         let got = client.ok("ReceiveMessage", asked);
         assert_eq!(got["Messages"][0]["Attributes"].as_object().unwrap().len(), 1);
         let found = got["Messages"][0]["MessageAttributes"].as_object().cloned();

@@ -1,5 +1,7 @@
 //! Queues over SQS: names, attributes, tags, permissions, lists, purges, dead letters, moves.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod sqs_client;
 
 use std::time::Duration;
@@ -113,7 +115,12 @@ fn permissions_are_statements_of_the_policy() {
     let server = TestServer::start();
     let mut client = server.connect();
     let url = client.create("q", json!({}));
-    let add = json!({ "QueueUrl": url, "Label": "l", "AWSAccountIds": ["1"], "Actions": ["SendMessage"] });
+    let add = json!({
+        "QueueUrl": url,
+        "Label": "l",
+        "AWSAccountIds": ["1"],
+        "Actions": ["SendMessage"],
+    });
     client.ok("AddPermission", add.clone());
     assert_eq!(client.refused("AddPermission", add), "InvalidParameterValue");
     let policy: Value = serde_json::from_str(&client.attribute(&url, "Policy").unwrap()).unwrap();

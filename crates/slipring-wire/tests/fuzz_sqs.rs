@@ -2,6 +2,8 @@
 //!
 //! How long it runs and how a failure is played again: `tests/fuzzing/mod.rs`.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod fuzzing;
 mod sqs_transcript;
 

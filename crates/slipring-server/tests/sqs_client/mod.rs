@@ -2,7 +2,7 @@
 //! HTTP over a plain socket.
 
 // Each test program uses a part.
-#![allow(dead_code)]
+#![allow(dead_code, clippy::unwrap_used, clippy::panic)]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};

@@ -28,7 +28,8 @@ pub fn check(text: &str) -> Result<(), SqsError> {
 }
 
 fn is_allowed_char(c: char) -> bool {
-    matches!(c, '\t' | '\n' | '\r' | '\u{20}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
+    // The surrogates from U+D800 to U+DFFF are no chars at all.
+    matches!(c, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..)
 }
 
 /// Whether a text is a decimal number, as the values of `Number` attributes must be.

@@ -1,9 +1,9 @@
 //! The transcripts in `tests/transcripts/sqs`; their README says how they are written.
 
 // Each test program uses a part.
-#![allow(dead_code)]
+#![allow(dead_code, clippy::unwrap_used, clippy::panic)]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use slipring_wire::sqs::{Head, Request, SqsError};
 
@@ -49,10 +49,10 @@ pub fn all() -> Vec<(Vec<Sent>, Claim)> {
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "txt"));
     paths.sort();
     assert!(!paths.is_empty());
-    paths.iter().flat_map(|path| read(path)).collect()
+    paths.iter().flat_map(|path| read(path.as_path())).collect()
 }
 
-fn read(path: &PathBuf) -> Vec<(Vec<Sent>, Claim)> {
+fn read(path: &Path) -> Vec<(Vec<Sent>, Claim)> {
     let text = std::fs::read_to_string(path).unwrap();
     let file = path.file_name().unwrap().to_string_lossy().into_owned();
     let (mut claims, mut sent) = (Vec::new(), Vec::new());
