@@ -13,9 +13,13 @@ pub struct Repository {
 
 impl Repository {
     /// Finds the repository: the parent of this package.
+    ///
+    /// `cargo run` says where the package is; that holds also when several work trees share a
+    /// target folder, where the path known at compile time may be another tree's.
     pub fn find() -> Repository {
-        let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let root = package.parent().unwrap_or(package).to_path_buf();
+        let package = std::env::var_os("CARGO_MANIFEST_DIR")
+            .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+        let root = package.parent().unwrap_or(&package).to_path_buf();
         let target = match std::env::var_os("CARGO_TARGET_DIR") {
             Some(elsewhere) => root.join(elsewhere),
             None => root.join("target"),

@@ -14,6 +14,7 @@ use nix::sys::signal::Signal;
 
 #[test]
 fn without_a_folder_the_first_job_is_1_and_nothing_is_kept() {
+    // S1.5
     let folder = Folder::new();
     for _ in 0..2 {
         let server = folder.start(&["beanstalkd", "-p", "0"]);

@@ -171,6 +171,15 @@ impl Bench {
         QueueBench { bench: self.clone(), id: info.id, info }
     }
 
+    /// A new queue whose messages go to `dead` after so many failed attempts.
+    pub async fn source_of(&self, dead: &QueueBench, max_attempts: u32) -> QueueBench {
+        self.queue(settings(|to| {
+            to.max_attempts = Some(max_attempts);
+            to.dead_letter = Some(dead.info.name.clone());
+        }))
+        .await
+    }
+
     /// The message wherever it is.
     pub async fn lookup(&self, id: MessageId) -> Option<Peeked> {
         self.store().lookup(id, self.now()).await.unwrap()

@@ -28,9 +28,9 @@ pub(crate) struct Key {
     id: String,
 }
 
-/// What a message is known by; `None` when it has no deduplication id.
+/// What a message is known by; `None` when it has no deduplication id, or the window no length.
 pub(crate) fn key(message: &NewMessage, settings: &QueueSettings) -> Option<Key> {
-    let id = message.dedup_id.as_deref()?.to_owned();
+    let id = message.dedup_id.as_deref().filter(|_| !settings.dedup_window.is_zero())?.to_owned();
     let scope = match settings.dedup_scope {
         DedupScope::Queue => String::new(),
         DedupScope::Group => format!(":{}", message.group.as_deref().unwrap_or("")),

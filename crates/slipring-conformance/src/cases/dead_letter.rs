@@ -33,16 +33,8 @@ pub(super) const CASES: &[Case] = &[
 
 async fn dead_and_source(b: &Bench, max_attempts: u32) -> (QueueBench, QueueBench) {
     let dead = b.plain().await;
-    let q = source_of(b, &dead, max_attempts).await;
+    let q = b.source_of(&dead, max_attempts).await;
     (dead, q)
-}
-
-async fn source_of(b: &Bench, dead: &QueueBench, max_attempts: u32) -> QueueBench {
-    b.queue(settings(|to| {
-        to.max_attempts = Some(max_attempts);
-        to.dead_letter = Some(dead.info.name.clone());
-    }))
-    .await
 }
 
 async fn the_last_nack_sends_to_the_dead_letter_queue(b: Bench) {
@@ -242,8 +234,8 @@ async fn dead_letters_of_a_batch_leave_their_neighbours(b: Bench) {
 
 async fn a_dead_letter_queue_may_have_one_itself(b: Bench) {
     let last = b.plain().await;
-    let middle = source_of(&b, &last, 1).await;
-    let first = source_of(&b, &middle, 1).await;
+    let middle = b.source_of(&last, 1).await;
+    let first = b.source_of(&middle, 1).await;
     first.send("a").await;
     let delivery = first.claim_one().await;
     first.nack(&delivery).await.unwrap();
@@ -293,7 +285,7 @@ async fn many_lapses_at_once_all_find_their_dead_letter_queue(b: Bench) {
 
 async fn dead_letters_of_two_queues_meet_in_one(b: Bench) {
     let dead = b.plain().await;
-    let sources = [source_of(&b, &dead, 1).await, source_of(&b, &dead, 1).await];
+    let sources = [b.source_of(&dead, 1).await, b.source_of(&dead, 1).await];
     for (nth, body) in ["a", "b", "c", "d"].into_iter().enumerate() {
         let q = &sources[nth % 2];
         q.send(body).await;

@@ -211,12 +211,7 @@ async fn a_window_of_no_length_remembers_nothing(b: Bench) {
 
 async fn a_dead_lettered_message_is_remembered_in_its_source_only(b: Bench) {
     let dead = b.plain().await;
-    let q = b
-        .queue(settings(|to| {
-            to.max_attempts = Some(1);
-            to.dead_letter = Some(dead.info.name.clone());
-        }))
-        .await;
+    let q = b.source_of(&dead, 1).await;
     q.send(m("a").dedup_id("x")).await;
     let delivery = q.claim_one().await;
     q.nack(&delivery).await.unwrap();

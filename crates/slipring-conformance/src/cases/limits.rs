@@ -163,12 +163,7 @@ async fn a_lower_limit_loses_nothing(b: Bench) {
 
 async fn dead_letters_are_not_lost_to_the_limit_of_their_queue(b: Bench) {
     let dead = b.queue(settings(|to| to.messages_max = Some(1))).await;
-    let q = b
-        .queue(settings(|to| {
-            to.max_attempts = Some(1);
-            to.dead_letter = Some(dead.info.name.clone());
-        }))
-        .await;
+    let q = b.source_of(&dead, 1).await;
     dead.send("own").await;
     q.send_all(["a", "b"]).await;
     for _ in 0..2 {

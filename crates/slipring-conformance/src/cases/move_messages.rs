@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use slipring::{ErrorKind, MessageState, MoveRequest, QueueId};
 
-use crate::bench::{Bench, QueueBench, START, m, refused, s, settings};
+use crate::bench::{Bench, QueueBench, START, m, refused, s};
 use crate::case::{Case, case};
 
 pub(super) const CASES: &[Case] = &[
@@ -45,14 +45,6 @@ async fn whole(b: &Bench, source: &QueueBench, target: Option<&QueueBench>) -> M
     panic!("a redrive says for ever that it moves something");
 }
 
-async fn source_of(b: &Bench, dead: &QueueBench) -> QueueBench {
-    b.queue(settings(|to| {
-        to.max_attempts = Some(1);
-        to.dead_letter = Some(dead.info.name.clone());
-    }))
-    .await
-}
-
 async fn kill(q: &QueueBench, count: usize) {
     for _ in 0..count {
         let delivery = q.claim_one().await;
@@ -62,7 +54,7 @@ async fn kill(q: &QueueBench, count: usize) {
 
 async fn a_redrive_sends_each_message_back_to_where_it_came_from(b: Bench) {
     let dead = b.plain().await;
-    let (one, two) = (source_of(&b, &dead).await, source_of(&b, &dead).await);
+    let (one, two) = (b.source_of(&dead, 1).await, b.source_of(&dead, 1).await);
     one.send_all(["a", "b", "c"]).await;
     two.send_all(["d", "e"]).await;
     kill(&one, 3).await;
@@ -76,7 +68,7 @@ async fn a_redrive_sends_each_message_back_to_where_it_came_from(b: Bench) {
 
 async fn a_redriven_message_is_as_new_but_for_its_age(b: Bench) {
     let dead = b.plain().await;
-    let q = source_of(&b, &dead).await;
+    let q = b.source_of(&dead, 1).await;
     let id = q.send(m("a").group("g").priority(9)).await;
     kill(&q, 1).await;
     let delivery = dead.claim_one().await;
@@ -91,7 +83,7 @@ async fn a_redriven_message_is_as_new_but_for_its_age(b: Bench) {
 
 async fn old_receipts_do_not_count_after_a_redrive(b: Bench) {
     let dead = b.plain().await;
-    let q = source_of(&b, &dead).await;
+    let q = b.source_of(&dead, 1).await;
     q.send("a").await;
     let first = q.claim_one().await;
     q.nack(&first).await.unwrap();
@@ -108,7 +100,7 @@ async fn old_receipts_do_not_count_after_a_redrive(b: Bench) {
 
 async fn a_redrive_keeps_to_its_limit_and_goes_on(b: Bench) {
     let dead = b.plain().await;
-    let q = source_of(&b, &dead).await;
+    let q = b.source_of(&dead, 1).await;
     q.send_all((0..25).map(|n| n.to_string())).await;
     kill(&q, 25).await;
     for moved in [10, 10, 5] {
@@ -121,7 +113,7 @@ async fn a_redrive_keeps_to_its_limit_and_goes_on(b: Bench) {
 
 async fn a_redrive_leaves_messages_without_a_source(b: Bench) {
     let dead = b.plain().await;
-    let q = source_of(&b, &dead).await;
+    let q = b.source_of(&dead, 1).await;
     dead.send_all((0..20).map(|n| format!("own {n}"))).await;
     q.send_all(["a", "b"]).await;
     kill(&q, 2).await;
@@ -134,7 +126,7 @@ async fn a_redrive_leaves_messages_without_a_source(b: Bench) {
 
 async fn a_redrive_leaves_messages_whose_source_is_gone(b: Bench) {
     let dead = b.plain().await;
-    let (one, two) = (source_of(&b, &dead).await, source_of(&b, &dead).await);
+    let (one, two) = (b.source_of(&dead, 1).await, b.source_of(&dead, 1).await);
     one.send("a").await;
     two.send("b").await;
     kill(&one, 1).await;

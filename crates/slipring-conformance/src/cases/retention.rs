@@ -151,12 +151,7 @@ async fn an_old_message_no_longer_blocks_its_group(b: Bench) {
 
 async fn a_dead_letter_s_age_counts_from_its_first_send(b: Bench) {
     let dead = b.queue(keeping(60)).await;
-    let q = b
-        .queue(settings(|to| {
-            to.max_attempts = Some(1);
-            to.dead_letter = Some(dead.info.name.clone());
-        }))
-        .await;
+    let q = b.source_of(&dead, 1).await;
     q.send("a").await;
     b.advance(s(50));
     let delivery = q.claim_one().await;

@@ -183,12 +183,7 @@ async fn a_limit_holds_against_many_at_once(b: Bench) {
 
 async fn dead_letters_and_redrives_at_once_lose_nothing(b: Bench) {
     let dead = b.plain().await;
-    let q = b
-        .queue(settings(|to| {
-            to.max_attempts = Some(1);
-            to.dead_letter = Some(dead.info.name.clone());
-        }))
-        .await;
+    let q = b.source_of(&dead, 1).await;
     let ids = q.send_all((0..30).map(|n| n.to_string())).await;
     at_once(6, |nth| {
         let (b, q, dead, ids) = (b.clone(), q.clone(), dead.clone(), ids.clone());

@@ -1,15 +1,19 @@
 //! The worker loop over the engine.
 
+use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use futures::future::BoxFuture;
 use slipring::worker::Outcome;
-use slipring::{QueueSettings, Worker, WorkerOptions};
+use slipring::{Message, Queue, QueueSettings, Worker, WorkerOptions};
 use tokio::sync::Notify;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::bench::{Bench, m, s, settings};
 use crate::case::{Case, case};
+use crate::fault::Verb;
 
 use super::{EngineBench, send, take_one, until, within};
 
@@ -33,21 +37,28 @@ fn options(concurrency: u32) -> WorkerOptions {
     WorkerOptions { concurrency, ..WorkerOptions::default() }
 }
 
+/// A worker on the queue in a task of its own.
+fn working<H, F>(q: &Queue, places: u32, handler: H, stop: &CancellationToken) -> JoinHandle<()>
+where
+    H: Fn(Message) -> F + Send + Sync + 'static,
+    F: Future<Output = Outcome> + Send + 'static,
+{
+    let worker = Worker::new(q.clone(), options(places));
+    let stop = stop.clone();
+    tokio::spawn(async move { worker.run(handler, stop).await })
+}
+
 async fn a_worker_does_every_message_once(b: Bench) {
     let e = EngineBench::open(b).await;
     let q = e.plain().await;
     let done = Arc::new(AtomicU32::new(0));
     let stop = CancellationToken::new();
-    let running = tokio::spawn({
-        let (q, done, stop) = (q.clone(), Arc::clone(&done), stop.clone());
-        async move {
-            let handler = move |_| {
-                done.fetch_add(1, Ordering::Relaxed);
-                async { Outcome::Done }
-            };
-            Worker::new(q, options(4)).run(handler, stop).await;
-        }
-    });
+    let count = Arc::clone(&done);
+    let handler = move |_| {
+        count.fetch_add(1, Ordering::Relaxed);
+        async { Outcome::Done }
+    };
+    let running = working(&q, 4, handler, &stop);
     for n in 0..50 {
         send(&q, n.to_string()).await;
     }
@@ -64,19 +75,14 @@ async fn a_worker_settles_as_its_handler_says(b: Bench) {
     let q = e.queue("queue", settings(|to| to.dead_letter = Some(name))).await;
     q.send_batch(["done", "later", "give up"].map(m).to_vec()).await.unwrap();
     let stop = CancellationToken::new();
-    let running = tokio::spawn({
-        let (q, stop) = (q.clone(), stop.clone());
-        async move {
-            let handler = |message: slipring::Message| async move {
-                match &message.body[..] {
-                    b"done" => Outcome::Done,
-                    b"later" => Outcome::RetryAfter(s(100)),
-                    _ => Outcome::GiveUp,
-                }
-            };
-            Worker::new(q, options(1)).run(handler, stop).await;
+    let handler = |message: Message| async move {
+        match &message.body[..] {
+            b"done" => Outcome::Done,
+            b"later" => Outcome::RetryAfter(s(100)),
+            _ => Outcome::GiveUp,
         }
-    });
+    };
+    let running = working(&q, 1, handler, &stop);
     until("all are settled", async || {
         let stats = q.stats().await.unwrap();
         (stats.ready, stats.leased, stats.delayed) == (0, 0, 1)
@@ -92,16 +98,11 @@ async fn a_handler_that_panics_has_failed(b: Bench) {
     let q = e.queue("queue", settings(|to| to.max_attempts = Some(2))).await;
     q.send_batch(vec![m("panic"), m("good")]).await.unwrap();
     let stop = CancellationToken::new();
-    let running = tokio::spawn({
-        let (q, stop) = (q.clone(), stop.clone());
-        async move {
-            let handler = |message: slipring::Message| async move {
-                assert_eq!(message.body, "good", "this panic is part of the case");
-                Outcome::Done
-            };
-            Worker::new(q, options(1)).run(handler, stop).await;
-        }
-    });
+    let handler = |message: Message| async move {
+        assert_eq!(message.body, "good", "this panic is part of the case");
+        Outcome::Done
+    };
+    let running = working(&q, 1, handler, &stop);
     until("one is done and one is parked", async || {
         let stats = q.stats().await.unwrap();
         (stats.total(), stats.parked) == (1, 1)
@@ -111,68 +112,63 @@ async fn a_handler_that_panics_has_failed(b: Bench) {
     within("the worker", running).await.unwrap();
 }
 
+/// What a handler says that it has begun, and waits for before it is done.
+#[derive(Clone, Default)]
+struct Gate {
+    begun: Arc<AtomicU32>,
+    finish: Arc<Notify>,
+}
+
+impl Gate {
+    fn handler(&self) -> impl Fn(Message) -> BoxFuture<'static, Outcome> + Send + Sync + 'static {
+        let gate = self.clone();
+        move |_| {
+            let gate = gate.clone();
+            Box::pin(async move {
+                gate.begun.fetch_add(1, Ordering::Relaxed);
+                gate.finish.notified().await;
+                Outcome::Done
+            })
+        }
+    }
+
+    async fn begun(&self, count: u32) {
+        until("it runs", async || self.begun.load(Ordering::Relaxed) == count).await;
+    }
+}
+
 async fn a_long_handler_keeps_its_lease(b: Bench) {
     let e = EngineBench::open(b).await;
     let q = e.plain().await;
     send(&q, "long").await;
-    let (started, finish) = (Arc::new(AtomicU32::new(0)), Arc::new(Notify::new()));
-    let stop = CancellationToken::new();
-    let running = tokio::spawn({
-        let (q, stop) = (q.clone(), stop.clone());
-        let (started, finish) = (Arc::clone(&started), Arc::clone(&finish));
-        async move {
-            let handler = move |_| {
-                started.fetch_add(1, Ordering::Relaxed);
-                let finish = Arc::clone(&finish);
-                async move {
-                    finish.notified().await;
-                    Outcome::Done
-                }
-            };
-            Worker::new(q, options(1)).run(handler, stop).await;
-        }
-    });
-    until("it runs", async || started.load(Ordering::Relaxed) == 1).await;
+    let (gate, stop) = (Gate::default(), CancellationToken::new());
+    let running = working(&q, 1, gate.handler(), &stop);
+    gate.begun(1).await;
     for renewals in 1..=20 {
         // The lease is renewed when a third of it has passed.
-        until("the next renewal is armed", async || {
+        until("the next renewal is made", async || {
             advance(&e).await;
-            e.store.calls(crate::fault::Verb::Extend) >= renewals
+            e.store.calls(Verb::Extend) >= renewals
         })
         .await;
     }
     assert_eq!(q.stats().await.unwrap().leased, 1);
-    finish.notify_one();
+    gate.finish.notify_one();
     until("it is done", async || q.stats().await.unwrap().total() == 0).await;
     stop.cancel();
     within("the worker", running).await.unwrap();
-    assert_eq!(started.load(Ordering::Relaxed), 1, "nobody else got it meanwhile");
+    gate.begun(1).await;
 }
 
 async fn a_stopping_worker_finishes_what_runs(b: Bench) {
     let e = EngineBench::open(b).await;
     let q = e.plain().await;
     q.send_batch(vec![m("runs"), m("waits")]).await.unwrap();
-    let (started, finish) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-    let stop = CancellationToken::new();
-    let running = tokio::spawn({
-        let (q, stop) = (q.clone(), stop.clone());
-        let (started, finish) = (Arc::clone(&started), Arc::clone(&finish));
-        async move {
-            let handler = move |_| {
-                let (started, finish) = (Arc::clone(&started), Arc::clone(&finish));
-                async move {
-                    started.notify_one();
-                    finish.notified().await;
-                    Outcome::Done
-                }
-            };
-            Worker::new(q, options(1)).run(handler, stop).await;
-        }
-    });
-    within("the start", started.notified()).await;
+    let (gate, stop) = (Gate::default(), CancellationToken::new());
+    let running = working(&q, 1, gate.handler(), &stop);
+    gate.begun(1).await;
     stop.cancel();
-    finish.notify_one();
+    gate.finish.notify_one();
     within("the worker", running).await.unwrap();
     let stats = q.stats().await.unwrap();
     assert_eq!((stats.ready, stats.leased), (1, 0));
@@ -182,19 +178,9 @@ async fn a_stopping_worker_hands_back_what_does_not_finish(b: Bench) {
     let e = EngineBench::open(b).await;
     let q = e.plain().await;
     q.send_batch(vec![m("a"), m("b"), m("c")]).await.unwrap();
-    let started = Arc::new(AtomicU32::new(0));
-    let stop = CancellationToken::new();
-    let running = tokio::spawn({
-        let (q, stop, started) = (q.clone(), stop.clone(), Arc::clone(&started));
-        async move {
-            let handler = move |_| {
-                started.fetch_add(1, Ordering::Relaxed);
-                std::future::pending()
-            };
-            Worker::new(q, options(3)).run(handler, stop).await;
-        }
-    });
-    until("all run", async || started.load(Ordering::Relaxed) == 3).await;
+    let (gate, stop) = (Gate::default(), CancellationToken::new());
+    let running = working(&q, 3, gate.handler(), &stop);
+    gate.begun(3).await;
     stop.cancel();
     until("the grace time is over", async || {
         advance(&e).await;

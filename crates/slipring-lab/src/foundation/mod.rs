@@ -140,6 +140,10 @@ fn measure(row: &Row, sizes: Sizes) -> Result<RowReport> {
         for turn in 0..sides.len() {
             let at = (turn + round) % sides.len();
             if let (Some(side), Some(found)) = (sides.get(at), outcomes.get_mut(at)) {
+                // Of the wait tables the last is kept; its predecessors say the same at length.
+                if let Some(before) = found.last_mut() {
+                    before.waits.clear();
+                }
                 found.push(measure_side(side).with_context(|| side.name.to_owned())?);
             }
         }

@@ -1,8 +1,8 @@
 //! Server processes: the real `slipring` binary and the original beanstalkd, started for a run
 //! and ended by their own process ids.
 
-use std::io::{BufRead, BufReader, ErrorKind};
-use std::net::TcpListener;
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+
+use super::Wait;
 
 const READY_WITHIN: Duration = Duration::from_secs(20);
 /// The promise on SIGTERM is five seconds.
@@ -26,6 +28,8 @@ pub struct Addresses {
     pub sqs: String,
     /// The beanstalkd protocol.
     pub beanstalkd: String,
+    /// The admin API.
+    pub admin: String,
 }
 
 /// A running server process; dropping it kills it.
@@ -41,13 +45,16 @@ impl Server {
     /// # Errors
     /// When the binary is missing or does not say within 20 s where it listens.
     pub fn slipring(store: &Path, at: Option<&Addresses>) -> Result<Server> {
-        let free = Addresses { sqs: "127.0.0.1:0".into(), beanstalkd: "127.0.0.1:0".into() };
+        let any = || "127.0.0.1:0".to_owned();
+        let free = Addresses { sqs: any(), beanstalkd: any(), admin: any() };
         let at = at.unwrap_or(&free);
         let or_off = |address: &'_ str| if address.is_empty() { "off" } else { address }.to_owned();
         let mut command = Command::new(binary()?);
         command.args(["serve", "--sqs", &or_off(&at.sqs)]);
         command.args(["--beanstalkd", &or_off(&at.beanstalkd)]);
-        command.args(["--admin", "off", "--store"]).arg(format!("sqlite:{}", store.display()));
+        command
+            .args(["--admin", &or_off(&at.admin), "--store"])
+            .arg(format!("sqlite:{}", store.display()));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log(store)?);
         let mut child = command.spawn().context("starting slipring")?;
         let line = match first_line(&mut child) {
@@ -80,10 +87,10 @@ impl Server {
             ),
             _ => error.into(),
         })?;
-        let addresses = Addresses { sqs: String::new(), beanstalkd: address };
+        let addresses = Addresses { beanstalkd: address, ..Addresses::default() };
         let server = Server { child, addresses };
         let deadline = Instant::now() + READY_WITHIN;
-        while std::net::TcpStream::connect(&server.addresses.beanstalkd).is_err() {
+        while TcpStream::connect(&server.addresses.beanstalkd).is_err() {
             if Instant::now() > deadline {
                 bail!("beanstalkd does not listen on {}", server.addresses.beanstalkd);
             }
@@ -95,6 +102,27 @@ impl Server {
     /// Where it listens.
     pub fn addresses(&self) -> &Addresses {
         &self.addresses
+    }
+
+    /// Its wait table; empty for a server that has no admin API.
+    ///
+    /// # Errors
+    /// When the admin API does not answer with one.
+    pub fn waits(&self) -> Result<Vec<Wait>> {
+        let address = &self.addresses.admin;
+        if address.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut stream = TcpStream::connect(address).context("connecting to the admin API")?;
+        stream.set_read_timeout(Some(STOPPED_WITHIN)).context("setting a time-out")?;
+        let get = format!("GET /v1/waits HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+        stream.write_all(get.as_bytes()).context("asking the admin API")?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).context("reading from the admin API")?;
+        let json = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+        let table: WaitTable =
+            serde_json::from_str(json).with_context(|| format!("no wait table: {answer:?}"))?;
+        Ok(table.waits)
     }
 
     /// Its process id.
@@ -134,6 +162,12 @@ impl Server {
         }
         Ok(())
     }
+}
+
+/// The admin API's wait table.
+#[derive(serde::Deserialize)]
+struct WaitTable {
+    waits: Vec<Wait>,
 }
 
 impl Drop for Server {
@@ -182,6 +216,8 @@ fn addresses(line: &str) -> Addresses {
             addresses.beanstalkd = address.trim_end_matches(['.', ':']).to_owned();
         } else if before.contains("sqs") {
             addresses.sqs = address.trim_end_matches(['.', ':']).to_owned();
+        } else if before.contains("admin") {
+            addresses.admin = address.trim_end_matches(['.', ':']).to_owned();
         }
         rest = after;
     }
@@ -239,9 +275,11 @@ mod tests {
 
     #[test]
     fn the_first_line_gives_the_address_of_each_protocol() {
-        let line = "slipring: SQS on http://127.0.0.1:41, beanstalkd on 127.0.0.1:42. Admin off";
+        let line = "slipring: SQS on http://127.0.0.1:41, beanstalkd on 127.0.0.1:42, \
+                    admin on http://127.0.0.1:43. Storing in x";
         let found = addresses(line);
         assert_eq!(found.sqs, "127.0.0.1:41");
         assert_eq!(found.beanstalkd, "127.0.0.1:42");
+        assert_eq!(found.admin, "127.0.0.1:43");
     }
 }

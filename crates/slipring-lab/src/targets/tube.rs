@@ -40,8 +40,9 @@ impl Target for TubeServer {
     }
 
     async fn stop(self) -> Result<Vec<Wait>> {
+        let waits = self.0.waits()?;
         self.0.stop()?;
-        Ok(Vec::new())
+        Ok(waits)
     }
 }
 

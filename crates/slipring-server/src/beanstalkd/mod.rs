@@ -7,8 +7,8 @@
 //!
 //! A connection is one task. It reads what has come, takes *runs* of commands of one kind, gives
 //! each run to the engine as one call, and writes all replies at once, in the order of the
-//! commands. Lock order: the tube registry, then a tube's histories; neither is held across an
-//! await.
+//! commands. Lock order: the tube registry, then a tube's queue; a tube's histories are locked
+//! alone. None is held across an await.
 
 mod counters;
 mod failure;

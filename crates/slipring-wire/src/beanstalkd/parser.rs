@@ -37,8 +37,8 @@ enum Expect {
 ///
 /// Bytes come in through [`feed`](Parser::feed) or by reading into
 /// [`buffer_mut`](Parser::buffer_mut); commands come out by iterating, in the order in which they
-/// were sent. The iterator ends where the bytes end and goes on after more were fed. Large bodies are
-/// slices of the received bytes; small ones are copied, so that they do not keep the buffer.
+/// were sent. The iterator ends where the bytes end and goes on after more were fed. Large bodies
+/// are slices of the received bytes; small ones are copied, so that they do not keep the buffer.
 ///
 /// Call it dry before feeding more: then the buffer holds at most one unfinished command, that is
 /// a line of 224 bytes or a body of the limit, beside what was fed last.

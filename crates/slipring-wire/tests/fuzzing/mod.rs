@@ -3,6 +3,9 @@
 //! Two seconds, or `SLIPRING_FUZZ_SECONDS`. A failure prints its seed; `SLIPRING_FUZZ_SEED` plays
 //! it again.
 
+// How many rounds were run is worth a line.
+#![allow(clippy::print_stdout)]
+
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};

@@ -109,7 +109,11 @@ pub fn run(options: &Options) -> Result<()> {
 
 async fn all_sessions(options: &Options, stop: Arc<AtomicBool>) -> Result<()> {
     let log = Log::create(&options.history, options.client)?;
-    let addresses = Addresses { sqs: options.sqs.clone(), beanstalkd: options.beanstalkd.clone() };
+    let addresses = Addresses {
+        sqs: options.sqs.clone(),
+        beanstalkd: options.beanstalkd.clone(),
+        ..Addresses::default()
+    };
     if options.drain {
         // One protocol after the other: what a beanstalkd connection holds, SQS cannot see.
         let own = |number| Session::new(log.clone(), &addresses, options.seed, number, &stop);

@@ -1,0 +1,148 @@
+//! How messages lie in the file: one insert on the happy path, ranges for leases, rows for what
+//! comes back.
+
+mod support;
+
+use std::path::Path;
+use std::time::Duration;
+
+use slipring::lifecycle::Settlement;
+use slipring::store::Store;
+use slipring::{AdminStore, Durability, MessageId, NewMessage, QueueSettings, Waits};
+use slipring_sqlite::SqliteOptions;
+use support::{ack_all, at, bodies, claim, counts, extend, number, open, plain, send, settle};
+
+fn rows(folder: &Path, table: &str) -> i64 {
+    number(folder, &format!("SELECT count(*) FROM {table}"))
+}
+
+#[tokio::test]
+async fn a_body_can_be_read_with_the_sqlite_shell() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let q = plain(&store).await;
+    send(&store, q, &["hello"]).await;
+    let sql = "SELECT position, CAST(body AS TEXT), (sent >> 20) FROM message";
+    let row = support::look(folder.path())
+        .query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
+    assert_eq!(row.unwrap(), (1_i64, "hello".to_owned(), 1_700_000_000_000_i64));
+}
+
+#[tokio::test]
+async fn a_lease_is_one_row_however_many_messages_and_receives() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let q = plain(&store).await;
+    send(&store, q, &["x"; 500]).await;
+    let demand = slipring::store::Demand { up_to: 100, lease: None, session: false };
+    let batch = slipring::store::ClaimBatch { queue: q, now: at(0), demands: vec![demand; 5] };
+    let claimed = store.claim(batch).await.unwrap();
+    let held: Vec<_> = claimed.deliveries.into_iter().flatten().collect();
+    assert_eq!((held.len(), rows(folder.path(), "lease")), (500, 1));
+    // Prolonged as a whole it stays one row; in part it is split, and no message moves.
+    let all: Vec<_> = held.iter().map(|delivery| delivery.receipt).collect();
+    assert!(extend(&store, q, &all, 60, at(1)).await.iter().all(Result::is_ok));
+    assert_eq!(rows(folder.path(), "lease"), 1);
+    extend(&store, q, &all[100..101], 90, at(1)).await[0].as_ref().unwrap();
+    assert_eq!((rows(folder.path(), "lease"), rows(folder.path(), "item")), (3, 0));
+    store.expire(at(61)).await.unwrap();
+    assert_eq!(counts(&store, q).await, [499, 0, 1, 0]);
+    ack_all(&store, q, &held[..499], at(62)).await;
+    assert_eq!((rows(folder.path(), "message"), rows(folder.path(), "item")), (0, 1));
+    ack_all(&store, q, &held[499..], at(62)).await;
+    assert_eq!(rows(folder.path(), "lease") + rows(folder.path(), "item"), 0);
+}
+
+#[tokio::test]
+async fn a_lane_that_is_full_is_followed_by_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let q = plain(&store).await;
+    send(&store, q, &["a", "b"]).await;
+    ack_all(&store, q, &claim(&store, q, 2, at(0)).await, at(0)).await;
+    store.close().await.unwrap();
+    let last = (1_i64 << 32) - 3;
+    let sql = "UPDATE lane SET tail_seq = ?1, cursor_seq = ?1";
+    support::look(folder.path()).execute(sql, [last]).unwrap();
+    let store = open(folder.path());
+    let ids = send(&store, q, &["c", "d", "e", "f"]).await;
+    let next = 1_u64 << 32;
+    assert_eq!(ids, [next - 2, next - 1, next + 1, next + 2].map(MessageId));
+    assert_eq!(counts(&store, q).await, [4, 0, 0, 0]);
+    let held = claim(&store, q, 3, at(0)).await;
+    assert_eq!(bodies(&held), ["c", "d", "e"]);
+    settle(&store, q, &held[0], Settlement::HandBack, at(0)).await.unwrap();
+    assert_eq!(bodies(&claim(&store, q, 3, at(0)).await), ["c", "f"], "the order is kept");
+}
+
+#[tokio::test]
+async fn priorities_beyond_the_lanes_stand_in_rows_and_keep_their_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let q = plain(&store).await;
+    let messages = |priorities: std::ops::Range<u32>| {
+        priorities.map(|n| NewMessage::new(n.to_string()).priority(n)).collect::<Vec<_>>()
+    };
+    support::try_send(&store, q, messages(0..100), at(0)).await.unwrap();
+    support::try_send(&store, q, messages(0..100), at(0)).await.unwrap();
+    assert_eq!((rows(folder.path(), "message"), rows(folder.path(), "item")), (128, 72));
+    let all = bodies(&claim(&store, q, 200, at(0)).await);
+    let wanted: Vec<_> = (0..100).flat_map(|n| [n.to_string(), n.to_string()]).collect();
+    assert_eq!(all, wanted);
+}
+
+#[tokio::test]
+async fn only_what_must_last_is_flushed() {
+    // S1.2, S1.4
+    let folder = tempfile::tempdir().unwrap();
+    let waits = Waits::new();
+    let options = SqliteOptions { waits: waits.clone(), ..SqliteOptions::default() };
+    let store = support::open_with(folder.path(), options);
+    let q = plain(&store).await;
+    let relaxed = QueueSettings { durability: Durability::Relaxed, ..QueueSettings::default() };
+    let relaxed = support::queue(&store, "relaxed", &relaxed).await;
+    let flushes = || waits.class("sqlite.flush").snapshot().acquisitions;
+    let before = flushes();
+    send(&store, relaxed, &["a"]).await;
+    let held = claim(&store, relaxed, 1, at(0)).await;
+    ack_all(&store, relaxed, &held, at(0)).await;
+    assert_eq!(flushes(), before, "a relaxed queue is not flushed");
+    send(&store, q, &["a"]).await;
+    assert_eq!(flushes(), before + 1);
+    let held = claim(&store, q, 1, at(0)).await;
+    assert_eq!(flushes(), before + 1, "a hand-out is not flushed");
+    ack_all(&store, q, &held, at(0)).await;
+    assert_eq!(flushes(), before + 2);
+}
+
+#[tokio::test]
+async fn a_deleted_queue_is_cleared_away_in_steps() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let fifo = QueueSettings { fifo: true, ..QueueSettings::default() };
+    let (q, f) = (plain(&store).await, support::queue(&store, "fifo", &fifo).await);
+    for _ in 0..5 {
+        send(&store, q, &["x"; 1000]).await;
+    }
+    let grouped = |n: u32| NewMessage::new("x").group(n.to_string()).dedup_id(n.to_string());
+    let grouped = (0..50).map(grouped).collect();
+    support::try_send(&store, f, grouped, at(0)).await.unwrap();
+    claim(&store, q, 100, at(0)).await;
+    store.delete_queue(q).await.unwrap();
+    store.delete_queue(f).await.unwrap();
+    assert!(store.queues().await.unwrap().is_empty());
+    assert!(store.lookup(MessageId(1), at(0)).await.unwrap().is_none());
+    let left = || {
+        ["message", "item", "lease", "lane", "fifo_group", "dedup", "item_count", "queue"]
+            .iter()
+            .map(|table| rows(folder.path(), table))
+            .sum::<i64>()
+    };
+    tokio::time::timeout(Duration::from_secs(30), async {
+        while left() > 0 {
+            store.foreign_changes().await.unwrap();
+        }
+    })
+    .await
+    .expect("everything goes in time");
+}
