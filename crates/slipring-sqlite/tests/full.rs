@@ -1,4 +1,10 @@
 //! A full disk, played by a limit on the size of the file.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failed step fails the test"
+)]
 
 mod support;
 

@@ -1,5 +1,11 @@
 //! How messages lie in the file: one insert on the happy path, ranges for leases, rows for what
 //! comes back.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failed step fails the test"
+)]
 
 mod support;
 

@@ -1,4 +1,10 @@
 //! Files that must be refused are refused with a clear error and left as they are.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failed step fails the test"
+)]
 
 mod support;
 

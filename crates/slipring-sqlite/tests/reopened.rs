@@ -1,4 +1,10 @@
 //! What a new process finds: everything as it was, after a close and after a crash.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failed step fails the test"
+)]
 
 mod support;
 

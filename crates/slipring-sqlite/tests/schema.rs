@@ -2,6 +2,12 @@
 //!
 //! `SLIPRING_SCHEMA=write cargo test -p slipring-sqlite --test schema` writes it anew, which is
 //! for after a new migration.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failed step fails the test"
+)]
 
 mod support;
 

@@ -1,4 +1,10 @@
 //! Several stores on one file, as several processes have it.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failed step fails the test"
+)]
 
 mod support;
 

@@ -1,5 +1,10 @@
 //! Short verbs for the tests of this store; the time is always given.
-
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failed step fails the test"
+)]
 #![allow(dead_code)] // Each test file uses a part of it.
 
 use std::path::{Path, PathBuf};
