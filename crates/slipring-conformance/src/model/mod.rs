@@ -7,6 +7,8 @@
 //! A failure is shrunk to a short sequence and printed with its seed. `SLIPRING_MODEL_SEED`
 //! repeats a seed; `SLIPRING_MODEL_CASES` sets how many sequences each case runs (default 64).
 
+mod bulk;
+mod compare;
 mod naive;
 mod operation;
 mod replay;

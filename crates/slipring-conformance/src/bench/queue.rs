@@ -1,274 +1,25 @@
-//! What a case works with: a fresh store, a clock it sets, and queues with short verbs.
+//! A queue of the store under test, with short verbs.
 
-use std::path::Path;
+use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use async_trait::async_trait;
-use bytes::Bytes;
-use parking_lot::Mutex;
 use slipring::lifecycle::Settlement;
 use slipring::store::{
-    AppendBatch, ClaimBatch, Claimed, Demand, ExtendBatch, Pass, Sent, SettleBatch, Settled,
+    AppendBatch, ClaimBatch, Claimed, Demand, ExtendBatch, Sent, SettleBatch, Settled,
 };
 use slipring::{
-    Clock, Delivery, Error, ErrorKind, ManualClock, MessageId, MessageState, NewMessage,
-    PeekFilter, Peeked, Priority, QueueId, QueueInfo, QueueName, QueueSettings, QueueStats,
-    Receipt, Store, Timestamp,
+    Delivery, Error, MessageId, MessageState, NewMessage, PeekFilter, Peeked, QueueId, QueueInfo,
+    QueueSettings, QueueStats, Receipt, Store, Timestamp,
 };
-use tempfile::TempDir;
 
-/// Opens the store under test.
-#[async_trait]
-pub trait Factory: Send + Sync + 'static {
-    /// Opens the store whose data is at `place`, an empty folder at first; a store that keeps its
-    /// data elsewhere takes the path as a name for it. A place is opened again after a close only
-    /// where the store says [`slipring::Capabilities::durable`], and a second time at once only
-    /// where it says [`slipring::Capabilities::shared`].
-    ///
-    /// # Errors
-    /// Whatever opening fails with; the case fails.
-    async fn open(&self, place: &Path) -> Result<Arc<dyn Store>, Error>;
-}
-
-/// The moment at which every case begins.
-pub const START: Timestamp = Timestamp::from_millis(1_700_000_000_000);
-
-/// A store on a place of its own, and the clock. Cheap to clone.
-#[derive(Clone)]
-pub struct Bench {
-    factory: Arc<dyn Factory>,
-    place: Arc<TempDir>,
-    store: Arc<Mutex<Arc<dyn Store>>>,
-    queues: Arc<AtomicU32>,
-    /// The time that every call of the bench gives to the store.
-    pub clock: ManualClock,
-}
-
-impl Bench {
-    /// A fresh store.
-    pub async fn open(factory: Arc<dyn Factory>) -> Bench {
-        let place = Arc::new(TempDir::new().expect("a temporary folder can be made"));
-        let store = factory.open(place.path()).await.expect("the store opens");
-        Bench {
-            factory,
-            place,
-            store: Arc::new(Mutex::new(store)),
-            queues: Arc::new(AtomicU32::new(1)),
-            clock: ManualClock::at(START),
-        }
-    }
-
-    /// Another fresh store, on another place.
-    pub async fn another(&self) -> Bench {
-        Bench::open(Arc::clone(&self.factory)).await
-    }
-
-    /// A second handle on the same data, as another process has it.
-    pub async fn second_handle(&self) -> Bench {
-        let store = self.factory.open(self.place.path()).await.expect("the store opens twice");
-        Bench { store: Arc::new(Mutex::new(store)), ..self.clone() }
-    }
-
-    /// Closes the store and opens it again.
-    pub async fn reopen(&self) {
-        let old = self.store();
-        old.close().await.expect("the store closes");
-        drop(old);
-        self.reopen_closed().await;
-    }
-
-    /// Opens the store again after somebody else has closed it.
-    pub async fn reopen_closed(&self) {
-        let store = self.factory.open(self.place.path()).await.expect("the store opens again");
-        *self.store.lock() = store;
-    }
-
-    /// The store.
-    pub fn store(&self) -> Arc<dyn Store> {
-        Arc::clone(&self.store.lock())
-    }
-
-    /// Puts another store in the place of this one, such as a wrapper around it.
-    pub fn replace_store(&self, store: Arc<dyn Store>) {
-        *self.store.lock() = store;
-    }
-
-    /// The present moment.
-    pub fn now(&self) -> Timestamp {
-        self.clock.now()
-    }
-
-    /// Moves the clock, and nothing else.
-    pub fn advance(&self, duration: Duration) {
-        self.clock.advance(duration);
-    }
-
-    /// Moves the clock and lets the store do all that is due and lapsed by then.
-    pub async fn pass(&self, duration: Duration) {
-        self.clock.advance(duration);
-        self.due().await;
-        self.expire().await;
-    }
-
-    /// Everything that is due, as one pass.
-    pub async fn due(&self) -> Pass {
-        self.whole(|store, now| Box::pin(async move { store.due(now).await })).await
-    }
-
-    /// Everything that has lapsed, as one pass.
-    pub async fn expire(&self) -> Pass {
-        self.whole(|store, now| Box::pin(async move { store.expire(now).await })).await
-    }
-
-    /// Everything that may be forgotten, as one pass.
-    pub async fn prune(&self) -> Pass {
-        self.whole(|store, now| Box::pin(async move { store.prune(now).await })).await
-    }
-
-    /// Repeats a pass until it has nothing more to do at this moment.
-    async fn whole(
-        &self,
-        verb: fn(Arc<dyn Store>, Timestamp) -> futures::future::BoxFuture<'static, PassAnswer>,
-    ) -> Pass {
-        let mut sum = Pass::default();
-        for _ in 0..10_000 {
-            let pass = verb(self.store(), self.now()).await.expect("a pass succeeds");
-            sum.removed += pass.removed;
-            for (queue, count) in pass.ready {
-                match sum.ready.iter_mut().find(|(seen, _)| *seen == queue) {
-                    Some((_, total)) => *total += count,
-                    None => sum.ready.push((queue, count)),
-                }
-            }
-            sum.next = pass.next;
-            if pass.next.is_none_or(|next| next > self.now()) {
-                sum.ready.sort();
-                return sum;
-            }
-        }
-        panic!("a pass says for ever that it has more to do now");
-    }
-
-    /// A new queue with a name of its own.
-    pub async fn queue(&self, settings: QueueSettings) -> QueueBench {
-        let number = self.queues.fetch_add(1, Ordering::Relaxed);
-        self.named(&format!("queue-{number}"), settings).await
-    }
-
-    /// A new queue with default settings.
-    pub async fn plain(&self) -> QueueBench {
-        self.queue(QueueSettings::default()).await
-    }
-
-    /// A new queue with a given name.
-    pub async fn named(&self, name: &str, settings: QueueSettings) -> QueueBench {
-        let name = QueueName::new(name).unwrap();
-        let made = self.store().create_queue(&name, &settings, self.now()).await;
-        let (info, new) = made.expect("the queue can be created");
-        assert!(new, "queue {name} is there already");
-        QueueBench { bench: self.clone(), id: info.id, info }
-    }
-
-    /// A new queue whose messages go to `dead` after so many failed attempts.
-    pub async fn source_of(&self, dead: &QueueBench, max_attempts: u32) -> QueueBench {
-        self.queue(settings(|to| {
-            to.max_attempts = Some(max_attempts);
-            to.dead_letter = Some(dead.info.name.clone());
-        }))
-        .await
-    }
-
-    /// The message wherever it is.
-    pub async fn lookup(&self, id: MessageId) -> Option<Peeked> {
-        self.store().lookup(id, self.now()).await.unwrap()
-    }
-
-    /// Removes a message by number; answers the queue it was in.
-    pub async fn cancel(&self, id: MessageId) -> Result<QueueId, Error> {
-        self.store().cancel(id, self.now()).await
-    }
-
-    /// Makes a message ready by number.
-    pub async fn kick_message(&self, id: MessageId) -> Result<QueueId, Error> {
-        self.store().kick_message(id, self.now()).await
-    }
-}
-
-type PassAnswer = Result<Pass, Error>;
-
-/// What can be sent: a text, bytes, or a whole [`NewMessage`].
-pub trait Sendable {
-    /// The message.
-    fn message(self) -> NewMessage;
-}
-
-impl Sendable for NewMessage {
-    fn message(self) -> NewMessage {
-        self
-    }
-}
-
-impl Sendable for &str {
-    fn message(self) -> NewMessage {
-        NewMessage::new(Bytes::copy_from_slice(self.as_bytes()))
-    }
-}
-
-impl Sendable for String {
-    fn message(self) -> NewMessage {
-        NewMessage::new(self)
-    }
-}
-
-/// A message with a text, to be built on.
-pub fn m(body: &str) -> NewMessage {
-    body.message()
-}
-
-/// So many seconds.
-pub const fn s(seconds: u64) -> Duration {
-    Duration::from_secs(seconds)
-}
-
-/// So many milliseconds.
-pub const fn ms(millis: u64) -> Duration {
-    Duration::from_millis(millis)
-}
-
-/// Default settings with changes.
-pub fn settings(change: impl FnOnce(&mut QueueSettings)) -> QueueSettings {
-    let mut settings = QueueSettings::default();
-    change(&mut settings);
-    settings
-}
-
-/// The texts of deliveries, in order.
-pub fn bodies(deliveries: &[Delivery]) -> Vec<String> {
-    deliveries.iter().map(|delivery| text(&delivery.message.body)).collect()
-}
-
-fn text(body: &Bytes) -> String {
-    String::from_utf8_lossy(body).into_owned()
-}
-
-/// A nack that waits by the queue's backoff.
-pub const NACK: Settlement = Settlement::Nack { delay: None, priority: None };
-
-/// Asserts that a call was refused, and how.
-#[track_caller]
-pub fn refused<T: std::fmt::Debug>(answer: Result<T, Error>, kind: ErrorKind) -> Error {
-    match answer {
-        Err(error) if error.kind() == kind => error,
-        other => panic!("expected the error {}, but got {other:?}", kind.name()),
-    }
-}
+use super::Bench;
+use super::sentences::{NACK, Sendable, bodies, text};
 
 /// A queue of the store under test. Calls that a case does not expect to fail panic.
 #[derive(Clone)]
 pub struct QueueBench {
-    bench: Bench,
+    pub(super) bench: Bench,
     /// Its number.
     pub id: QueueId,
     /// As it was created.
@@ -504,9 +255,4 @@ impl QueueBench {
         assert_eq!(seen.len(), 1, "exactly one message is {}", state.name());
         seen.remove(0)
     }
-}
-
-/// A priority.
-pub const fn p(priority: u32) -> Priority {
-    Priority(priority)
 }
