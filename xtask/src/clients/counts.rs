@@ -46,6 +46,14 @@ pub fn pytest(output: &str) -> Count {
     count
 }
 
+/// The lines that say which tests were excluded and why, whatever wrote them.
+pub fn exclusions(output: &str) -> impl Iterator<Item = &str> {
+    output.lines().filter(|line| {
+        let said = ["EXCLUDED ", "SKIPPED ", "--- SKIP: "];
+        said.iter().any(|word| line.starts_with(word)) || line.contains(" # SKIP ")
+    })
+}
+
 /// Reads the totals at the end of TAP output: `# pass 12`.
 pub fn tap(output: &str) -> Count {
     let total = |name: &str| {
@@ -88,6 +96,12 @@ mod tests {
         let output = "ok 1 - a\n# Subtest: # pass 9\n# tests 4\n# pass 2\n# fail 1\n\
                       # cancelled 1\n# skipped 1\n# todo 0\n";
         assert_eq!(tap(output), Count { passed: 2, failed: 2, excluded: 1 });
+    }
+
+    #[test]
+    fn the_reasons_of_exclusions_are_found() {
+        let output = "EXCLUDED a: b\nSKIPPED [2] a.py:3: b\nok 1 - a # SKIP b\nok 2 - # SKIPPER\n";
+        assert_eq!(exclusions(output).count(), 3);
     }
 
     #[test]

@@ -99,6 +99,9 @@ fn counted(bench: &Bench<'_>, mut command: Command, count: fn(&str) -> Count) ->
         if !counted.is_clean() {
             println!("{}", tail(&output));
         }
+        for line in counts::exclusions(&output) {
+            println!("{line}");
+        }
         println!("{}: {counted}", bench.name);
         return Ok(counted);
     }
