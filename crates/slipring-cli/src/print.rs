@@ -14,7 +14,7 @@ use crate::failure::Failure;
 /// Prints a value as JSON.
 ///
 /// # Errors
-/// A value that has no JSON form; as [`line`].
+/// A value that has no JSON form; as [`line()`].
 pub fn json(value: &impl Serialize) -> Result<(), Failure> {
     line(&serde_json::to_string_pretty(value).map_err(Failure::failed)?)
 }
