@@ -103,12 +103,12 @@ impl AdminStore for SqliteStore {
     }
 
     async fn check(&self) -> Result<(), Error> {
-        self.log.check()?;
+        self.check_log()?;
         self.foreign_changes().await.map(drop)
     }
 
     async fn close(&self) -> Result<(), Error> {
         self.shut_down().await;
-        self.log.check()
+        self.check_log()
     }
 }

@@ -18,7 +18,7 @@ impl Writer<'_> {
     /// Stores messages unit by unit, each whole or not at all.
     pub(crate) fn append(&mut self, batch: &AppendBatch) -> Outcome<Vec<Result<Sent, Error>>> {
         let picture = self.live(batch.queue)?;
-        let picture = &mut *picture.borrow_mut();
+        let picture = &mut *picture.lock();
         self.note(picture);
         self.promise(picture.info.settings.durability);
         let mut answers = Vec::with_capacity(batch.messages.len());

@@ -39,7 +39,7 @@ impl Writer<'_> {
             None => self.picture_of_lane(message)?,
         };
         let picture = picture.ok_or_else(|| Fault::Refused(gone(message)))?;
-        let picture = &mut *picture.borrow_mut();
+        let picture = &mut *picture.lock();
         self.promise(picture.info.settings.durability);
         if let Some(head) = item {
             if !lifecycle::free_to_take(head.state) {
@@ -75,7 +75,7 @@ impl Writer<'_> {
             return Err(if there { refuse() } else { gone(message).into() });
         };
         let picture = self.picture(head.queue)?.ok_or_else(|| Fault::Refused(gone(message)))?;
-        let picture = &mut *picture.borrow_mut();
+        let picture = &mut *picture.lock();
         let next = lifecycle::kick(head.state, head.attempts).ok_or_else(refuse)?;
         self.promise(picture.info.settings.durability);
         self.change_item(picture, &mut head, |head| {
@@ -94,7 +94,7 @@ impl Writer<'_> {
         now: Timestamp,
     ) -> Outcome<(u64, Kicked)> {
         let picture = self.live(queue)?;
-        let picture = &mut *picture.borrow_mut();
+        let picture = &mut *picture.lock();
         self.promise(picture.info.settings.durability);
         let kind = kind.unwrap_or(match picture.items.parked {
             0 => Kicked::Delayed,
@@ -133,7 +133,7 @@ impl Writer<'_> {
         sent_until: Timestamp,
     ) -> Outcome<u64> {
         let picture = self.live(queue)?;
-        let picture = &mut *picture.borrow_mut();
+        let picture = &mut *picture.lock();
         self.promise(picture.info.settings.durability);
         self.remove_old(picture, sent_until.as_millis(), u64::from(limit))
     }
@@ -148,10 +148,10 @@ impl Writer<'_> {
         }
         self.promise(Durability::Full);
         let limit = request.limit.min(STEP_MESSAGES_MAX);
-        let source = &mut *source.borrow_mut();
+        let source = &mut *source.lock();
         let Some(target) = request.target else { return self.send_back(source, limit) };
         let target = self.live(target)?;
-        let target = &mut *target.borrow_mut();
+        let target = &mut *target.lock();
         let mut moved = self.move_ready(source, target, limit)?;
         let parked = self.first_items(source.id(), MessageState::Parked, limit - moved)?;
         for id in parked {
@@ -207,7 +207,7 @@ impl Writer<'_> {
             };
             after = name;
             let Some(target) = target.map_or(Ok(None), |id| self.picture(id))? else { continue };
-            let target = &mut *target.borrow_mut();
+            let target = &mut *target.lock();
             for state in [MessageState::Ready, MessageState::Parked] {
                 let values =
                     params![to_sql(source.id().0), after, state_number(state), i64::from(left),];

@@ -35,7 +35,7 @@ impl Writer<'_> {
         self.promise(Durability::Full);
         if let Some(id) = self.queue_named(name)? {
             let known = self.live(id)?;
-            let info = QueueInfo::clone(&known.borrow().info);
+            let info = QueueInfo::clone(&known.lock().info);
             if info.settings == *settings {
                 return Ok((info, false));
             }
@@ -68,7 +68,7 @@ impl Writer<'_> {
     ) -> Outcome<QueueInfo> {
         self.promise(Durability::Full);
         let picture = self.live(queue)?;
-        let mut picture = picture.borrow_mut();
+        let mut picture = picture.lock();
         if picture.fifo() != settings.fifo {
             let text = "fifo is fixed when a queue is created; make another queue";
             let error = Error::new(ErrorKind::Invalid, text).with("queue", &picture.info.name);
@@ -86,7 +86,7 @@ impl Writer<'_> {
         let settings = settings.clone();
         let info = QueueInfo { settings, modified_at: now, ..QueueInfo::clone(&picture.info) };
         picture.info = Arc::new(info.clone());
-        self.announced.remove(&queue);
+        self.memory.announced.remove(&queue);
         Ok(info)
     }
 
@@ -98,28 +98,36 @@ impl Writer<'_> {
             return Err(Fault::Refused(Error::queue_not_found(queue)));
         }
         self.forget_picture(queue);
-        self.clearing = true;
+        self.memory.clearing = true;
         Ok(())
     }
 
-    /// Removes a bounded part of what deleted queues have left; answers whether there is more.
-    pub(crate) fn clear_away(&mut self) -> Outcome<bool> {
+    /// Removes a bounded part of what deleted queues have left, and notes whether there is more.
+    pub(crate) fn clear_away(&mut self) -> Outcome<()> {
+        // After a failure it is tried again when the next queue is deleted, or the file opened.
+        self.memory.clearing = false;
         let queue = self.db.first(Query::DeletedQueue, (), |row| row.get::<_, i64>(0))?;
-        let Some(queue) = queue else { return Ok(false) };
+        if let Some(queue) = queue {
+            self.clear_queue(queue)?;
+            self.memory.clearing = true;
+        }
+        Ok(())
+    }
+
+    fn clear_queue(&mut self, queue: i64) -> Outcome<()> {
         let lane = self.db.first(Query::LaneOfQueue, [queue], |row| row.get::<_, i64>(0))?;
         if let Some(lane) = lane {
-            self.clear_lane(from_sql(lane))?;
-            return Ok(true);
+            return self.clear_lane(from_sql(lane));
         }
         let limited = [queue, to_sql(CLEAR_ROWS_MAX)];
         for query in [Query::ClearItems, Query::ClearGroups, Query::ClearDedup] {
             if self.db.execute(query, limited)? > 0 {
-                return Ok(true);
+                return Ok(());
             }
         }
         self.db.execute(Query::ClearItemCount, [queue])?;
         self.db.execute(Query::ClearQueue, [queue])?;
-        Ok(true)
+        Ok(())
     }
 
     fn clear_lane(&mut self, lane: u64) -> Outcome<()> {

@@ -39,7 +39,7 @@ impl Writer<'_> {
     /// Hands out ready messages to demands in order.
     pub(crate) fn claim(&mut self, batch: &ClaimBatch) -> Outcome<Claimed> {
         let picture = self.live(batch.queue)?;
-        let picture = &mut *picture.borrow_mut();
+        let picture = &mut *picture.lock();
         self.write_back_groups(picture)?;
         let settings = &picture.info.settings;
         let mut end = match settings.is_paused(batch.now) {
@@ -232,7 +232,7 @@ impl Writer<'_> {
         now: Timestamp,
     ) -> Outcome<Delivery> {
         let picture = self.live(queue)?;
-        let picture = &mut *picture.borrow_mut();
+        let picture = &mut *picture.lock();
         match self.item_head(message.0)? {
             Some(head) if head.queue != queue => return Err(gone(message).into()),
             Some(head) if !lifecycle::free_to_take(head.state) => return Err(held(message).into()),

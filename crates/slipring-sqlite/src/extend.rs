@@ -27,7 +27,7 @@ impl Writer<'_> {
             let gone = |(receipt, _): &(Receipt, _)| Err(gone(receipt.message));
             return Ok(batch.entries.iter().map(gone).collect());
         };
-        let picture = &mut *picture.borrow_mut();
+        let picture = &mut *picture.lock();
         self.note(picture);
         let mut in_log = Vec::new();
         let mut answers = Vec::with_capacity(batch.entries.len());

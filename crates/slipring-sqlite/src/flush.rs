@@ -11,52 +11,92 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::{Condvar, Mutex};
+use slipring::clock::monotonic_ns;
 use slipring::{Error, WaitClass};
 
 use crate::fault::poisoned;
 use crate::open::beside;
 use crate::writer::WriterTask;
 
+/// A flush that is expected to take longer is left to a thread of its own.
+const QUICK_NS: u64 = 250_000;
+
 /// The log, and what keeps the store from going on after a failed flush: the operating system
 /// forgets what it could not write, so a later flush that succeeds proves nothing.
 pub(crate) struct Log {
     path: PathBuf,
-    /// Opened at the first flush; SQLite keeps the same file while a connection is open.
-    file: Mutex<Option<Arc<File>>>,
+    /// Held during a flush.
+    flushing: Mutex<Flushing>,
+    /// Transactions that were written and must last.
+    written: AtomicU64,
+    /// What a flush took lately, in nanoseconds.
+    usual_ns: AtomicU64,
     poison: Mutex<Option<Error>>,
     class: Arc<WaitClass>,
 }
 
+#[derive(Default)]
+struct Flushing {
+    /// Opened at the first flush; SQLite keeps the same file while a connection is open.
+    file: Option<File>,
+    /// How many of [`Log::written`] are on disk.
+    flushed: u64,
+}
+
 impl Log {
     pub(crate) fn new(database: &Path, class: Arc<WaitClass>) -> Log {
-        let (file, poison) = (Mutex::new(None), Mutex::new(None));
-        Log { path: beside(database, "-wal"), file, poison, class }
+        Log {
+            path: beside(database, "-wal"),
+            flushing: Mutex::default(),
+            written: AtomicU64::new(0),
+            usual_ns: AtomicU64::new(0),
+            poison: Mutex::new(None),
+            class,
+        }
     }
 
-    /// Flushes all that was written to the log.
+    /// Takes note of a committed transaction that must last; answers what [`Log::flush`] needs.
+    pub(crate) fn wrote(&self) -> u64 {
+        self.written.fetch_add(1, Ordering::AcqRel) + 1
+    }
+
+    /// Whether a flush is expected to take no longer than waking a thread is worth.
+    pub(crate) fn is_quick(&self) -> bool {
+        self.usual_ns.load(Ordering::Relaxed) < QUICK_NS
+    }
+
+    /// Returns when the log is flushed up to a transaction; those that wait together share one
+    /// flush.
     ///
     /// # Errors
     /// When this or an earlier flush has failed.
-    pub(crate) fn flush(&self) -> Result<(), Error> {
+    pub(crate) fn flush(&self, written: u64) -> Result<(), Error> {
+        let mut flushing = self.flushing.lock();
         self.check()?;
-        let flushed = self.class.measure(|| self.file()?.sync_data());
-        flushed.map_err(|error| {
-            let error = poisoned(&error.to_string());
-            self.poison(error.clone());
-            error
-        })
-    }
-
-    fn file(&self) -> io::Result<Arc<File>> {
-        let mut file = self.file.lock();
-        if let Some(file) = &*file {
-            return Ok(Arc::clone(file));
+        if flushing.flushed >= written {
+            self.class.passed();
+            return Ok(());
         }
-        let opened = Arc::new(OpenOptions::new().read(true).write(true).open(&self.path)?);
-        *file = Some(Arc::clone(&opened));
-        Ok(opened)
+        let covers = self.written.load(Ordering::Acquire);
+        let since_ns = monotonic_ns();
+        let flushed = self.class.measure(|| flushing.file(&self.path)?.sync_data());
+        let took_ns = monotonic_ns().saturating_sub(since_ns);
+        let usual_ns = self.usual_ns.load(Ordering::Relaxed);
+        self.usual_ns.store(usual_ns - usual_ns / 8 + took_ns / 8, Ordering::Relaxed);
+        match flushed {
+            Ok(()) => {
+                flushing.flushed = covers;
+                Ok(())
+            }
+            Err(error) => {
+                let error = poisoned(&error.to_string());
+                self.poison(error.clone());
+                Err(error)
+            }
+        }
     }
 
     /// Lets nothing be written any more.
@@ -71,35 +111,43 @@ impl Log {
     }
 }
 
-/// Calls that wait for a flush while the writer goes on. Those that wait together share one.
+impl Flushing {
+    fn file(&mut self, path: &Path) -> io::Result<&File> {
+        if self.file.is_none() {
+            self.file = Some(OpenOptions::new().read(true).write(true).open(path)?);
+        }
+        self.file.as_ref().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+/// Calls of committed transactions that wait for a flush by a thread of its own, while others are
+/// written.
+#[derive(Default)]
 pub(crate) struct Flusher {
     state: Mutex<State>,
     bell: Condvar,
-    log: Arc<Log>,
 }
 
 #[derive(Default)]
 struct State {
     waiting: VecDeque<WriterTask>,
+    written: u64,
     busy: bool,
     closed: bool,
 }
 
 impl Flusher {
-    pub(crate) fn new(log: Arc<Log>) -> Flusher {
-        Flusher { state: Mutex::default(), bell: Condvar::new(), log }
-    }
-
-    /// Whether no flush is going on or waited for.
+    /// Whether no flush is going on or waited for here.
     pub(crate) fn is_idle(&self) -> bool {
         let state = self.state.lock();
         !state.busy && state.waiting.is_empty()
     }
 
-    /// Leaves calls of a committed transaction to be answered after a flush.
-    pub(crate) fn push(&self, tasks: Vec<WriterTask>) {
+    /// Leaves calls to be answered after a flush up to a transaction.
+    pub(crate) fn push(&self, tasks: Vec<WriterTask>, written: u64) {
         let mut state = self.state.lock();
         state.waiting.extend(tasks);
+        state.written = written;
         let wake = !state.busy;
         drop(state);
         if wake {
@@ -108,7 +156,7 @@ impl Flusher {
     }
 
     /// Flushes until closed and empty.
-    pub(crate) fn run(&self) {
+    pub(crate) fn run(&self, log: &Log) {
         loop {
             let mut state = self.state.lock();
             state.busy = false;
@@ -119,9 +167,9 @@ impl Flusher {
                 return;
             }
             state.busy = true;
-            let waiting = std::mem::take(&mut state.waiting);
+            let (waiting, written) = (std::mem::take(&mut state.waiting), state.written);
             drop(state);
-            flush_and_answer(&self.log, waiting);
+            flush_and_answer(log, waiting, written);
         }
     }
 
@@ -132,9 +180,13 @@ impl Flusher {
     }
 }
 
-/// Flushes once and answers all.
-pub(crate) fn flush_and_answer(log: &Log, tasks: impl IntoIterator<Item = WriterTask>) {
-    let flushed = log.flush();
+/// Flushes up to a transaction and answers all.
+pub(crate) fn flush_and_answer(
+    log: &Log,
+    tasks: impl IntoIterator<Item = WriterTask>,
+    written: u64,
+) {
+    let flushed = log.flush(written);
     for task in tasks {
         match &flushed {
             Ok(()) => task.answer(),

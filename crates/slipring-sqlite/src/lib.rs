@@ -3,7 +3,7 @@
 //! [`SqliteStore::open`] gives a [`slipring::Store`]. How the file is laid out and why is in
 //! `docs/stores/sqlite.md`; every statement stands in `queries/`, the schema in `schema.sql`.
 //!
-//! The files in reading order: `store` and `admin` (the two traits), `task`, `inbox`, `threads`
+//! The files in reading order: `store` and `admin` (the two traits), `task`, `inbox`, `driver`
 //! and `flush` (how calls reach the one writer and share transactions), `writer` and `picture`
 //! (what it keeps in memory), `lane` and `lease` (the log), `append`, `claim`, `settle`, `extend`,
 //! `passes` and `prune` (the verbs), `item`, `rows`, `fifo` and `dedup` (messages outside the log),
@@ -15,6 +15,7 @@ mod bulk;
 mod catalog;
 mod claim;
 mod dedup;
+mod driver;
 mod extend;
 mod fault;
 mod feed;
@@ -39,7 +40,6 @@ mod settle;
 mod statements;
 mod store;
 mod task;
-mod threads;
 mod writer;
 
 pub use options::SqliteOptions;

@@ -73,7 +73,7 @@ impl Writer<'_> {
         for id in self.ids(Query::DueItems, now)? {
             let Some(mut head) = self.item_head(id)? else { continue };
             let Some(picture) = self.picture(head.queue)? else { continue };
-            let picture = &mut *picture.borrow_mut();
+            let picture = &mut *picture.lock();
             let ready = Next::Ready { attempts: head.attempts };
             self.change_item(picture, &mut head, |head| {
                 enter_item(head, ready, now);
@@ -89,14 +89,14 @@ impl Writer<'_> {
         let pauses = self.db.all(Query::Pauses, (), |row| {
             Ok((QueueId(from_sql(row.get(0)?)), from_sql(row.get(1)?)))
         })?;
-        self.announced.retain(|queue, _| pauses.iter().any(|(paused, _)| paused == queue));
+        self.memory.announced.retain(|queue, _| pauses.iter().any(|(paused, _)| paused == queue));
         for (queue, until) in pauses {
             if until > now.as_millis() {
                 tally.next_at(Some(until));
-            } else if self.announced.insert(queue, until) != Some(until)
+            } else if self.memory.announced.insert(queue, until) != Some(until)
                 && let Some(picture) = self.picture(queue)?
             {
-                tally.ready(queue, picture.borrow().ready());
+                tally.ready(queue, picture.lock().ready());
             }
         }
         Ok(())
@@ -116,7 +116,7 @@ impl Writer<'_> {
         for id in self.ids(Query::LapsedItems, now)?.into_iter().take(left as usize) {
             let Some(mut head) = self.item_head(id)? else { continue };
             let Some(picture) = self.picture(head.queue)? else { continue };
-            let picture = &mut *picture.borrow_mut();
+            let picture = &mut *picture.lock();
             let settled = match lifecycle::lapse(head.attempts, &picture.info.settings) {
                 Next::DeadLetter => self.give_up(picture, &mut head)?,
                 next => {
@@ -151,7 +151,7 @@ impl Writer<'_> {
             self.db.execute(Query::DeleteLease, [to_sql(first)])?;
             return Ok(0);
         };
-        let picture = &mut *picture.borrow_mut();
+        let picture = &mut *picture.lock();
         self.note(picture);
         self.lease_over(picture, first)?;
         let Some(lease) = picture.leases.remove(&first) else { return Err(no_lane(first)) };
@@ -185,15 +185,15 @@ impl Writer<'_> {
         let settled = match &target {
             Some(target) => {
                 leaving = dead_letter(leaving, picture);
-                Settled::DeadLettered(target.borrow().id())
+                Settled::DeadLettered(target.lock().id())
             }
             None => enter(&mut leaving, next, now),
         };
-        for range in runs(lapsing, target.as_ref().is_some_and(|to| to.borrow().fifo())) {
+        for range in runs(lapsing, target.as_ref().is_some_and(|to| to.lock().fifo())) {
             let positions = range.0..range.0 + range.1;
             match &target {
                 Some(target) => {
-                    self.log_to_items(&mut target.borrow_mut(), positions, range.2, &leaving)?
+                    self.log_to_items(&mut target.lock(), positions, range.2, &leaving)?
                 }
                 None => self.log_to_items(picture, positions, range.2, &leaving)?,
             };

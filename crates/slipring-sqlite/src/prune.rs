@@ -32,7 +32,7 @@ impl Writer<'_> {
         let mut tally = Tally::default();
         let queues = self.db.all(
             Query::QueuesWithRetention,
-            [to_sql(self.prune.after), PASS_QUEUES_MAX],
+            [to_sql(self.memory.prune.after), PASS_QUEUES_MAX],
             |row| Ok((QueueId(from_sql(row.get(0)?)), from_sql(row.get(1)?))),
         )?;
         let mut left = PASS_MESSAGES_MAX;
@@ -44,7 +44,7 @@ impl Writer<'_> {
                 round_over = false;
                 break;
             }
-            self.prune.after = queue.0;
+            self.memory.prune.after = queue.0;
         }
         let values = [to_sql(now.as_millis()), to_sql(left)];
         let forgotten = self.db.execute(Query::ForgetDedup, values)? as u64;
@@ -52,9 +52,9 @@ impl Writer<'_> {
             tally.next_at(Some(now.as_millis()));
             return Ok(tally.into_pass(now));
         }
-        self.prune.after = 0;
+        self.memory.prune.after = 0;
         let next_dedup = self.moment(Query::NextDedupEnd)?;
-        let next = [self.prune.next.take(), next_dedup].into_iter().flatten().min();
+        let next = [self.memory.prune.next.take(), next_dedup].into_iter().flatten().min();
         tally.next_at(next.map(|ms| ms.max(now.as_millis() + PASS_EVERY_MS)));
         Ok(tally.into_pass(now))
     }
@@ -68,7 +68,7 @@ impl Writer<'_> {
         tally: &mut Tally,
     ) -> Outcome<u64> {
         let Some(picture) = self.picture(queue)? else { return Ok(0) };
-        let picture = &mut *picture.borrow_mut();
+        let picture = &mut *picture.lock();
         let mut removed = 0;
         if let Some(sent_until) = now.as_millis().checked_sub(retention_ms) {
             removed = self.remove_old(picture, sent_until, limit)?;
@@ -80,7 +80,8 @@ impl Writer<'_> {
         }
         if let Some(oldest) = self.oldest_sent_ms(picture)? {
             let next = oldest.saturating_add(retention_ms);
-            self.prune.next = Some(self.prune.next.map_or(next, |known| known.min(next)));
+            self.memory.prune.next =
+                Some(self.memory.prune.next.map_or(next, |known| known.min(next)));
         }
         Ok(removed)
     }

@@ -2,6 +2,7 @@
 //! writes and so waits for nobody.
 
 use std::sync::Arc;
+use std::thread::{self, JoinHandle};
 
 use rusqlite::Connection;
 use slipring::store::Head;
@@ -9,11 +10,12 @@ use slipring::{MessageId, MessageState, QueueId, QueueInfo, QueueStats, Timestam
 
 use crate::fault::{Fault, Outcome};
 use crate::image::{self, QueueRow};
+use crate::inbox::Inbox;
 use crate::item::state_number;
 use crate::lane::Lane;
 use crate::position::{from_sql, stamp_ms, to_sql};
-use crate::statements::{Query, Statements};
-use crate::task::Task;
+use crate::statements::{Query, Statements, keep_statements};
+use crate::task::{Classes, Task};
 
 /// A call for a reader.
 pub(crate) type ReaderTask = Box<dyn for<'c> Task<Reader<'c>>>;
@@ -33,13 +35,25 @@ struct Gate {
     paused_until_ms: Option<u64>,
 }
 
-impl<'c> Reader<'c> {
-    pub(crate) fn new(connection: &'c Connection) -> Reader<'c> {
-        Reader { db: Statements::new(connection) }
-    }
+/// Starts a thread that serves reading calls until the inbox is closed and empty.
+pub(crate) fn start_reading(
+    connection: Connection,
+    inbox: Arc<Inbox<ReaderTask>>,
+    classes: Classes,
+) -> std::io::Result<JoinHandle<()>> {
+    thread::Builder::new().name("slipring-read".to_owned()).spawn(move || {
+        keep_statements(&connection);
+        let mut reader = Reader { db: Statements::new(&connection) };
+        while let Some(mut task) = inbox.wait_for_one() {
+            task.taken(&classes.reader_inbox);
+            reader.serve(task);
+        }
+    })
+}
 
+impl Reader<'_> {
     /// Runs a call on one state of the file.
-    pub(crate) fn serve(&mut self, mut task: ReaderTask) {
+    fn serve(&mut self, mut task: ReaderTask) {
         let begun = self.db.execute(Query::BeginRead, ()).map_err(Fault::Storage);
         let result = begun.and_then(|_| task.run(self));
         // Nothing was written; a transaction that could not begin needs no end.

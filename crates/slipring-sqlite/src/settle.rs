@@ -23,7 +23,7 @@ impl Writer<'_> {
             let gone = |(receipt, _): &(Receipt, _)| Err(gone(receipt.message));
             return Ok(batch.entries.iter().map(gone).collect());
         };
-        let picture = &mut *picture.borrow_mut();
+        let picture = &mut *picture.lock();
         self.note(picture);
         self.promise(picture.info.settings.durability);
         let mut answers = Vec::with_capacity(batch.entries.len());
@@ -138,7 +138,7 @@ impl Writer<'_> {
             && let Some(target) = self.dead_letter_queue(picture)?
         {
             leaving = dead_letter(leaving, picture);
-            let target = &mut *target.borrow_mut();
+            let target = &mut *target.lock();
             self.log_to_items(target, one, bytes, &leaving)?;
             return Ok(Ok(Settled::DeadLettered(target.id())));
         }
@@ -257,7 +257,7 @@ impl Writer<'_> {
             return Ok(Settled::Parked);
         };
         let source = picture.info.name.clone();
-        let target = &mut *target.borrow_mut();
+        let target = &mut *target.lock();
         self.move_item(picture, target, head, |head| {
             as_new(head);
             head.source = Some(source);
@@ -275,7 +275,7 @@ impl Writer<'_> {
     /// A random number for a settlement that needs one.
     fn jitter(&self, settlement: Settlement) -> f64 {
         match settlement {
-            Settlement::Nack { delay: None, .. } => self.randomness.unit(),
+            Settlement::Nack { delay: None, .. } => self.memory.randomness.unit(),
             _ => 0.0,
         }
     }

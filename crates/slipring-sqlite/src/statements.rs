@@ -1,8 +1,9 @@
 //! The statements in `queries/`: compiled in as text, prepared once for each connection.
 
 use std::cell::{RefCell, RefMut};
+use std::sync::LazyLock;
 
-use rusqlite::{Connection, Params, Row, Statement};
+use rusqlite::{CachedStatement, Connection, Params, Row};
 
 macro_rules! queries {
     ($($name:ident $file:literal,)*) => {
@@ -111,17 +112,36 @@ queries! {
     NextDedupEnd "next_dedup_end",
 }
 
-/// The statements of one connection. Each is prepared when it is first used and then found by its
-/// number, without looking at its text.
+const COUNT: usize = TEXTS.len();
+
+/// The statements of a connection for as long as somebody works with it. Each is taken from the
+/// connection's cache when it is first used, and from then on found by its number.
 pub(crate) struct Statements<'c> {
     connection: &'c Connection,
-    prepared: Vec<RefCell<Option<Statement<'c>>>>,
+    taken: [RefCell<Option<CachedStatement<'c>>>; COUNT],
+}
+
+/// Lets a connection keep all statements.
+pub(crate) fn keep_statements(connection: &Connection) {
+    connection.set_prepared_statement_cache_capacity(COUNT);
+}
+
+/// A query without the comments at its head, which are many times longer.
+fn text(query: Query) -> &'static str {
+    static BARE: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+        let bare = |text: &&'static str| {
+            let head: usize =
+                text.split_inclusive('\n').take_while(|l| l.starts_with("--")).map(str::len).sum();
+            text.get(head..).unwrap_or(text).trim()
+        };
+        TEXTS.iter().map(bare).collect()
+    });
+    BARE.get(query as usize).copied().unwrap_or_default()
 }
 
 impl<'c> Statements<'c> {
     pub(crate) fn new(connection: &'c Connection) -> Statements<'c> {
-        let prepared = TEXTS.iter().map(|_| RefCell::new(None)).collect();
-        Statements { connection, prepared }
+        Statements { connection, taken: [const { RefCell::new(None) }; COUNT] }
     }
 
     pub(crate) fn connection(&self) -> &'c Connection {
@@ -129,14 +149,11 @@ impl<'c> Statements<'c> {
     }
 
     /// The statement of a query. The same query must not be in use already.
-    pub(crate) fn get(&self, query: Query) -> rusqlite::Result<RefMut<'_, Statement<'c>>> {
-        let at = query as usize;
-        let (Some(slot), Some(text)) = (self.prepared.get(at), TEXTS.get(at)) else {
-            return Err(rusqlite::Error::InvalidQuery);
-        };
+    pub(crate) fn get(&self, query: Query) -> rusqlite::Result<RefMut<'_, CachedStatement<'c>>> {
+        let slot = self.taken.get(query as usize).ok_or(rusqlite::Error::InvalidQuery)?;
         let mut slot = slot.try_borrow_mut().map_err(|_| rusqlite::Error::InvalidQuery)?;
         if slot.is_none() {
-            *slot = Some(self.connection.prepare(text)?);
+            *slot = Some(self.connection.prepare_cached(text(query))?);
         }
         RefMut::filter_map(slot, Option::as_mut).map_err(|_| rusqlite::Error::InvalidQuery)
     }

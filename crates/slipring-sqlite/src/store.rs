@@ -15,15 +15,15 @@ use slipring::store::{
 };
 use slipring::{Delivery, Error, MessageId, QueueId, ReceiptKey, Timestamp};
 
-use crate::fault::{self, Fault, Outcome, closed};
+use crate::driver::{Driver, count_log_pages};
+use crate::fault::{self, Outcome, closed};
 use crate::flush::Log;
 use crate::inbox::Inbox;
 use crate::open::{self, beside, unreadable};
 use crate::options::SqliteOptions;
-use crate::reader::{Reader, ReaderTask};
+use crate::reader::{Reader, ReaderTask, start_reading};
 use crate::task::{Call, Classes};
-use crate::threads::{WritingThread, count_log_pages, start_reading};
-use crate::writer::{Writer, WriterTask};
+use crate::writer::{Core, Writer};
 
 /// A store in one SQLite file, which several processes may open at once.
 ///
@@ -32,13 +32,12 @@ use crate::writer::{Writer, WriterTask};
 pub struct SqliteStore {
     path: PathBuf,
     key: ReceiptKey,
-    pub(crate) log: Arc<Log>,
     hold: Arc<Hold>,
 }
 
 /// What is let go at the end.
 struct Hold {
-    writer: Arc<Inbox<WriterTask>>,
+    driver: Arc<Driver>,
     readers: Arc<Inbox<ReaderTask>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     /// Held shared as long as this process has the store open.
@@ -62,42 +61,49 @@ impl SqliteStore {
         let at_path = |error| fault::at(error, path);
         let (lock, only) = lock(path).map_err(|error| at_path(unreadable(error)))?;
         let key = receipt_key(&connection).map_err(at_path)?;
-        let classes = Classes::new(&options.waits);
-        if only {
-            end_sessions(&connection, &options, &classes).map_err(at_path)?;
-        }
-        lock.lock_shared().map_err(|error| at_path(unreadable(error)))?;
         let log_pages = count_log_pages(&mut connection).map_err(at_path)?;
+        let classes = Classes::new(&options.waits);
         // From here on the writer waits for other processes by itself, and counts it.
         let busy = connection.busy_timeout(std::time::Duration::ZERO);
         busy.map_err(|error| at_path(fault::storage_error(error)))?;
-        let log = Arc::new(Log::new(path, Arc::clone(&classes.flush)));
-        let (writer, readers) = (Arc::new(Inbox::new()), Arc::new(Inbox::new()));
-        let store = Arc::new(SqliteStore {
-            path: path.to_owned(),
-            key,
-            log: Arc::clone(&log),
-            hold: Arc::new(Hold {
-                writer: Arc::clone(&writer),
-                readers: Arc::clone(&readers),
-                threads: Mutex::new(Vec::new()),
-                lock: Mutex::new(Some(lock)),
-            }),
+        let randomness = Arc::clone(&options.randomness);
+        let mut core = Core::new(connection, randomness, classes.clone(), options.busy_timeout);
+        let begun = core.alone(|writer| writer.recall_last_stamp());
+        begun.map_err(|fault| at_path(fault.into_error()))?;
+        if only {
+            while core.alone(|writer| writer.end_sessions()).map_err(|f| at_path(f.into_error()))? {
+            }
+        }
+        lock.lock_shared().map_err(|error| at_path(unreadable(error)))?;
+        let log = Log::new(path, Arc::clone(&classes.flush));
+        let bytes = options.checkpoint_bytes;
+        let driver = Arc::new(Driver::new(core, log, classes.clone(), bytes, log_pages));
+        let readers = Arc::new(Inbox::new());
+        let hold = Arc::new(Hold {
+            driver: Arc::clone(&driver),
+            readers: Arc::clone(&readers),
+            threads: Mutex::new(Vec::new()),
+            lock: Mutex::new(Some(lock)),
         });
+        let store = Arc::new(SqliteStore { path: path.to_owned(), key, hold });
         let no_thread = |error| at_path(unreadable(error));
         for _ in 0..options.readers.max(1) {
             let reading = open::reading(path, &options)?;
             let started = start_reading(reading, Arc::clone(&readers), classes.clone());
             store.hold.threads.lock().push(started.map_err(no_thread)?);
         }
-        let writing = WritingThread { inbox: writer, log, classes, options, log_pages };
-        store.hold.threads.lock().push(writing.start(connection).map_err(no_thread)?);
+        store.hold.threads.lock().extend(driver.start().map_err(no_thread)?);
         Ok(store)
     }
 
     /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whether writing may go on.
+    pub(crate) fn check_log(&self) -> Result<(), Error> {
+        self.hold.driver.log.check()
     }
 
     /// The key that was read from the file.
@@ -128,7 +134,7 @@ impl SqliteStore {
         T: Send + 'static,
     {
         let (call, answer) = Call::new(1, work);
-        let left = self.hold.readers.push(Box::new(call)).map_err(|_| closed());
+        let left = self.hold.readers.push(Box::new(call), 1).map_err(|_| closed());
         let result = match left {
             Ok(()) => answer.await.unwrap_or_else(|_| Err(closed())),
             Err(error) => Err(error),
@@ -141,7 +147,7 @@ impl SqliteStore {
         F: for<'c> FnMut(&mut Writer<'c>) -> Outcome<T> + Send + 'static,
         T: Send + 'static,
     {
-        self.hold.writer.push(Box::new(call)).map_err(|_| closed())?;
+        let _in_flight = self.hold.driver.submit(Box::new(call))?;
         answer.await.unwrap_or_else(|_| Err(closed()))
     }
 
@@ -162,7 +168,7 @@ impl SqliteStore {
 
 impl Hold {
     fn shut_down(&self) {
-        self.writer.close();
+        self.driver.close();
         self.readers.close();
         let mut threads = self.threads.lock();
         for thread in threads.drain(..) {
@@ -202,17 +208,6 @@ fn receipt_key(connection: &rusqlite::Connection) -> Result<ReceiptKey, Error> {
     let text = include_str!("../queries/receipt_key.sql");
     let key = connection.query_row(text, (), |row| row.get::<_, [u8; 32]>(0));
     key.map(ReceiptKey::from_bytes).map_err(fault::storage_error)
-}
-
-fn end_sessions(
-    connection: &rusqlite::Connection,
-    options: &SqliteOptions,
-    classes: &Classes,
-) -> Result<(), Error> {
-    let randomness = Arc::clone(&options.randomness);
-    let mut writer = Writer::new(connection, randomness, classes.clone(), options.busy_timeout);
-    while writer.alone(Writer::end_sessions).map_err(Fault::into_error)? {}
-    Ok(())
 }
 
 #[async_trait]

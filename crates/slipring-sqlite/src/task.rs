@@ -1,4 +1,4 @@
-//! A call as it waits for a thread of the store: the work, and the slot of the one who waits.
+//! A call as it waits to be run: the work, and the slot of the one who waits.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ pub(crate) trait Task<C: ?Sized>: Send {
     fn weight(&self) -> usize;
     /// Whether it needs the transaction that its thread opens for those that wait.
     fn needs_transaction(&self) -> bool;
-    /// Called once when the thread takes it up.
+    /// Called when somebody takes it up; once more if it was put back since.
     fn taken(&mut self, wait: &WaitClass);
     /// Does the work. It may be called again after the transaction was undone.
     ///

@@ -1,16 +1,15 @@
-//! The one who writes: owns the only writing connection and the pictures of the queues, and runs
-//! all calls that wait in one transaction.
+//! The one who writes: the only writing connection and the pictures of the queues. Whoever has it
+//! runs all calls that wait in one transaction.
 //!
 //! A call that is refused has written nothing, so its neighbours stand. When the file fails, the
 //! transaction is undone and each call is tried once more alone, so that a full disk stops only
 //! those that need room.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rusqlite::{Connection, ErrorCode};
 use slipring::clock::monotonic_ns;
 use slipring::{Durability, Error, ErrorKind, QueueId, Randomness, Timestamp};
@@ -18,25 +17,34 @@ use slipring::{Durability, Error, ErrorKind, QueueId, Randomness, Timestamp};
 use crate::fault::{Fault, Outcome};
 use crate::picture::Picture;
 use crate::position::{from_sql, stamp_at, to_sql};
-use crate::statements::{Query, Statements};
+use crate::statements::{Query, Statements, keep_statements};
 use crate::task::{Classes, Task};
 
 /// A call for the writer.
 pub(crate) type WriterTask = Box<dyn for<'c> Task<Writer<'c>>>;
 
-/// A queue's picture, shared between the table of pictures and who works on it.
-pub(crate) type Shared = Rc<RefCell<Picture>>;
+/// A queue's picture, shared between the table of pictures and the verb that works on it. The
+/// writer is used by one thread at a time, so the lock is never waited for; no verb takes the
+/// lock of one queue twice.
+pub(crate) type Shared = Arc<Mutex<Picture>>;
 
 /// First and longest pause between two tries to get the write lock.
 const LOCK_PAUSE_MIN: Duration = Duration::from_micros(100);
 const LOCK_PAUSE_MAX: Duration = Duration::from_millis(5);
 
-/// The writer's state within its thread.
-pub(crate) struct Writer<'c> {
-    pub(crate) db: Statements<'c>,
+/// The writing connection with what belongs to it.
+pub(crate) struct Core {
+    connection: Connection,
+    memory: Memory,
+}
+
+/// What the writer remembers from one transaction to the next.
+pub(crate) struct Memory {
     pub(crate) randomness: Arc<dyn Randomness>,
     classes: Classes,
     busy_timeout: Duration,
+    /// Whether to wait for other processes.
+    wait: bool,
     pictures: HashMap<QueueId, Shared>,
     /// Queues whose picture is ahead of the file.
     noted: Vec<QueueId>,
@@ -56,26 +64,36 @@ pub(crate) struct Writer<'c> {
     pub(crate) clearing: bool,
 }
 
+/// The writer while somebody works with it.
+pub(crate) struct Writer<'c> {
+    pub(crate) db: Statements<'c>,
+    pub(crate) memory: &'c mut Memory,
+}
+
 /// What became of a transaction.
+#[derive(Default)]
 pub(crate) struct Served {
     /// Calls to be answered once the log is flushed.
     pub(crate) durable: Vec<WriterTask>,
     /// A fault after which nothing may be written any more.
     pub(crate) poison: Option<Error>,
+    /// Calls that were not run, for another process writes at the moment.
+    pub(crate) postponed: Vec<WriterTask>,
 }
 
-impl<'c> Writer<'c> {
+impl Core {
     pub(crate) fn new(
-        connection: &'c Connection,
+        connection: Connection,
         randomness: Arc<dyn Randomness>,
         classes: Classes,
         busy_timeout: Duration,
-    ) -> Writer<'c> {
-        Writer {
-            db: Statements::new(connection),
+    ) -> Core {
+        keep_statements(&connection);
+        let memory = Memory {
             randomness,
             classes,
             busy_timeout,
+            wait: true,
             pictures: HashMap::new(),
             noted: Vec::new(),
             last_stamp: 0,
@@ -84,18 +102,60 @@ impl<'c> Writer<'c> {
             durable: false,
             announced: HashMap::new(),
             prune: crate::prune::Round::default(),
-            clearing: false,
-        }
+            // What an earlier run has left of deleted queues.
+            clearing: true,
+        };
+        Core { connection, memory }
+    }
+
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// Whether there is something to clear away.
+    pub(crate) fn is_clearing(&self) -> bool {
+        self.memory.clearing
     }
 
     /// Runs calls in one transaction and answers those that need no flush.
-    pub(crate) fn serve(&mut self, tasks: Vec<WriterTask>) -> Served {
-        let mut served = Served { durable: Vec::new(), poison: None };
+    ///
+    /// While another process writes it waits within the bounds of the options, or else postpones
+    /// all of them.
+    pub(crate) fn serve(&mut self, tasks: Vec<WriterTask>, wait: bool) -> Served {
+        self.memory.wait = wait;
+        let served = self.writer().serve(tasks);
+        self.memory.wait = true;
+        served
+    }
+
+    /// Runs work that belongs to no call in a transaction of its own.
+    pub(crate) fn alone<T>(
+        &mut self,
+        work: impl FnOnce(&mut Writer<'_>) -> Outcome<T>,
+    ) -> Outcome<T> {
+        self.writer().in_transaction(|writer| {
+            let result = work(writer)?;
+            writer.write_back()?;
+            Ok(result)
+        })
+    }
+
+    fn writer(&mut self) -> Writer<'_> {
+        Writer { db: Statements::new(&self.connection), memory: &mut self.memory }
+    }
+}
+
+impl<'c> Writer<'c> {
+    fn serve(&mut self, tasks: Vec<WriterTask>) -> Served {
+        let mut served = Served::default();
         let mut tasks: Vec<(WriterTask, bool)> =
             tasks.into_iter().map(|task| (task, false)).collect();
         match self.transact(&mut tasks) {
             Ok(()) => served.answer(tasks),
             Err(fault) if fault.lost_a_flush() => served.fail(tasks, fault),
+            Err(fault) if is_busy(&fault) && !self.memory.wait => {
+                served.postponed = tasks.into_iter().map(|(task, _)| task).collect();
+            }
             Err(fault) if tasks.len() == 1 || is_busy(&fault) => {
                 let error = fault.into_error();
                 tasks.into_iter().for_each(|(task, _)| task.fail(error.clone()));
@@ -113,18 +173,6 @@ impl<'c> Writer<'c> {
         served
     }
 
-    /// Runs work that belongs to no call in a transaction of its own.
-    pub(crate) fn alone<T>(
-        &mut self,
-        work: impl FnOnce(&mut Writer<'c>) -> Outcome<T>,
-    ) -> Outcome<T> {
-        self.in_transaction(|writer| {
-            let result = work(writer)?;
-            writer.write_back()?;
-            Ok(result)
-        })
-    }
-
     fn transact(&mut self, tasks: &mut [(WriterTask, bool)]) -> Result<(), Fault> {
         if !tasks.iter().any(|(task, _)| task.needs_transaction()) {
             self.look_for_foreign_changes()?;
@@ -132,9 +180,9 @@ impl<'c> Writer<'c> {
         }
         self.in_transaction(|writer| {
             for (task, durable) in tasks.iter_mut() {
-                writer.durable = false;
+                writer.memory.durable = false;
                 task.run(writer)?;
-                *durable = writer.durable;
+                *durable = writer.memory.durable;
             }
             writer.write_back()
         })
@@ -146,7 +194,8 @@ impl<'c> Writer<'c> {
     ) -> Outcome<T> {
         self.begin()?;
         let result = self.look_for_foreign_changes().and_then(|()| work(self)).and_then(|result| {
-            let committed = self.classes.commit.measure(|| self.db.execute(Query::Commit, ()));
+            let commit = || self.db.execute(Query::Commit, ());
+            let committed = self.memory.classes.commit.measure(commit);
             committed.map(|_| result).map_err(Fault::Storage)
         });
         if result.is_err() {
@@ -161,35 +210,40 @@ impl<'c> Writer<'c> {
 
     /// Begins a transaction, waiting for other processes within bounds.
     fn begin(&mut self) -> Outcome<()> {
-        let since_ns = monotonic_ns();
-        let mut pause = LOCK_PAUSE_MIN;
-        loop {
-            let error = match self.db.execute(Query::Begin, ()) {
-                Ok(_) if pause == LOCK_PAUSE_MIN => {
-                    self.classes.write_lock.passed();
-                    return Ok(());
-                }
-                Ok(_) => {
-                    self.classes.write_lock.waited(monotonic_ns().saturating_sub(since_ns));
-                    return Ok(());
-                }
-                Err(error) => Fault::Storage(error),
-            };
-            let waited = Duration::from_nanos(monotonic_ns().saturating_sub(since_ns));
-            if !is_busy(&error) || waited >= self.busy_timeout {
-                return Err(error);
+        let class = &self.memory.classes.write_lock;
+        let mut error = match self.db.execute(Query::Begin, ()) {
+            Ok(_) => {
+                class.passed();
+                return Ok(());
             }
+            Err(error) => Fault::Storage(error),
+        };
+        if !self.memory.wait {
+            return Err(error);
+        }
+        let since_ns = monotonic_ns();
+        let waited_ns = || monotonic_ns().saturating_sub(since_ns);
+        let mut pause = LOCK_PAUSE_MIN;
+        while is_busy(&error) && Duration::from_nanos(waited_ns()) < self.memory.busy_timeout {
             std::thread::park_timeout(pause);
             pause = (pause * 2).min(LOCK_PAUSE_MAX);
+            match self.db.execute(Query::Begin, ()) {
+                Ok(_) => {
+                    class.waited(waited_ns());
+                    return Ok(());
+                }
+                Err(again) => error = Fault::Storage(again),
+            }
         }
+        Err(error)
     }
 
     /// Drops the pictures when another connection has changed the file since the last look.
     fn look_for_foreign_changes(&mut self) -> Outcome<()> {
         let version = self.db.first(Query::DataVersion, (), |row| row.get(0))?.unwrap_or(0);
-        if version != self.data_version {
-            self.data_version = version;
-            self.foreign_changes += 1;
+        if version != self.memory.data_version {
+            self.memory.data_version = version;
+            self.memory.foreign_changes += 1;
             self.forget_pictures();
         }
         Ok(())
@@ -197,28 +251,28 @@ impl<'c> Writer<'c> {
 
     /// How often another process was seen to have changed the file.
     pub(crate) fn foreign_changes(&self) -> u64 {
-        self.foreign_changes
+        self.memory.foreign_changes
     }
 
     fn forget_pictures(&mut self) {
-        self.pictures.clear();
-        self.noted.clear();
+        self.memory.pictures.clear();
+        self.memory.noted.clear();
     }
 
     /// Forgets one picture, for a queue that is no more.
     pub(crate) fn forget_picture(&mut self, queue: QueueId) {
-        self.pictures.remove(&queue);
-        self.noted.retain(|noted| *noted != queue);
+        self.memory.pictures.remove(&queue);
+        self.memory.noted.retain(|noted| *noted != queue);
     }
 
     /// The picture of a queue; `None` when there is no such queue.
     pub(crate) fn picture(&mut self, queue: QueueId) -> Outcome<Option<Shared>> {
-        if let Some(picture) = self.pictures.get(&queue) {
-            return Ok(Some(Rc::clone(picture)));
+        if let Some(picture) = self.memory.pictures.get(&queue) {
+            return Ok(Some(Arc::clone(picture)));
         }
         let Some(picture) = self.load_picture(queue)? else { return Ok(None) };
-        let picture = Rc::new(RefCell::new(picture));
-        self.pictures.insert(queue, Rc::clone(&picture));
+        let picture = Arc::new(Mutex::new(picture));
+        self.memory.pictures.insert(queue, Arc::clone(&picture));
         Ok(Some(picture))
     }
 
@@ -231,25 +285,25 @@ impl<'c> Writer<'c> {
     pub(crate) fn note(&mut self, picture: &mut Picture) {
         if !picture.noted {
             picture.noted = true;
-            self.noted.push(picture.id());
+            self.memory.noted.push(picture.id());
         }
     }
 
     /// The call that runs is answered only after a flush, if its queue wants that (S1.1, S1.3).
     pub(crate) fn promise(&mut self, durability: Durability) {
-        self.durable |= durability == Durability::Full;
+        self.memory.durable |= durability == Durability::Full;
     }
 
     /// A stamp for a message sent now, after all stamps of this process and after `last`.
     pub(crate) fn stamp(&mut self, now: Timestamp, last: u64) -> u64 {
-        let stamp = stamp_at(now.as_millis()).max(self.last_stamp + 1).max(last + 1);
-        self.last_stamp = stamp;
+        let stamp = stamp_at(now.as_millis()).max(self.memory.last_stamp + 1).max(last + 1);
+        self.memory.last_stamp = stamp;
         stamp
     }
 
     /// Lets all stamps from here on be later than one that was found in the file.
     pub(crate) fn sent_before(&mut self, stamp: u64) {
-        self.last_stamp = self.last_stamp.max(stamp);
+        self.memory.last_stamp = self.memory.last_stamp.max(stamp);
     }
 
     /// Takes over the last stamp of the process that had the file before.
@@ -261,15 +315,15 @@ impl<'c> Writer<'c> {
 
     /// Leaves the last stamp for the process that has the file next.
     pub(crate) fn leave_last_stamp(&mut self) -> Outcome<()> {
-        self.db.execute(Query::SetLastSent, [to_sql(self.last_stamp)])?;
+        self.db.execute(Query::SetLastSent, [to_sql(self.memory.last_stamp)])?;
         Ok(())
     }
 
     /// Writes what pictures are ahead of the file.
     fn write_back(&mut self) -> Outcome<()> {
-        for queue in std::mem::take(&mut self.noted) {
-            let Some(picture) = self.pictures.get(&queue).map(Rc::clone) else { continue };
-            let picture = &mut *picture.borrow_mut();
+        for queue in std::mem::take(&mut self.memory.noted) {
+            let Some(picture) = self.memory.pictures.get(&queue).map(Arc::clone) else { continue };
+            let picture = &mut *picture.lock();
             picture.noted = false;
             self.write_back_groups(picture)?;
             self.write_back_picture(picture)?;

@@ -1,0 +1,298 @@
+//! Who runs the calls that wait: a lone caller itself, so that its call costs no change of
+//! threads; the writing thread as soon as calls come at the same time, so that they share
+//! transactions and no caller works for the others.
+//!
+//! Whoever holds the core runs all that waits in one transaction. A call that is not run by its
+//! own caller has rung the writing thread's bell, so none is left behind. Locks are taken in this
+//! order: core or thread, then flushing, poison; the inbox is a leaf.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+
+use parking_lot::{Condvar, Mutex};
+use rusqlite::Connection;
+use slipring::Error;
+
+use crate::fault::{Fault, closed, poisoned, storage_error};
+use crate::flush::{Flusher, Log, flush_and_answer};
+use crate::inbox::Inbox;
+use crate::open::PAGE_BYTES;
+use crate::task::Classes;
+use crate::writer::{Core, WriterTask};
+
+/// Most messages and entries that share a transaction; bounds how long a call waits for those
+/// that came before it.
+const TRANSACTION_WEIGHT_MAX: usize = 8192;
+/// A caller runs no more than this by itself: some 100 µs of work.
+const CALLER_WEIGHT_MAX: usize = 128;
+/// So many calls in a row must have met no other before a caller runs its own: where calls come
+/// together, a caller that works cannot bring the next ones.
+const LONELY_CALLS_MIN: u32 = 32;
+
+/// The inbox of the writer with those who empty it.
+pub(crate) struct Driver {
+    inbox: Inbox<WriterTask>,
+    /// `None` once the store is closed.
+    core: Mutex<Option<Core>>,
+    pub(crate) log: Log,
+    flusher: Flusher,
+    classes: Classes,
+    checkpoint_pages: u64,
+    /// Pages in the write-ahead log after the last commit; set by a hook of the connection.
+    log_pages: Arc<AtomicU64>,
+    thread: Mutex<Thread>,
+    bell: Condvar,
+    /// Calls that are not answered yet.
+    in_flight: AtomicU32,
+    /// How many calls in a row met no other.
+    lonely: AtomicU32,
+}
+
+/// A call that is not answered yet.
+pub(crate) struct InFlight<'a>(&'a Driver);
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// What the writing thread is to do.
+#[derive(Default)]
+struct Thread {
+    woken: bool,
+    closed: bool,
+}
+
+impl Driver {
+    pub(crate) fn new(
+        core: Core,
+        log: Log,
+        classes: Classes,
+        checkpoint_bytes: u64,
+        log_pages: Arc<AtomicU64>,
+    ) -> Driver {
+        Driver {
+            inbox: Inbox::new(),
+            core: Mutex::new(Some(core)),
+            log,
+            flusher: Flusher::default(),
+            classes,
+            checkpoint_pages: (checkpoint_bytes / PAGE_BYTES).max(1),
+            log_pages,
+            thread: Mutex::default(),
+            bell: Condvar::new(),
+            in_flight: AtomicU32::new(0),
+            lonely: AtomicU32::new(0),
+        }
+    }
+
+    /// Starts the writing and the flushing thread; they end after [`Driver::close`].
+    pub(crate) fn start(self: &Arc<Self>) -> std::io::Result<[JoinHandle<()>; 2]> {
+        let (writing, flushing) = (Arc::clone(self), Arc::clone(self));
+        let name = |name: &str| thread::Builder::new().name(name.to_owned());
+        let flushing = name("slipring-flush").spawn(move || flushing.flusher.run(&flushing.log))?;
+        let writing = name("slipring-write").spawn(move || writing.work())?;
+        Ok([writing, flushing])
+    }
+
+    /// Takes a call on, and runs it where its caller is alone. It is answered in time, also when
+    /// its caller does not wait for it. What is returned is to be kept until the answer is there.
+    ///
+    /// # Errors
+    /// When the store has been closed.
+    pub(crate) fn submit(&self, task: WriterTask) -> Result<InFlight<'_>, Error> {
+        let others = self.in_flight.fetch_add(1, Ordering::Relaxed);
+        let in_flight = InFlight(self);
+        let lonely = match others {
+            0 => self.lonely.fetch_add(1, Ordering::Relaxed) >= LONELY_CALLS_MIN,
+            _ => {
+                self.lonely.store(0, Ordering::Relaxed);
+                false
+            }
+        };
+        let weight = task.weight();
+        self.inbox.push(task, weight).map_err(|_| closed())?;
+        if lonely && weight <= CALLER_WEIGHT_MAX && self.log.is_quick() {
+            self.run_as_caller();
+        }
+        if self.inbox.weight() > 0 {
+            self.wake();
+        }
+        Ok(in_flight)
+    }
+
+    fn run_as_caller(&self) {
+        let Some(mut core) = self.core.try_lock() else { return };
+        let durable = self.round(&mut core, false);
+        drop(core);
+        if let Some((tasks, written)) = durable {
+            flush_and_answer(&self.log, tasks, written);
+        }
+    }
+
+    fn wake(&self) {
+        let mut thread = self.thread.lock();
+        if !thread.woken {
+            thread.woken = true;
+            self.bell.notify_one();
+        }
+    }
+
+    /// Runs what waits in one transaction; answers the calls that wait for a flush, and up to
+    /// which transaction. Where another process writes at the moment it either waits, or leaves
+    /// the calls in the inbox.
+    fn round(&self, core: &mut Option<Core>, wait: bool) -> Option<(Vec<WriterTask>, u64)> {
+        let mut tasks = self.inbox.take(TRANSACTION_WEIGHT_MAX);
+        if tasks.is_empty() {
+            return None;
+        }
+        let ready = self.log.check().and_then(|()| core.as_mut().ok_or_else(closed));
+        let core = match ready {
+            Ok(core) => core,
+            Err(error) => {
+                tasks.into_iter().for_each(|task| task.fail(error.clone()));
+                return None;
+            }
+        };
+        for task in &mut tasks {
+            task.taken(&self.classes.writer_inbox);
+        }
+        let served = core.serve(tasks, wait);
+        let postponed = served.postponed.into_iter();
+        let weighed = |task: WriterTask| (task.weight(), task);
+        self.inbox.put_back(postponed.map(weighed).collect());
+        if let Some(error) = served.poison {
+            self.log.poison(error);
+        }
+        let upkeep =
+            core.is_clearing() || self.log_pages.load(Ordering::Relaxed) >= self.checkpoint_pages;
+        if upkeep {
+            self.wake();
+        }
+        (!served.durable.is_empty()).then(|| (served.durable, self.log.wrote()))
+    }
+
+    /// What the writing thread does.
+    fn work(&self) {
+        // However the thread ends, nobody waits for it for ever.
+        let _end = End(self);
+        loop {
+            let mut thread = self.thread.lock();
+            while !thread.woken && !thread.closed {
+                self.bell.wait(&mut thread);
+            }
+            thread.woken = false;
+            let closed = thread.closed;
+            drop(thread);
+            self.work_off();
+            self.keep_up();
+            if closed && self.inbox.weight() == 0 {
+                break;
+            }
+        }
+        self.let_go();
+    }
+
+    fn work_off(&self) {
+        while self.inbox.weight() > 0 {
+            let durable = self.round(&mut self.core.lock(), true);
+            let Some((tasks, written)) = durable else { continue };
+            if self.inbox.weight() == 0 && self.flusher.is_idle() {
+                flush_and_answer(&self.log, tasks, written);
+            } else {
+                self.flusher.push(tasks, written);
+            }
+        }
+    }
+
+    /// Between transactions: copies the log into the file when it has grown, and clears away a
+    /// part of what deleted queues have left.
+    fn keep_up(&self) {
+        if self.log.check().is_err() {
+            return;
+        }
+        if let Some(core) = self.core.lock().as_mut() {
+            if self.log_pages.load(Ordering::Relaxed) >= self.checkpoint_pages {
+                self.checkpoint(core.connection(), "passive");
+            }
+            if core.is_clearing() {
+                self.clear_away(core);
+            }
+        }
+    }
+
+    fn clear_away(&self, core: &mut Core) {
+        match core.alone(|writer| writer.clear_away()) {
+            Ok(()) if core.is_clearing() => self.wake(),
+            Ok(()) => {}
+            Err(fault) => {
+                let error = fault.into_error();
+                tracing::warn!(%error, "what a deleted queue left is not cleared away yet");
+            }
+        }
+    }
+
+    /// Copies the log into the file as far as readers allow.
+    fn checkpoint(&self, connection: &Connection, mode: &str) {
+        let copied = self.classes.checkpoint.measure(|| {
+            connection.query_row(&format!("PRAGMA wal_checkpoint({mode})"), (), |_| Ok(()))
+        });
+        self.log_pages.store(0, Ordering::Relaxed);
+        if let Err(error) = copied {
+            let fault = Fault::Storage(error);
+            let lost_a_flush = fault.lost_a_flush();
+            let error = fault.into_error();
+            tracing::warn!(%error, "the log could not be copied into the file");
+            if lost_a_flush {
+                self.log.poison(poisoned(error.message()));
+            }
+        }
+    }
+
+    /// Takes no more calls; the threads end when those that wait are served.
+    pub(crate) fn close(&self) {
+        self.inbox.close();
+        self.thread.lock().closed = true;
+        self.bell.notify_all();
+    }
+
+    /// Writes back what is cached and lets the file go.
+    fn let_go(&self) {
+        let Some(mut core) = self.core.lock().take() else { return };
+        if self.log.check().is_err() {
+            return;
+        }
+        if let Err(fault) = core.alone(|writer| writer.leave_last_stamp()) {
+            let error = fault.into_error();
+            tracing::warn!(%error, "the time of the last send could not be kept");
+        }
+        self.checkpoint(core.connection(), "truncate");
+    }
+}
+
+/// What happens when the writing thread ends.
+struct End<'a>(&'a Driver);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.inbox.close();
+        for task in self.0.inbox.take(usize::MAX) {
+            task.fail(closed());
+        }
+        self.0.flusher.close();
+    }
+}
+
+/// Counts the pages of the log after each commit into the result.
+pub(crate) fn count_log_pages(connection: &mut Connection) -> Result<Arc<AtomicU64>, Error> {
+    let pages = Arc::new(AtomicU64::new(0));
+    let counter = Arc::clone(&pages);
+    let hook = move |_: &mut rusqlite::hooks::Wal, pages: i32| {
+        counter.store(u64::try_from(pages).unwrap_or(0), Ordering::Relaxed);
+        Ok(())
+    };
+    connection.wal_hook(Some(hook)).map_err(storage_error)?;
+    Ok(pages)
+}
