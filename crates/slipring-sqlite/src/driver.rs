@@ -4,28 +4,29 @@
 //!
 //! Whoever holds the core runs all that waits in one transaction. A call that is not run by its
 //! own caller has rung the writing thread's bell, so none is left behind. Locks are taken in this
-//! order: core or thread, then flushing, poison; the inbox is a leaf.
+//! order: the checkpoint's connection, then core or thread, then flushing, poison; the inbox is a
+//! leaf.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
 
 use parking_lot::{Condvar, Mutex};
-use rusqlite::Connection;
 use slipring::Error;
 
-use crate::fault::{Fault, closed, poisoned, storage_error};
+use crate::checkpoint::Checkpoints;
+use crate::fault::closed;
 use crate::flush::{Flusher, Log, flush_and_answer};
 use crate::inbox::Inbox;
-use crate::open::PAGE_BYTES;
 use crate::task::Classes;
 use crate::writer::{Core, WriterTask};
 
 /// Most messages and entries that share a transaction; bounds how long a call waits for those
 /// that came before it.
 const TRANSACTION_WEIGHT_MAX: usize = 8192;
-/// A caller runs no more than this by itself: some 100 µs of work.
-const CALLER_WEIGHT_MAX: usize = 128;
+/// A caller runs no more messages and entries than this by itself; a call of more has been
+/// combined from several callers, or is better done beside them.
+const CALLER_WEIGHT_MAX: usize = 16;
 /// So many calls in a row must have met no other before a caller runs its own: where calls come
 /// together, a caller that works cannot bring the next ones.
 const LONELY_CALLS_MIN: u32 = 32;
@@ -38,9 +39,7 @@ pub(crate) struct Driver {
     pub(crate) log: Log,
     flusher: Flusher,
     classes: Classes,
-    checkpoint_pages: u64,
-    /// Pages in the write-ahead log after the last commit; set by a hook of the connection.
-    log_pages: Arc<AtomicU64>,
+    checkpoints: Checkpoints,
     thread: Mutex<Thread>,
     bell: Condvar,
     /// Calls that are not answered yet.
@@ -66,21 +65,14 @@ struct Thread {
 }
 
 impl Driver {
-    pub(crate) fn new(
-        core: Core,
-        log: Log,
-        classes: Classes,
-        checkpoint_bytes: u64,
-        log_pages: Arc<AtomicU64>,
-    ) -> Driver {
+    pub(crate) fn new(core: Core, log: Log, classes: Classes, checkpoints: Checkpoints) -> Driver {
         Driver {
             inbox: Inbox::new(),
             core: Mutex::new(Some(core)),
             log,
             flusher: Flusher::default(),
             classes,
-            checkpoint_pages: (checkpoint_bytes / PAGE_BYTES).max(1),
-            log_pages,
+            checkpoints,
             thread: Mutex::default(),
             bell: Condvar::new(),
             in_flight: AtomicU32::new(0),
@@ -88,13 +80,15 @@ impl Driver {
         }
     }
 
-    /// Starts the writing and the flushing thread; they end after [`Driver::close`].
-    pub(crate) fn start(self: &Arc<Self>) -> std::io::Result<[JoinHandle<()>; 2]> {
-        let (writing, flushing) = (Arc::clone(self), Arc::clone(self));
+    /// Starts the threads that write, flush and copy the log; they end after [`Driver::close`].
+    pub(crate) fn start(self: &Arc<Self>) -> std::io::Result<[JoinHandle<()>; 3]> {
+        let [writing, flushing, copying] = [(); 3].map(|()| Arc::clone(self));
         let name = |name: &str| thread::Builder::new().name(name.to_owned());
         let flushing = name("slipring-flush").spawn(move || flushing.flusher.run(&flushing.log))?;
+        let copy = move || copying.checkpoints.run(&copying.log, || copying.core.lock());
+        let copying = name("slipring-checkpoint").spawn(copy)?;
         let writing = name("slipring-write").spawn(move || writing.work())?;
-        Ok([writing, flushing])
+        Ok([writing, flushing, copying])
     }
 
     /// Takes a call on, and runs it where its caller is alone. It is answered in time, also when
@@ -166,11 +160,10 @@ impl Driver {
         if let Some(error) = served.poison {
             self.log.poison(error);
         }
-        let upkeep =
-            core.is_clearing() || self.log_pages.load(Ordering::Relaxed) >= self.checkpoint_pages;
-        if upkeep {
+        if core.is_clearing() {
             self.wake();
         }
+        self.checkpoints.ask_if_due();
         (!served.durable.is_empty()).then(|| (served.durable, self.log.wrote()))
     }
 
@@ -207,19 +200,15 @@ impl Driver {
         }
     }
 
-    /// Between transactions: copies the log into the file when it has grown, and clears away a
-    /// part of what deleted queues have left.
+    /// Between transactions: clears away a part of what deleted queues have left.
     fn keep_up(&self) {
         if self.log.check().is_err() {
             return;
         }
-        if let Some(core) = self.core.lock().as_mut() {
-            if self.log_pages.load(Ordering::Relaxed) >= self.checkpoint_pages {
-                self.checkpoint(core.connection(), "passive");
-            }
-            if core.is_clearing() {
-                self.clear_away(core);
-            }
+        if let Some(core) = self.core.lock().as_mut()
+            && core.is_clearing()
+        {
+            self.clear_away(core);
         }
     }
 
@@ -230,23 +219,6 @@ impl Driver {
             Err(fault) => {
                 let error = fault.into_error();
                 tracing::warn!(%error, "what a deleted queue left is not cleared away yet");
-            }
-        }
-    }
-
-    /// Copies the log into the file as far as readers allow.
-    fn checkpoint(&self, connection: &Connection, mode: &str) {
-        let copied = self.classes.checkpoint.measure(|| {
-            connection.query_row(&format!("PRAGMA wal_checkpoint({mode})"), (), |_| Ok(()))
-        });
-        self.log_pages.store(0, Ordering::Relaxed);
-        if let Err(error) = copied {
-            let fault = Fault::Storage(error);
-            let lost_a_flush = fault.lost_a_flush();
-            let error = fault.into_error();
-            tracing::warn!(%error, "the log could not be copied into the file");
-            if lost_a_flush {
-                self.log.poison(poisoned(error.message()));
             }
         }
     }
@@ -268,7 +240,7 @@ impl Driver {
             let error = fault.into_error();
             tracing::warn!(%error, "the time of the last send could not be kept");
         }
-        self.checkpoint(core.connection(), "truncate");
+        self.checkpoints.finish(core.connection(), &self.log);
     }
 }
 
@@ -282,17 +254,6 @@ impl Drop for End<'_> {
             task.fail(closed());
         }
         self.0.flusher.close();
+        self.0.checkpoints.close();
     }
-}
-
-/// Counts the pages of the log after each commit into the result.
-pub(crate) fn count_log_pages(connection: &mut Connection) -> Result<Arc<AtomicU64>, Error> {
-    let pages = Arc::new(AtomicU64::new(0));
-    let counter = Arc::clone(&pages);
-    let hook = move |_: &mut rusqlite::hooks::Wal, pages: i32| {
-        counter.store(u64::try_from(pages).unwrap_or(0), Ordering::Relaxed);
-        Ok(())
-    };
-    connection.wal_hook(Some(hook)).map_err(storage_error)?;
-    Ok(pages)
 }

@@ -3,8 +3,8 @@
 //! [`SqliteStore::open`] gives a [`slipring::Store`]. How the file is laid out and why is in
 //! `docs/stores/sqlite.md`; every statement stands in `queries/`, the schema in `schema.sql`.
 //!
-//! The files in reading order: `store` and `admin` (the two traits), `task`, `inbox`, `driver`
-//! and `flush` (how calls reach the one writer and share transactions), `writer` and `picture`
+//! The files in reading order: `store` and `admin` (the two traits), `task`, `inbox`, `driver`,
+//! `flush` and `checkpoint` (how calls reach the one writer, share transactions and last), `writer` and `picture`
 //! (what it keeps in memory), `lane` and `lease` (the log), `append`, `claim`, `settle`, `extend`,
 //! `passes` and `prune` (the verbs), `item`, `rows`, `fifo` and `dedup` (messages outside the log),
 //! `catalog` and `bulk` (administration), `reader` and `inspect` (looking).
@@ -13,6 +13,7 @@ mod admin;
 mod append;
 mod bulk;
 mod catalog;
+mod checkpoint;
 mod claim;
 mod dedup;
 mod driver;

@@ -61,6 +61,23 @@ fn open_writing(path: &Path, options: &SqliteOptions) -> rusqlite::Result<Connec
     Ok(connection)
 }
 
+/// Opens a connection that only copies the log into the file.
+///
+/// # Errors
+/// Storage errors.
+pub(crate) fn copying(path: &Path) -> Result<Connection, Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let open = || {
+        let connection = Connection::open_with_flags(path, flags)?;
+        connection.pragma_update(None, "synchronous", "normal")?;
+        connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+        // It waits for nobody: what is left for now is copied the next time.
+        connection.busy_timeout(std::time::Duration::ZERO)?;
+        Ok(connection)
+    };
+    open().map_err(|error| fault::at(storage_error(error), path))
+}
+
 /// Opens a connection that only reads.
 pub(crate) fn reading(path: &Path, options: &SqliteOptions) -> Result<Connection, Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;

@@ -15,7 +15,8 @@ use slipring::store::{
 };
 use slipring::{Delivery, Error, MessageId, QueueId, ReceiptKey, Timestamp};
 
-use crate::driver::{Driver, count_log_pages};
+use crate::checkpoint::{Checkpoints, count_log_pages};
+use crate::driver::Driver;
 use crate::fault::{self, Outcome, closed};
 use crate::flush::Log;
 use crate::inbox::Inbox;
@@ -77,7 +78,8 @@ impl SqliteStore {
         lock.lock_shared().map_err(|error| at_path(unreadable(error)))?;
         let log = Log::new(path, Arc::clone(&classes.flush));
         let bytes = options.checkpoint_bytes;
-        let driver = Arc::new(Driver::new(core, log, classes.clone(), bytes, log_pages));
+        let checkpoints = Checkpoints::new(open::copying(path)?, log_pages, bytes, &classes);
+        let driver = Arc::new(Driver::new(core, log, classes.clone(), checkpoints));
         let readers = Arc::new(Inbox::new());
         let hold = Arc::new(Hold {
             driver: Arc::clone(&driver),

@@ -107,8 +107,10 @@ pub(crate) struct Classes {
     pub(crate) commit: Arc<WaitClass>,
     /// Flushing the log to disk.
     pub(crate) flush: Arc<WaitClass>,
-    /// Copying the log into the file.
+    /// Copying the log into the file beside the writer; nobody waits for it.
     pub(crate) checkpoint: Arc<WaitClass>,
+    /// Copying the last pages of the log while the writer is held.
+    pub(crate) checkpoint_pause: Arc<WaitClass>,
 }
 
 impl Classes {
@@ -120,6 +122,7 @@ impl Classes {
             commit: waits.class("sqlite.commit"),
             flush: waits.class("sqlite.flush"),
             checkpoint: waits.class("sqlite.checkpoint"),
+            checkpoint_pause: waits.class("sqlite.checkpoint_pause"),
         }
     }
 }
