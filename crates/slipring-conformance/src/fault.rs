@@ -193,6 +193,10 @@ impl Store for FaultyStore {
     async fn foreign_changes(&self) -> Result<u64, Error> {
         self.inner.foreign_changes().await
     }
+
+    async fn queue_changes(&self) -> Result<u64, Error> {
+        self.inner.queue_changes().await
+    }
 }
 
 #[async_trait]

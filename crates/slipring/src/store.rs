@@ -232,9 +232,20 @@ pub trait Store: AdminStore {
     async fn prune(&self, now: Timestamp) -> Result<Pass, Error>;
 
     /// A number that moves whenever another process has changed the data; cheap, called many
-    /// times a second while receives wait. Constant for stores that are not shared.
+    /// times a second. A store that cannot tell its own changes from others' moves it for both.
+    /// Constant for stores that are not shared.
     ///
     /// # Errors
     /// Storage errors.
     async fn foreign_changes(&self) -> Result<u64, Error>;
+
+    /// A number that moves whenever another process has changed the list of queues or the settings
+    /// of one; may also move for other reasons. A store whose [`Store::foreign_changes`] moves for
+    /// its own work too answers here more exactly, so that the list is not read for nothing.
+    ///
+    /// # Errors
+    /// Storage errors.
+    async fn queue_changes(&self) -> Result<u64, Error> {
+        self.foreign_changes().await
+    }
 }

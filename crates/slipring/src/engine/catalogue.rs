@@ -1,16 +1,13 @@
-//! The list of queues: creating, finding, deleting, and keeping up with other processes.
+//! The list of queues: creating, finding, deleting, and reading it anew.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::sync::Arc;
 
-use tokio_util::sync::CancellationToken;
-
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::queue::{QueueId, QueueInfo, QueueName, QueueSettings};
 
 use super::core::QueueCore;
-use super::{Engine, EngineHandle, Queue};
+use super::{Engine, Queue};
 
 impl Engine {
     /// Creates a queue, or returns the existing one with equal settings (S14.2).
@@ -108,11 +105,11 @@ impl Engine {
     }
 
     /// Takes over the store's list of queues: new ones, changed settings, deletions. Costs one look
-    /// at the store's count of foreign changes when it has not moved since the last time.
+    /// at the store's count of changes when it has not moved since the last time.
     pub(super) async fn refresh(&self) -> Result<(), Error> {
         let handle = &self.0;
         let mut seen = handle.catalogue.lock().await;
-        let changes = handle.services.store.foreign_changes().await?;
+        let changes = handle.services.store.queue_changes().await?;
         if seen.replace(changes) == Some(changes) {
             return Ok(());
         }
@@ -133,19 +130,6 @@ impl Engine {
         Ok(())
     }
 
-    async fn foreign_changes(&self, seen: &mut Option<u64>) -> Result<(), Error> {
-        let changes = self.0.services.store.foreign_changes().await?;
-        if seen.replace(changes).is_none_or(|before| before == changes) {
-            return Ok(());
-        }
-        self.refresh().await?;
-        self.0.registry.wake_all();
-        let now = self.clock().now();
-        self.0.services.schedule.due_at(now);
-        self.0.services.schedule.expire_at(now);
-        Ok(())
-    }
-
     fn enter(&self, info: Arc<QueueInfo>) -> Queue {
         let registry = &self.0.registry;
         let core = registry.put(info, |info| QueueCore::new(info, &self.0.services, registry));
@@ -154,31 +138,5 @@ impl Engine {
 
     fn handle(&self, core: Arc<QueueCore>) -> Queue {
         Queue { engine: Arc::clone(&self.0), core }
-    }
-}
-
-/// Looks for changes by other processes until `stop`; only for stores with the capability `shared`.
-/// After one, the list of queues is read anew and every receive looks again.
-pub(super) async fn watch_foreign_changes(
-    handle: Weak<EngineHandle>,
-    every: Duration,
-    stop: CancellationToken,
-) {
-    let mut seen = None;
-    loop {
-        // Held only between two sleeps: a sleeping watch does not keep the engine alive.
-        let Some(engine) = handle.upgrade().map(Engine) else { return };
-        match engine.foreign_changes(&mut seen).await {
-            Ok(()) => {}
-            Err(error) if error.kind() == ErrorKind::Closed => return,
-            Err(error) => tracing::debug!(%error, "could not look for changes by other processes"),
-        }
-        let clock = engine.clock();
-        let sleep = clock.sleep_until(clock.now().after(every));
-        drop(engine);
-        tokio::select! {
-            () = sleep => {}
-            () = stop.cancelled() => return,
-        }
     }
 }

@@ -20,6 +20,7 @@ mod registry;
 mod timers;
 mod turns;
 mod upkeep;
+mod watch;
 mod wheel;
 
 use std::fmt;
@@ -45,6 +46,7 @@ use self::combiner::{Combiner, CombinerClasses, Turn};
 use self::registry::Registry;
 use self::timers::Timers;
 use self::upkeep::{Schedule, Upkeep};
+use self::watch::Watch;
 
 pub use self::options::EngineOptions;
 pub use self::queue::{Queue, ReceiveRequest};
@@ -122,12 +124,14 @@ impl Engine {
             tasks: TaskTracker::new(),
         };
         let engine = Engine(Arc::new(handle));
+        // Counted before anybody looks at anything, so that no change falls between.
+        let seen = engine.0.services.store.foreign_changes().await?;
         engine.refresh().await?;
-        engine.start(options.foreign_poll);
+        engine.start(options.foreign_poll, seen);
         Ok(engine)
     }
 
-    fn start(&self, foreign_poll: Duration) {
+    fn start(&self, foreign_poll: Duration, seen: u64) {
         let handle = &self.0;
         for timers in &handle.services.timers {
             handle.tasks.spawn(Arc::clone(timers).run(handle.stop.clone()));
@@ -135,9 +139,8 @@ impl Engine {
         handle.tasks.spawn(self.upkeep().run(handle.stop.clone()));
         if self.capabilities().shared {
             let stop = handle.stop.clone();
-            let watch =
-                catalogue::watch_foreign_changes(Arc::downgrade(handle), foreign_poll, stop);
-            handle.tasks.spawn(watch);
+            let watch = Watch::new(Arc::downgrade(handle), foreign_poll, seen);
+            handle.tasks.spawn(watch.run(stop));
         }
     }
 

@@ -134,6 +134,20 @@ impl Receives {
         }
     }
 
+    /// Says that somebody else may have changed something, here or elsewhere. True when it is worth
+    /// finding out whether a message is ready, which [`Receives::notify`] then tells.
+    pub(super) fn doubt(&self) -> bool {
+        let mut state = self.state.lock();
+        state.generation += 1;
+        state.empty = false;
+        if state.driving || !state.fresh.is_empty() {
+            // The look on the way may have come too early; one more puts all in order.
+            state.available = u64::MAX;
+            return false;
+        }
+        !state.resting.is_empty() || !state.watchers.is_empty()
+    }
+
     /// Says that messages left the queue's leases, which matters when the in-flight limit was met.
     pub(super) fn notify_room(&self) {
         let limited = std::mem::take(&mut self.state.lock().limited);

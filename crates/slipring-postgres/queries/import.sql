@@ -1,0 +1,5 @@
+-- Purpose: makes a database that was restored into another cluster usable again
+-- Inputs: none
+-- Lock: every queue's, see functions/store_import.sql
+-- Index: see functions/store_import.sql
+SELECT xid_base::int8, queues::int8 FROM slipring.store_import()

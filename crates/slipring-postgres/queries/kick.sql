@@ -1,0 +1,5 @@
+-- Purpose: makes parked messages ready, or delayed ones when none is parked; answers how many
+-- Inputs: $1 queue, $2 limit, $3 now_ms
+-- Lock: the queue's, see functions/store_kick.sql
+-- Index: see functions/store_kick.sql
+SELECT slipring.store_kick($1, $2, $3)::int8

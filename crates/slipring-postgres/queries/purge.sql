@@ -1,0 +1,5 @@
+-- Purpose: removes messages in any state; answers how many
+-- Inputs: $1 queue, $2 limit, $3 sent_until_ms
+-- Lock: the queue's, see functions/store_purge.sql
+-- Index: see functions/store_purge.sql
+SELECT slipring.store_purge($1, $2, $3)::int8

@@ -1,0 +1,79 @@
+//! Queues themselves: creating, configuring, listing.
+
+use serde_json::Value;
+use slipring::{Error, QueueInfo, QueueName, QueueSettings, Timestamp};
+use tokio_postgres::Row;
+use tokio_postgres::types::Type;
+
+use crate::escape;
+use crate::fault::garbled;
+use crate::queries;
+use crate::rows::{moment, queue, queue_to_sql, to_sql, value};
+use crate::session::Session;
+
+/// Creates a queue, or answers the one that exists with equal settings; the flag says whether it
+/// is new.
+pub(crate) async fn create_queue(
+    session: &Session,
+    name: &QueueName,
+    settings: &QueueSettings,
+    now: Timestamp,
+) -> Result<(QueueInfo, bool), Error> {
+    let (settings, now) = (to_json(settings)?, to_sql(now.as_millis()));
+    let name = name.as_str();
+    let params = [(&name as _, Type::TEXT), (&settings as _, Type::JSONB), (&now as _, Type::INT8)];
+    let row = session.row(&queries::CREATE_QUEUE, &params).await?;
+    let row = row.ok_or_else(|| garbled("no queue"))?;
+    Ok((info(&row)?, value(&row, 5)?))
+}
+
+/// Replaces a queue's settings.
+pub(crate) async fn configure(
+    session: &Session,
+    queue: slipring::QueueId,
+    settings: &QueueSettings,
+    now: Timestamp,
+) -> Result<QueueInfo, Error> {
+    let (settings, now) = (to_json(settings)?, to_sql(now.as_millis()));
+    let id = queue_to_sql(queue);
+    let params = [(&id as _, Type::INT4), (&settings as _, Type::JSONB), (&now as _, Type::INT8)];
+    let row = session.row(&queries::CONFIGURE, &params).await?;
+    info(&row.ok_or_else(|| Error::queue_not_found(queue))?)
+}
+
+/// All queues, by name.
+pub(crate) async fn queues(session: &Session) -> Result<Vec<QueueInfo>, Error> {
+    session.rows(&queries::QUEUES, &[]).await?.iter().map(info).collect()
+}
+
+fn info(row: &Row) -> Result<QueueInfo, Error> {
+    Ok(QueueInfo {
+        id: queue(row, 0)?,
+        name: QueueName::new(value(row, 1)?)?,
+        settings: from_json(value(row, 2)?)?,
+        created_at: moment(row, 3)?,
+        modified_at: moment(row, 4)?,
+    })
+}
+
+fn to_json(settings: &QueueSettings) -> Result<Value, Error> {
+    let escaped = QueueSettings {
+        attributes: mapped(settings, |text| escape::to_sql(text).into_owned()),
+        ..settings.clone()
+    };
+    serde_json::to_value(escaped).map_err(garbled)
+}
+
+fn from_json(json: Value) -> Result<QueueSettings, Error> {
+    let settings: QueueSettings = serde_json::from_value(json)
+        .map_err(|error| garbled(format!("settings of a queue: {error}")))?;
+    let attributes = mapped(&settings, |text| escape::from_sql(text).into_owned());
+    Ok(QueueSettings { attributes, ..settings })
+}
+
+fn mapped(
+    settings: &QueueSettings,
+    each: impl Fn(&str) -> String,
+) -> std::collections::BTreeMap<String, String> {
+    settings.attributes.iter().map(|(key, value)| (each(key), each(value))).collect()
+}

@@ -1,0 +1,154 @@
+//! Noticing what others did, without a trace in anybody's commit.
+//!
+//! Whoever changes something takes a transaction number first and then a value of the sequence
+//! `slipring.activity`. The sequence is not subject to MVCC: its value moves before the change can
+//! be seen. So after it has moved, a look at which transactions run tells everything that is still
+//! to come: the change can be seen when the transaction runs no more. Transactions of others that
+//! have nothing to do with queues move neither.
+
+use parking_lot::Mutex;
+use slipring::Error;
+use tokio_postgres::Row;
+
+use crate::fault::garbled;
+use crate::queries::{self, Query};
+use crate::rows::value;
+use crate::session::Session;
+
+/// What was seen last, and how often it was something new.
+#[derive(Debug, Default)]
+pub(crate) struct Changes {
+    messages: Mutex<Seen>,
+    queues: Mutex<SeenQueues>,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    /// The sequence's value.
+    activity: Option<i64>,
+    /// The sequence has moved, and which transactions ran then is not known yet.
+    moving: bool,
+    /// Transactions that ran after the sequence moved, and ran at every look since.
+    running: Vec<i64>,
+    times: u64,
+}
+
+impl Seen {
+    /// Takes a look in; true when another one has to tell which transactions run.
+    fn look(&mut self, activity: i64, running: &[i64]) -> bool {
+        if self.activity.replace(activity) != Some(activity) {
+            self.moving = true;
+        }
+        let before = self.running.len();
+        self.running.retain(|transaction| running.contains(transaction));
+        if self.moving || self.running.len() < before {
+            self.times += 1;
+        }
+        self.moving
+    }
+
+    /// Takes the second look in, which began after the first had ended.
+    fn look_again(&mut self, activity: i64, running: Vec<i64>) {
+        // Has it moved meanwhile, the next look counts it; the transaction may have begun after
+        // this one took its picture of what runs.
+        self.moving = self.activity.replace(activity) != Some(activity);
+        self.running = running;
+    }
+}
+
+#[derive(Debug, Default)]
+struct SeenQueues {
+    /// How often something had changed before the list was looked at.
+    changes: Option<u64>,
+    digest: Option<i64>,
+    times: u64,
+}
+
+impl Changes {
+    /// A number that moves after every change by anybody, this process included. Costs one
+    /// statement that touches no table, and a second one after a change.
+    pub(crate) async fn messages(&self, session: &Session) -> Result<u64, Error> {
+        let (activity, running) = look(session, &queries::ACTIVITY).await?;
+        if !self.messages.lock().look(activity, &running) {
+            return Ok(self.messages.lock().times);
+        }
+        let (activity, running) = look(session, &queries::RUNNING).await?;
+        let mut seen = self.messages.lock();
+        seen.look_again(activity, running);
+        Ok(seen.times)
+    }
+
+    /// A number that moves when the list of queues or the settings of one have changed. Costs a
+    /// walk over the list when anything at all has been changed since the last time.
+    pub(crate) async fn queues(&self, session: &Session) -> Result<u64, Error> {
+        // Taken before the list is looked at: what is committed in between moves it.
+        let changes = self.messages(session).await?;
+        {
+            let seen = self.queues.lock();
+            if seen.changes == Some(changes) {
+                return Ok(seen.times);
+            }
+        }
+        let row = session.row(&queries::CATALOGUE, &[]).await?;
+        let digest: i64 = value(&row.ok_or_else(|| garbled("no row"))?, 0)?;
+        let mut seen = self.queues.lock();
+        seen.changes = Some(changes);
+        if seen.digest.replace(digest) != Some(digest) {
+            seen.times += 1;
+        }
+        Ok(seen.times)
+    }
+}
+
+async fn look(session: &Session, query: &Query) -> Result<(i64, Vec<i64>), Error> {
+    let row: Option<Row> = session.row(query, &[]).await?;
+    let row = row.ok_or_else(|| garbled("no row"))?;
+    Ok((value(&row, 0)?, value(&row, 1)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settled() -> Seen {
+        let mut seen = Seen::default();
+        assert!(seen.look(1, &[]));
+        seen.look_again(1, Vec::new());
+        seen
+    }
+
+    #[test]
+    fn what_moves_no_sequence_is_no_change() {
+        let mut seen = settled();
+        let before = seen.times;
+        for running in [&[7][..], &[7, 8], &[]] {
+            assert!(!seen.look(1, running));
+        }
+        assert_eq!(seen.times, before);
+    }
+
+    #[test]
+    fn a_change_counts_when_it_begins_and_when_its_transaction_is_over() {
+        let mut seen = settled();
+        let before = seen.times;
+        assert!(seen.look(2, &[7]));
+        seen.look_again(2, vec![5, 7]);
+        assert_eq!(seen.times, before + 1);
+        assert!(!seen.look(2, &[5, 7, 9]));
+        assert_eq!(seen.times, before + 1, "nothing can be seen that could not be seen before");
+        assert!(!seen.look(2, &[5, 9]));
+        assert_eq!(seen.times, before + 2);
+        assert!(!seen.look(2, &[5]), "a younger one is none of those that had begun");
+        assert_eq!(seen.times, before + 2);
+    }
+
+    #[test]
+    fn a_change_that_begins_between_two_looks_is_not_lost() {
+        let mut seen = settled();
+        assert!(seen.look(2, &[]));
+        seen.look_again(3, Vec::new());
+        let before = seen.times;
+        assert!(seen.look(3, &[8]), "its transaction may not have been in the last picture");
+        assert_eq!(seen.times, before + 1);
+    }
+}

@@ -1,0 +1,93 @@
+//! Receives: one statement for the demands that wait.
+
+use std::time::Duration;
+
+use slipring::clock::millis_ceil;
+use slipring::store::{ClaimBatch, ClaimEnd, Claimed, Demand};
+use slipring::{Delivery, Error, MessageId, QueueId, Timestamp};
+use tokio_postgres::types::Type;
+
+use crate::fault::{garbled, gone};
+use crate::message::delivery;
+use crate::queries;
+use crate::rows::{count_to_sql, number, queue_to_sql, to_sql, value};
+use crate::session::Session;
+
+/// Hands out ready messages to demands in order. `holder` is this store's number.
+pub(crate) async fn claim(
+    session: &Session,
+    holder: i64,
+    batch: &ClaimBatch,
+) -> Result<Claimed, Error> {
+    let (queue, now) = (queue_to_sql(batch.queue), to_sql(batch.now.as_millis()));
+    let up_to: Vec<i32> = batch.demands.iter().map(|d| count_to_sql(d.up_to.max(1))).collect();
+    let leases: Vec<Option<i64>> = batch.demands.iter().map(|d| lease_ms(d.lease)).collect();
+    let sessions: Vec<bool> = batch.demands.iter().map(|d| d.session).collect();
+    let rows = session
+        .rows(
+            &queries::CLAIM,
+            &[
+                (&queue, Type::INT4),
+                (&now, Type::INT8),
+                (&up_to, Type::INT4_ARRAY),
+                (&leases, Type::INT8_ARRAY),
+                (&sessions, Type::BOOL_ARRAY),
+                (&holder, Type::INT8),
+            ],
+        )
+        .await?;
+    let mut deliveries: Vec<Vec<Delivery>> = batch.demands.iter().map(|_| Vec::new()).collect();
+    let mut end = None;
+    for row in &rows {
+        if let Some(kind) = value::<Option<&str>>(row, 1)? {
+            end = Some(end_named(kind)?);
+            continue;
+        }
+        let demand = usize::try_from(number(row, 0)?).ok();
+        let list = demand.and_then(|demand| deliveries.get_mut(demand));
+        list.ok_or_else(|| garbled("a demand nobody made"))?.push(delivery(row, batch.queue)?);
+    }
+    let end = end.ok_or_else(|| garbled("a claim without its end"))?;
+    Ok(Claimed { deliveries, end })
+}
+
+fn end_named(name: &str) -> Result<ClaimEnd, Error> {
+    Ok(match name {
+        "more" => ClaimEnd::More,
+        "drained" => ClaimEnd::Drained,
+        "in_flight_limit" => ClaimEnd::InFlightLimit,
+        "paused" => ClaimEnd::Paused,
+        other => return Err(garbled(format!("a claim's end {other:?}"))),
+    })
+}
+
+/// Hands out one given message that nobody holds.
+pub(crate) async fn claim_message(
+    session: &Session,
+    holder: i64,
+    queue: QueueId,
+    message: MessageId,
+    demand: Demand,
+    now: Timestamp,
+) -> Result<Delivery, Error> {
+    let (number, id) = (queue_to_sql(queue), to_sql(message.0));
+    let (lease, now) = (lease_ms(demand.lease), to_sql(now.as_millis()));
+    let row = session
+        .row(
+            &queries::CLAIM_MESSAGE,
+            &[
+                (&number, Type::INT4),
+                (&id, Type::INT8),
+                (&lease, Type::INT8),
+                (&demand.session, Type::BOOL),
+                (&holder, Type::INT8),
+                (&now, Type::INT8),
+            ],
+        )
+        .await?;
+    delivery(&row.ok_or_else(|| gone(message))?, queue)
+}
+
+fn lease_ms(lease: Option<Duration>) -> Option<i64> {
+    lease.map(|lease| to_sql(millis_ceil(lease)))
+}

@@ -1,0 +1,38 @@
+//! The PostgreSQL store of Slipring: one database, any number of servers.
+//!
+//! [`PostgresStore::open`] gives a [`slipring::Store`]. How the tables are laid out and why is in
+//! `docs/stores/postgres.md`. What a verb decides is decided in the database, by the functions in
+//! `functions/`, because users of SQL get the same rules; this crate calls them, one statement
+//! for a combined call (`queries/`), and turns rows into the core's types.
+//!
+//! The files in reading order: `address`, `tls` and `options` (where the database is), `schema`
+//! and `migrate` (bringing it up to date), `store` and `admin` (the two traits), `session` (one
+//! statement, its retries and its time limit), `fault` (what the caller is told), `append`,
+//! `claim`, `settle`, `passes`, `inspect` and `catalog` (the verbs), `message` and `rows`
+//! (decoding), `changes` (what others did).
+
+mod address;
+mod admin;
+mod append;
+mod catalog;
+mod changes;
+mod claim;
+mod escape;
+mod fault;
+mod inspect;
+mod message;
+mod migrate;
+mod options;
+mod passes;
+mod queries;
+mod rows;
+mod schema;
+mod session;
+mod settle;
+mod store;
+mod tls;
+
+pub use address::Address;
+pub use migrate::{Imported, Migration, import, migrate};
+pub use options::{PostgresOptions, WhenToMigrate};
+pub use store::PostgresStore;

@@ -1,0 +1,184 @@
+//! Bringing the schema up to date, in one transaction under a lock, and taking a restored
+//! database into use.
+
+use deadpool_postgres::Object;
+use slipring::{Error, ErrorKind};
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{IsolationLevel, Transaction};
+
+use crate::address::Address;
+use crate::fault::{garbled, storage_error};
+use crate::options::PostgresOptions;
+use crate::queries;
+use crate::rows::number;
+use crate::schema::{self, State};
+use crate::session::Session;
+
+const MIGRATION_LOCK: &str = include_str!("../queries/migration_lock.sql");
+const CREATE_SCHEMA: &str = include_str!("../queries/create_schema.sql");
+const CREATE_MIGRATION: &str = include_str!("../queries/create_migration.sql");
+const NOTE_CLUSTER: &str = include_str!("../queries/note_cluster.sql");
+
+/// What was done to a schema, or would be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Migration {
+    /// The schema's version before; `None` where there was no schema.
+    pub from: Option<u64>,
+    /// Its version afterwards.
+    pub to: u64,
+    /// The statements, in order and with their reasons, as they could be given to `psql`; empty
+    /// when the schema is up to date.
+    pub sql: String,
+}
+
+impl Migration {
+    /// Whether the schema was up to date.
+    pub fn is_empty(&self) -> bool {
+        self.sql.is_empty()
+    }
+}
+
+/// One file of SQL, with a name for errors.
+struct Step {
+    name: String,
+    sql: String,
+}
+
+/// Brings the schema of a database up to date, or with `dry_run` only tells how. All of it or
+/// nothing; a second program that tries at the same time waits and finds it done.
+///
+/// # Errors
+/// `StorageTooNew` for a schema that a newer program has made; `StorageUnavailable` when the
+/// database cannot be reached or used, or rights are missing.
+pub async fn migrate(
+    address: &Address,
+    options: PostgresOptions,
+    dry_run: bool,
+) -> Result<Migration, Error> {
+    let session = Session::new(address, &address.overrides(options))?;
+    let migrated = up(&session, dry_run).await;
+    session.close();
+    migrated.map_err(|error| session.located(error).during("migrate"))
+}
+
+/// What [`import`] has done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Imported {
+    /// What is now added to the cluster's transaction numbers to make message numbers.
+    pub xid_base: u64,
+    /// How many queues there are.
+    pub queues: u64,
+}
+
+/// Takes a database into use that was restored into another cluster, where transactions are
+/// numbered anew: from now on messages get higher numbers than any in it. No server may use the
+/// database meanwhile. Harmless where it is not needed.
+///
+/// # Errors
+/// Storage errors.
+pub async fn import(address: &Address, options: PostgresOptions) -> Result<Imported, Error> {
+    let session = Session::new(address, &address.overrides(options))?;
+    let row = session.row(&queries::IMPORT, &[]).await;
+    session.close();
+    let row = row?.ok_or_else(|| garbled("no row"))?;
+    Ok(Imported { xid_base: number(&row, 0)?, queues: number(&row, 1)? })
+}
+
+/// The same over a session that is there.
+pub(crate) async fn up(session: &Session, dry_run: bool) -> Result<Migration, Error> {
+    let mut connection: Object = session.connection().await?;
+    let transaction = connection.build_transaction();
+    let transaction = transaction.isolation_level(IsolationLevel::ReadCommitted).start().await;
+    let transaction = transaction.map_err(storage_error)?;
+    // Whoever gets the lock second finds what the first has done.
+    run(&transaction, "the lock", MIGRATION_LOCK).await?;
+    let state = schema::state(&*transaction).await?;
+    let steps = plan(&state);
+    let migration = Migration {
+        from: match state {
+            State::Empty { .. } => None,
+            State::Behind { version } => Some(version.unsigned_abs()),
+            State::Current => Some(schema::version().unsigned_abs()),
+        },
+        to: schema::version().unsigned_abs(),
+        sql: script(&steps),
+    };
+    if !dry_run {
+        for step in &steps {
+            run(&transaction, &step.name, &step.sql).await?;
+        }
+        transaction.commit().await.map_err(storage_error)?;
+    }
+    Ok(migration)
+}
+
+async fn run(transaction: &Transaction<'_>, name: &str, sql: &str) -> Result<(), Error> {
+    let done = transaction.batch_execute(sql).await;
+    done.map_err(|error| {
+        if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) {
+            let text = "the user may not make the schema slipring or change what is in it: GRANT \
+                        CREATE ON DATABASE to it, or migrate as the schema's owner";
+            let error = Error::new(ErrorKind::StorageUnavailable, text).caused_by(error);
+            return error.with("step", name);
+        }
+        storage_error(error).with("step", name)
+    })
+}
+
+/// What has to be done, in order.
+fn plan(state: &State) -> Vec<Step> {
+    let mut steps = Vec::new();
+    let mut step = |name: &str, sql: String| steps.push(Step { name: name.to_owned(), sql });
+    let done = match state {
+        State::Current => return steps,
+        State::Behind { version } => *version,
+        State::Empty { schema } => {
+            if !schema {
+                step("schema", CREATE_SCHEMA.to_owned());
+            }
+            step("list of migrations", CREATE_MIGRATION.to_owned());
+            0
+        }
+    };
+    for (version, (name, sql)) in (1_i64..).zip(schema::migrations()) {
+        if version > done {
+            step(name, (*sql).to_owned());
+            step(
+                name,
+                format!(
+                    "INSERT INTO slipring.migration (version, name) VALUES ({version}, '{name}')"
+                ),
+            );
+        }
+    }
+    for (name, sql) in schema::functions() {
+        step(name, (*sql).to_owned());
+    }
+    step("cluster", NOTE_CLUSTER.to_owned());
+    let digest = schema::digest();
+    step(
+        "digest of the functions",
+        format!(
+            "INSERT INTO slipring.migration (version, name) VALUES (0, '{digest}')\n\
+         ON CONFLICT (version) DO UPDATE SET name = excluded.name, applied_at = now()"
+        ),
+    );
+    steps
+}
+
+/// The steps as a script for `psql`; empty when there is none.
+fn script(steps: &[Step]) -> String {
+    if steps.is_empty() {
+        return String::new();
+    }
+    let mut script = String::from("BEGIN;\n\n");
+    for sql in [MIGRATION_LOCK].into_iter().chain(steps.iter().map(|step| step.sql.as_str())) {
+        script.push_str(sql.trim_end());
+        if !sql.trim_end().ends_with(';') {
+            script.push(';');
+        }
+        script.push_str("\n\n");
+    }
+    script.push_str("COMMIT;\n");
+    script
+}

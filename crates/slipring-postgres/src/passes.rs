@@ -1,0 +1,111 @@
+//! Passes over deadlines, and the end of this holder's sessions.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use slipring::store::Pass;
+use slipring::{Error, QueueId, Timestamp};
+use tokio_postgres::Row;
+use tokio_postgres::types::Type;
+
+use crate::queries::{self, Query};
+use crate::rows::{maybe_moment, maybe_number, queue, to_sql, value};
+use crate::session::{Param, Session};
+
+/// So often the leases are looked through from the beginning: another process, whose clock goes
+/// behind, may have given one a deadline below what this one has passed over.
+const AGAIN_AFTER_MS: i64 = 60_000;
+
+/// How far the deadlines of leases have been passed over.
+#[derive(Debug, Default)]
+pub(crate) struct Watermark {
+    /// No lease with a deadline at or below is open.
+    deadline_ms: AtomicI64,
+    /// When it was last 0.
+    began_ms: AtomicI64,
+}
+
+impl Watermark {
+    fn before(&self, now_ms: i64) -> i64 {
+        if now_ms.saturating_sub(self.began_ms.load(Ordering::Relaxed)) >= AGAIN_AFTER_MS {
+            self.began_ms.store(now_ms, Ordering::Relaxed);
+            return 0;
+        }
+        self.deadline_ms.load(Ordering::Relaxed)
+    }
+
+    fn after(&self, reached: Option<i64>) {
+        // A pass that ran beside this one may have reached another place; the lower one is safe,
+        // but either is right, for each has looked at what lies below.
+        if let Some(reached) = reached {
+            self.deadline_ms.store(reached, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Makes ready what is due.
+pub(crate) async fn due(session: &Session, now: Timestamp) -> Result<Pass, Error> {
+    let every: Option<Vec<i32>> = None;
+    let now = to_sql(now.as_millis());
+    let params: [Param<'_>; 2] = [(&now, Type::INT8), (&every, Type::INT4_ARRAY)];
+    pass(session, &queries::DUE, &params).await.map(|(pass, _)| pass)
+}
+
+/// Ends the leases whose deadline has passed.
+pub(crate) async fn expire(
+    session: &Session,
+    watermark: &Watermark,
+    now: Timestamp,
+) -> Result<Pass, Error> {
+    let now = to_sql(now.as_millis());
+    let above = watermark.before(now);
+    let params: [Param<'_>; 2] = [(&now, Type::INT8), (&above, Type::INT8)];
+    let (pass, reached) = pass(session, &queries::EXPIRE, &params).await?;
+    watermark.after(reached);
+    Ok(pass)
+}
+
+/// Removes what may be forgotten.
+pub(crate) async fn prune(session: &Session, now: Timestamp) -> Result<Pass, Error> {
+    let now = to_sql(now.as_millis());
+    pass(session, &queries::PRUNE, &[(&now, Type::INT8)]).await.map(|(pass, _)| pass)
+}
+
+/// Ends the leases that belong to connections of `holder`; answers where messages became ready.
+pub(crate) async fn end_sessions(
+    session: &Session,
+    holder: i64,
+    now: Timestamp,
+) -> Result<Vec<QueueId>, Error> {
+    let now = to_sql(now.as_millis());
+    let params: [Param<'_>; 2] = [(&holder, Type::INT8), (&now, Type::INT8)];
+    let rows = session.rows(&queries::END_SESSIONS, &params).await?;
+    rows.iter().map(|row| queue(row, 0)).collect()
+}
+
+async fn pass(
+    session: &Session,
+    query: &Query,
+    params: &[Param<'_>],
+) -> Result<(Pass, Option<i64>), Error> {
+    let rows = session.rows(query, params).await?;
+    let mut pass = Pass::default();
+    let mut reached = None;
+    for row in &rows {
+        add(&mut pass, row)?;
+        reached = value::<Option<i64>>(row, 4)?.or(reached);
+    }
+    Ok((pass, reached))
+}
+
+fn add(pass: &mut Pass, row: &Row) -> Result<(), Error> {
+    let ready = maybe_number(row, 1)?.unwrap_or(0);
+    if maybe_number(row, 0)?.is_some() && ready > 0 {
+        pass.ready.push((queue(row, 0)?, ready));
+    }
+    pass.removed += maybe_number(row, 2)?.unwrap_or(0);
+    pass.next = match (pass.next, maybe_moment(row, 3)?) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    };
+    Ok(())
+}

@@ -1,0 +1,80 @@
+//! The statements, each in a file of its own, and what the caller must know of each.
+
+/// Whether a statement changes anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// It may be sent again whatever happened.
+    Reads,
+    /// It may be sent again only if it is certain that it was undone.
+    Writes,
+}
+
+/// A statement.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Query {
+    /// What the call is named in errors.
+    pub(crate) operation: &'static str,
+    /// The statement itself, without the head of its file.
+    pub(crate) text: &'static str,
+    /// Whether it changes anything.
+    pub(crate) effect: Effect,
+}
+
+/// The part of a file after the comments at its beginning.
+const fn body(file: &'static str) -> &'static str {
+    let mut rest = file;
+    while let [b'-', b'-', ..] = rest.as_bytes() {
+        let mut at = 0;
+        while at < rest.len() && rest.as_bytes()[at] != b'\n' {
+            at += 1;
+        }
+        let (_, after) = rest.split_at(if at < rest.len() { at + 1 } else { at });
+        rest = after;
+    }
+    rest
+}
+
+macro_rules! queries {
+    ($($name:ident, $file:literal, $effect:ident;)+) => {
+        $(pub(crate) const $name: Query = Query {
+            operation: $file,
+            text: body(include_str!(concat!("../queries/", $file, ".sql"))),
+            effect: Effect::$effect,
+        };)+
+    };
+}
+
+queries! {
+    ACTIVITY, "activity", Reads;
+    APPEND, "append", Writes;
+    CATALOGUE, "catalogue", Reads;
+    CANCEL, "cancel", Writes;
+    CHECK, "check", Reads;
+    CLAIM, "claim", Writes;
+    CLAIM_MESSAGE, "claim_message", Writes;
+    CONFIGURE, "configure", Writes;
+    CREATE_QUEUE, "create_queue", Writes;
+    DELETE_QUEUE, "delete_queue", Writes;
+    DUE, "due", Writes;
+    END_SESSIONS, "end_sessions", Writes;
+    EXPIRE, "expire", Writes;
+    EXTEND, "extend", Writes;
+    HEADS, "heads", Reads;
+    IMPORT, "import", Writes;
+    KICK, "kick", Writes;
+    KICK_MESSAGE, "kick_message", Writes;
+    LOOKUP, "lookup", Reads;
+    MOVE_MESSAGES, "move_messages", Writes;
+    PEEK, "peek", Reads;
+    PRUNE, "prune", Writes;
+    PURGE, "purge", Writes;
+    QUEUES, "queues", Reads;
+    RECEIPT_KEY, "receipt_key", Reads;
+    RUNNING, "running", Reads;
+    SCHEMA_STATE, "schema_state", Reads;
+    SERVER, "server", Reads;
+    SETTLE, "settle", Writes;
+
+    STATS, "stats", Reads;
+    WRITE_SOMETHING, "write_something", Writes;
+}

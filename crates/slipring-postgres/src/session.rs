@@ -1,0 +1,230 @@
+//! One statement against the database: a connection from the pool, the time limit, and sending it
+//! again where that is safe.
+//!
+//! A statement is unnamed, and a transaction of its own: nothing is kept on a connection, so a
+//! pooler may give each transaction another one.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
+use futures::TryStreamExt;
+use slipring::clock::monotonic_ns;
+use slipring::{Error, ErrorKind, Retry, WaitClass, Waits};
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Row, RowStream};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use crate::address::Address;
+use crate::fault::{self, Fate, closed, pool_error, storage_error};
+use crate::options::PostgresOptions;
+use crate::queries::{Effect, Query, WRITE_SOMETHING};
+
+/// A statement that others stood in the way of is sent so often.
+const TRIES_MAX: u32 = 10;
+
+/// A parameter and its type. Types are given, so the server is not asked for them first.
+pub(crate) type Param<'a> = (&'a (dyn ToSql + Sync), Type);
+
+/// What reaches the database.
+pub(crate) struct Session {
+    pool: Pool,
+    connector: MakeRustlsConnect,
+    shown: String,
+    user: String,
+    statement_timeout: Duration,
+    connection_wait: Arc<WaitClass>,
+    statement_wait: Arc<WaitClass>,
+    /// The last write found no room.
+    full: AtomicBool,
+}
+
+/// Why one attempt failed.
+enum Failure {
+    /// It did not reach the server.
+    Unsent(Error),
+    Database {
+        error: tokio_postgres::Error,
+        completed: bool,
+    },
+    TimedOut,
+}
+
+impl Session {
+    /// Gets ready to connect; connects to nothing yet.
+    pub(crate) fn new(address: &Address, options: &PostgresOptions) -> Result<Session, Error> {
+        let (protection, root) = address.protection();
+        let connector = protection.connector(root)?;
+        let config = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+        let manager = Manager::from_config(address.config(options), connector.clone(), config);
+        let pool = Pool::builder(manager)
+            .max_size(options.connections.max(1))
+            .runtime(Runtime::Tokio1)
+            .wait_timeout(Some(options.connect_timeout))
+            .create_timeout(Some(options.connect_timeout))
+            .build();
+        let pool = pool.map_err(|error| {
+            Error::new(ErrorKind::Internal, "the pool of connections cannot be made")
+                .caused_by(error)
+        })?;
+        let waits: &Waits = &options.waits;
+        Ok(Session {
+            pool,
+            connector,
+            shown: address.to_string(),
+            user: address.user().to_owned(),
+            statement_timeout: options.statement_timeout,
+            connection_wait: waits.class("postgres.connection"),
+            statement_wait: waits.class("postgres.statement"),
+            full: AtomicBool::new(false),
+        })
+    }
+
+    /// The address for people.
+    pub(crate) fn shown(&self) -> &str {
+        &self.shown
+    }
+
+    /// Runs a statement and answers its rows.
+    pub(crate) async fn rows(
+        &self,
+        query: &Query,
+        params: &[Param<'_>],
+    ) -> Result<Vec<Row>, Error> {
+        let answer = self.tried(query, params).await;
+        if query.effect == Effect::Writes {
+            match &answer {
+                Ok(_) => self.full.store(false, Ordering::Relaxed),
+                Err(error) if error.kind() == ErrorKind::StorageFull => {
+                    self.full.store(true, Ordering::Relaxed);
+                }
+                Err(_) => {}
+            }
+        }
+        answer.map_err(|error| self.located(error).during(query.operation))
+    }
+
+    /// Runs a statement that answers at most one row.
+    pub(crate) async fn row(
+        &self,
+        query: &Query,
+        params: &[Param<'_>],
+    ) -> Result<Option<Row>, Error> {
+        Ok(self.rows(query, params).await?.into_iter().next())
+    }
+
+    /// After a write that found no room: whether there is some again.
+    pub(crate) async fn check_room(&self) -> Result<(), Error> {
+        match self.full.load(Ordering::Relaxed) {
+            true => self.rows(&WRITE_SOMETHING, &[]).await.map(drop),
+            false => Ok(()),
+        }
+    }
+
+    /// A connection for a transaction of several statements.
+    pub(crate) async fn connection(&self) -> Result<Object, Error> {
+        let began = monotonic_ns();
+        let connection = self.pool.get().await.map_err(pool_error);
+        self.connection_wait.waited(monotonic_ns().saturating_sub(began));
+        connection.map_err(|error| self.located(error))
+    }
+
+    /// Lets every connection go; calls after it are refused.
+    pub(crate) fn close(&self) {
+        self.pool.close();
+    }
+
+    /// The error with the address, if it is about the database rather than the call.
+    pub(crate) fn located(&self, error: Error) -> Error {
+        match error.kind() {
+            ErrorKind::StorageFull
+            | ErrorKind::StorageCorrupt
+            | ErrorKind::StorageTooNew
+            | ErrorKind::StorageUnavailable
+            | ErrorKind::Internal => error.with("database", &self.shown).with("user", &self.user),
+            _ => error,
+        }
+    }
+
+    async fn tried(&self, query: &Query, params: &[Param<'_>]) -> Result<Vec<Row>, Error> {
+        let mut tries = 1;
+        loop {
+            let failure = match self.attempt(query, params).await {
+                Ok(rows) => return Ok(rows),
+                Err(failure) => failure,
+            };
+            let reads = query.effect == Effect::Reads;
+            let unknown = if reads { Retry::Later } else { Retry::Unknown };
+            let (fate, error) = match failure {
+                Failure::Unsent(error) => return Err(error),
+                Failure::TimedOut => {
+                    let seconds = self.statement_timeout.as_secs_f32();
+                    return Err(fault::timed_out(seconds, unknown));
+                }
+                Failure::Database { error, completed } => (fault::fate(&error, completed), error),
+            };
+            let again = fate == Fate::Again || (reads && fate == Fate::Unknown);
+            if again && tries < TRIES_MAX {
+                tries += 1;
+                continue;
+            }
+            let error = storage_error(error);
+            return Err(match fate {
+                Fate::Unknown => error.with_retry(unknown),
+                Fate::Again | Fate::Undone => error,
+            });
+        }
+    }
+
+    async fn attempt(&self, query: &Query, params: &[Param<'_>]) -> Result<Vec<Row>, Failure> {
+        let connection = loop {
+            let began = monotonic_ns();
+            let connection = self.pool.get().await;
+            self.connection_wait.waited(monotonic_ns().saturating_sub(began));
+            let connection = connection.map_err(|error| Failure::Unsent(pool_error(error)))?;
+            // One that broke since it was checked is left to the pool to throw away.
+            if !connection.is_closed() {
+                break connection;
+            }
+        };
+        let began = monotonic_ns();
+        let statement = run(&connection, query.text, params);
+        let answer = tokio::time::timeout(self.statement_timeout, statement).await;
+        self.statement_wait.waited(monotonic_ns().saturating_sub(began));
+        match answer {
+            Ok(answer) => answer,
+            Err(_) => {
+                let cancel = connection.cancel_token();
+                let connector = self.connector.clone();
+                // Whether the server hears it or not, the connection is not used again.
+                drop(Object::take(connection));
+                tokio::spawn(async move { cancel.cancel_query(connector).await });
+                Err(Failure::TimedOut)
+            }
+        }
+    }
+
+    /// Refuses calls after the end.
+    pub(crate) fn check_open(&self) -> Result<(), Error> {
+        if self.pool.is_closed() { Err(closed()) } else { Ok(()) }
+    }
+}
+
+async fn run(connection: &Object, text: &str, params: &[Param<'_>]) -> Result<Vec<Row>, Failure> {
+    let undone = |error| Failure::Database { error, completed: false };
+    let params = params.iter().map(|(value, kind)| (*value, kind.clone()));
+    let stream: RowStream = connection.query_typed_raw(text, params).await.map_err(undone)?;
+    futures::pin_mut!(stream);
+    let mut rows = Vec::new();
+    loop {
+        match stream.try_next().await {
+            Ok(Some(row)) => rows.push(row),
+            Ok(None) => return Ok(rows),
+            Err(error) => {
+                let completed = stream.rows_affected().is_some();
+                return Err(Failure::Database { error, completed });
+            }
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Settlements and prolongations: one statement for a batch, entry by entry.
+
+use std::time::Duration;
+
+use slipring::clock::millis_ceil;
+use slipring::lifecycle::Settlement;
+use slipring::store::{ExtendBatch, SettleBatch, Settled};
+use slipring::{Error, Priority, QueueId, Randomness, Receipt, Timestamp};
+use tokio_postgres::Row;
+use tokio_postgres::types::Type;
+
+use crate::fault::{foreign, garbled};
+use crate::queries;
+use crate::rows::{moment, queue, queue_to_sql, refusal, to_sql, value};
+use crate::session::Session;
+
+/// Ends leases, entry by entry.
+pub(crate) async fn settle(
+    session: &Session,
+    randomness: &dyn Randomness,
+    batch: &SettleBatch,
+) -> Result<Vec<Result<Settled, Error>>, Error> {
+    let entries: Vec<_> = own(batch.queue, &batch.entries).collect();
+    let (number, now) = (queue_to_sql(batch.queue), to_sql(batch.now.as_millis()));
+    let (messages, fences) = receipts(entries.iter().map(|(receipt, _)| receipt));
+    let kinds: Vec<&str> = entries.iter().map(|(_, how)| name(how)).collect();
+    let delays: Vec<Option<i64>> = entries.iter().map(|(_, how)| delay_ms(how)).collect();
+    let priorities: Vec<Option<i64>> = entries.iter().map(|(_, how)| priority(how)).collect();
+    // Only a backoff with jitter looks at it.
+    let jitter: Vec<f64> = entries
+        .iter()
+        .map(|(_, how)| match how {
+            Settlement::Nack { delay: None, .. } => randomness.unit(),
+            _ => 0.0,
+        })
+        .collect();
+    let rows = match entries.is_empty() {
+        true => Vec::new(),
+        false => {
+            session
+                .rows(
+                    &queries::SETTLE,
+                    &[
+                        (&number, Type::INT4),
+                        (&now, Type::INT8),
+                        (&messages, Type::INT8_ARRAY),
+                        (&fences, Type::INT8_ARRAY),
+                        (&kinds, Type::TEXT_ARRAY),
+                        (&delays, Type::INT8_ARRAY),
+                        (&priorities, Type::INT8_ARRAY),
+                        (&jitter, Type::FLOAT8_ARRAY),
+                    ],
+                )
+                .await?
+        }
+    };
+    answers(batch.queue, &batch.entries, &rows, settled)
+}
+
+/// Prolongs leases, entry by entry.
+pub(crate) async fn extend(
+    session: &Session,
+    batch: &ExtendBatch,
+) -> Result<Vec<Result<Timestamp, Error>>, Error> {
+    let entries: Vec<_> = own(batch.queue, &batch.entries).collect();
+    let (number, now) = (queue_to_sql(batch.queue), to_sql(batch.now.as_millis()));
+    let (messages, fences) = receipts(entries.iter().map(|(receipt, _)| receipt));
+    let leases: Vec<Option<i64>> = entries.iter().map(|(_, lease)| millis(*lease)).collect();
+    let rows = match entries.is_empty() {
+        true => Vec::new(),
+        false => {
+            session
+                .rows(
+                    &queries::EXTEND,
+                    &[
+                        (&number, Type::INT4),
+                        (&now, Type::INT8),
+                        (&messages, Type::INT8_ARRAY),
+                        (&fences, Type::INT8_ARRAY),
+                        (&leases, Type::INT8_ARRAY),
+                    ],
+                )
+                .await?
+        }
+    };
+    answers(batch.queue, &batch.entries, &rows, extended)
+}
+
+/// The entries whose receipts are the queue's.
+fn own<T>(queue: QueueId, entries: &[(Receipt, T)]) -> impl Iterator<Item = &(Receipt, T)> {
+    entries.iter().filter(move |(receipt, _)| receipt.queue == queue)
+}
+
+fn receipts<'r>(receipts: impl Iterator<Item = &'r Receipt>) -> (Vec<i64>, Vec<i64>) {
+    receipts.map(|receipt| (to_sql(receipt.message.0), to_sql(receipt.fence.0))).unzip()
+}
+
+/// The rows as answers, and the answers to receipts of other queues between them.
+fn answers<E, T>(
+    queue: QueueId,
+    entries: &[(Receipt, E)],
+    rows: &[Row],
+    read: fn(&Row) -> Result<Result<T, Error>, Error>,
+) -> Result<Vec<Result<T, Error>>, Error> {
+    let mut rows = rows.iter();
+    let mut answers = Vec::with_capacity(entries.len());
+    for (receipt, _) in entries {
+        if receipt.queue != queue {
+            answers.push(Err(foreign(receipt.message)));
+            continue;
+        }
+        let row = rows.next().ok_or_else(|| garbled("fewer answers than entries"))?;
+        let answer = read(row)?.map_err(|error| {
+            let named = error.context().iter().any(|(key, _)| *key == "message");
+            if named { error } else { error.with("message", receipt.message) }
+        });
+        answers.push(answer);
+    }
+    Ok(answers)
+}
+
+fn settled(row: &Row) -> Result<Result<Settled, Error>, Error> {
+    if let Some(error) = refusal(row, 3)? {
+        return Ok(Err(error));
+    }
+    Ok(Ok(match value::<&str>(row, 0)? {
+        "done" => Settled::Done,
+        "ready" => Settled::Ready,
+        "delayed" => Settled::Delayed(moment(row, 1)?),
+        "parked" => Settled::Parked,
+        "dead_lettered" => Settled::DeadLettered(queue(row, 2)?),
+        other => return Err(garbled(format!("an outcome {other:?}"))),
+    }))
+}
+
+fn extended(row: &Row) -> Result<Result<Timestamp, Error>, Error> {
+    match refusal(row, 1)? {
+        Some(error) => Ok(Err(error)),
+        None => moment(row, 0).map(Ok),
+    }
+}
+
+fn name(how: &Settlement) -> &'static str {
+    match how {
+        Settlement::Ack => "ack",
+        Settlement::Nack { .. } => "nack",
+        Settlement::HandBack => "hand_back",
+        Settlement::Park { .. } => "park",
+        Settlement::DeadLetter => "dead_letter",
+    }
+}
+
+fn delay_ms(how: &Settlement) -> Option<i64> {
+    match how {
+        Settlement::Nack { delay, .. } => millis(*delay),
+        _ => None,
+    }
+}
+
+fn priority(how: &Settlement) -> Option<i64> {
+    match how {
+        Settlement::Nack { priority, .. } | Settlement::Park { priority } => {
+            priority.map(|Priority(priority)| i64::from(priority))
+        }
+        _ => None,
+    }
+}
+
+fn millis(duration: Option<Duration>) -> Option<i64> {
+    duration.map(|duration| to_sql(millis_ceil(duration)))
+}

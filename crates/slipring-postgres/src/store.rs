@@ -1,0 +1,217 @@
+//! The store as its users see it: opening, and the queue verbs.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use slipring::store::{
+    AppendBatch, Capabilities, ClaimBatch, Claimed, Demand, ExtendBatch, Head, Pass, Sent,
+    SettleBatch, Settled, Store,
+};
+use slipring::{Delivery, Error, ErrorKind, MessageId, QueueId, Randomness, ReceiptKey, Timestamp};
+
+use crate::address::Address;
+use crate::changes::Changes;
+use crate::fault::garbled;
+use crate::options::{PostgresOptions, WhenToMigrate};
+use crate::passes::{self, Watermark};
+use crate::rows::value;
+use crate::schema::{self, State};
+use crate::session::Session;
+use crate::{append, claim, inspect, migrate, queries, settle};
+
+/// A store in a PostgreSQL database, which any number of processes may open at once.
+///
+/// Every call is one statement and one transaction; nothing is kept on a connection.
+pub struct PostgresStore {
+    pub(crate) session: Session,
+    pub(crate) key: ReceiptKey,
+    pub(crate) changes: Changes,
+    /// How long a look whether the store can serve may take.
+    pub(crate) check_timeout: Duration,
+    randomness: Arc<dyn Randomness>,
+    watermark: Watermark,
+    /// Tells the leases of this store's sessions from those of others.
+    holder: i64,
+    /// Some lease belongs to a session.
+    has_sessions: AtomicBool,
+    /// The latest time that a caller has named, in milliseconds.
+    latest_ms: AtomicU64,
+}
+
+impl PostgresStore {
+    /// Opens the store in a database, and brings its schema up to date where the options say so.
+    ///
+    /// # Errors
+    /// `StorageUnavailable`, saying what to do, when the database cannot be reached, is too old,
+    /// read-only, of another program, restored into another cluster, or when rights are missing
+    /// or the schema is older and may not be changed; `StorageTooNew` when a newer program has
+    /// made the schema.
+    pub async fn open(
+        address: &Address,
+        options: PostgresOptions,
+    ) -> Result<Arc<PostgresStore>, Error> {
+        let options = address.overrides(options);
+        let session = Session::new(address, &options)?;
+        match open_session(&session, options.migrate).await {
+            Ok(key) => {
+                let mut holder = [0; 8];
+                options.randomness.fill(&mut holder);
+                Ok(Arc::new(PostgresStore {
+                    session,
+                    key,
+                    changes: Changes::default(),
+                    check_timeout: options.connect_timeout,
+                    randomness: options.randomness,
+                    watermark: Watermark::default(),
+                    // Never below zero, which nobody is.
+                    holder: i64::from_le_bytes(holder) & i64::MAX,
+                    has_sessions: AtomicBool::new(false),
+                    latest_ms: AtomicU64::new(0),
+                }))
+            }
+            Err(error) => {
+                session.close();
+                Err(session.located(error).during("open"))
+            }
+        }
+    }
+
+    fn note(&self, now: Timestamp) {
+        // Mostly a plain load: callers' times seldom differ by much.
+        if now.as_millis() > self.latest_ms.load(Ordering::Relaxed) {
+            self.latest_ms.fetch_max(now.as_millis(), Ordering::Relaxed);
+        }
+    }
+
+    fn note_session(&self, demand: &Demand) {
+        if demand.session {
+            self.has_sessions.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Ends the leases of this store's sessions, for their connections end with it.
+    pub(crate) async fn end_sessions(&self) -> Result<(), Error> {
+        if !self.has_sessions.swap(false, Ordering::Relaxed) {
+            return Ok(());
+        }
+        let now = Timestamp::from_millis(self.latest_ms.load(Ordering::Relaxed));
+        passes::end_sessions(&self.session, self.holder, now).await.map(drop)
+    }
+}
+
+async fn open_session(session: &Session, migrate: WhenToMigrate) -> Result<ReceiptKey, Error> {
+    let connection = session.connection().await?;
+    let state = schema::state(&**connection).await?;
+    drop(connection);
+    match (&state, migrate) {
+        (State::Current, _) => {}
+        (State::Empty { .. }, WhenToMigrate::Empty | WhenToMigrate::Always)
+        | (State::Behind { .. }, WhenToMigrate::Always) => {
+            let done = migrate::up(session, false).await?;
+            tracing::info!(from = ?done.from, to = done.to, "the schema was brought up to date");
+        }
+        (State::Empty { .. }, WhenToMigrate::Never) => {
+            let text = "there is no schema slipring in the database: run `slipring migrate`";
+            return Err(Error::new(ErrorKind::StorageUnavailable, text));
+        }
+        (State::Behind { version }, _) => {
+            let text = format!(
+                "the schema in the database has version {version} and this program needs version \
+                 {} with its own functions: run `slipring migrate` (`--dry-run` shows the SQL)",
+                schema::version()
+            );
+            return Err(Error::new(ErrorKind::StorageUnavailable, text));
+        }
+    }
+    let row = session.row(&queries::RECEIPT_KEY, &[]).await?;
+    let row = row.ok_or_else(|| garbled("no receipt key"))?;
+    let (known, here): (Option<i64>, Option<i64>) = (value(&row, 1)?, value(&row, 2)?);
+    if let (Some(known), Some(here)) = (known, here)
+        && known != here
+    {
+        let text = "the database was restored into another cluster, whose transactions are \
+                    numbered anew: stop all servers on it and run `slipring import`";
+        let error = Error::new(ErrorKind::StorageUnavailable, text);
+        return Err(error.with("cluster", here).with("cluster_before", known));
+    }
+    let key = value::<&[u8]>(&row, 0)?;
+    let key = key.try_into().map_err(|_| garbled("a receipt key that has not 32 bytes"))?;
+    Ok(ReceiptKey::from_bytes(key))
+}
+
+impl fmt::Debug for PostgresStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = self.session.shown();
+        f.debug_struct("PostgresStore").field("database", &shown).finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl Store for PostgresStore {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { name: "postgres", durable: true, shared: true, transactions: true }
+    }
+
+    async fn append(&self, batch: AppendBatch) -> Result<Vec<Result<Sent, Error>>, Error> {
+        self.note(batch.now);
+        append::append(&self.session, &batch).await
+    }
+
+    async fn claim(&self, batch: ClaimBatch) -> Result<Claimed, Error> {
+        self.note(batch.now);
+        batch.demands.iter().for_each(|demand| self.note_session(demand));
+        claim::claim(&self.session, self.holder, &batch).await
+    }
+
+    async fn claim_message(
+        &self,
+        queue: QueueId,
+        message: MessageId,
+        demand: Demand,
+        now: Timestamp,
+    ) -> Result<Delivery, Error> {
+        self.note(now);
+        self.note_session(&demand);
+        claim::claim_message(&self.session, self.holder, queue, message, demand, now).await
+    }
+
+    async fn heads(&self, queues: &[QueueId], now: Timestamp) -> Result<Vec<Option<Head>>, Error> {
+        inspect::heads(&self.session, queues, now).await
+    }
+
+    async fn settle(&self, batch: SettleBatch) -> Result<Vec<Result<Settled, Error>>, Error> {
+        self.note(batch.now);
+        settle::settle(&self.session, &*self.randomness, &batch).await
+    }
+
+    async fn extend(&self, batch: ExtendBatch) -> Result<Vec<Result<Timestamp, Error>>, Error> {
+        self.note(batch.now);
+        settle::extend(&self.session, &batch).await
+    }
+
+    async fn due(&self, now: Timestamp) -> Result<Pass, Error> {
+        self.note(now);
+        passes::due(&self.session, now).await
+    }
+
+    async fn expire(&self, now: Timestamp) -> Result<Pass, Error> {
+        self.note(now);
+        passes::expire(&self.session, &self.watermark, now).await
+    }
+
+    async fn prune(&self, now: Timestamp) -> Result<Pass, Error> {
+        self.note(now);
+        passes::prune(&self.session, now).await
+    }
+
+    async fn foreign_changes(&self) -> Result<u64, Error> {
+        self.changes.messages(&self.session).await
+    }
+
+    async fn queue_changes(&self) -> Result<u64, Error> {
+        self.changes.queues(&self.session).await
+    }
+}

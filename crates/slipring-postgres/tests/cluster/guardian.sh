@@ -1,0 +1,48 @@
+# Makes a throw-away cluster in $1 with the programs in $2 on the port $3, and does what it is told
+# on stdin. When stdin ends, for whatever reason, it ends the server and removes the folder.
+dir=$1 bin=$2 port=$3
+
+fail() {
+    echo "failed: $1"
+    tail -n 20 "$dir"/*.log >&2
+}
+
+printf 'test' >"$dir/password"
+"$bin/initdb" -D "$dir/data" -U postgres --no-sync -E UTF8 --locale=C --auth-local=trust \
+    --auth-host=scram-sha-256 --pwfile="$dir/password" >"$dir/initdb.log" 2>&1 || fail initdb
+cat >>"$dir/data/postgresql.conf" <<SETTINGS
+listen_addresses = '127.0.0.1'
+port = $port
+unix_socket_directories = '$dir'
+fsync = off
+full_page_writes = off
+autovacuum = off
+shared_buffers = 64MB
+max_connections = 200
+max_prepared_transactions = 20
+max_locks_per_transaction = 256
+max_wal_size = 512MB
+SETTINGS
+
+while read -r command; do
+    case $command in
+    start)
+        # After a crash the old backends need a moment to notice.
+        tries=0
+        until "$bin/pg_ctl" -D "$dir/data" -w -t 60 -l "$dir/server.log" start \
+            >"$dir/start.log" 2>&1; do
+            tries=$((tries + 1))
+            [ "$tries" -lt 30 ] || break
+        done
+        if "$bin/pg_ctl" -D "$dir/data" status >/dev/null; then echo ok; else fail start; fi
+        ;;
+    crash)
+        pid=$(head -n 1 "$dir/data/postmaster.pid")
+        kill -9 "$pid"
+        while kill -0 "$pid" 2>/dev/null; do :; done
+        echo ok
+        ;;
+    esac
+done
+"$bin/pg_ctl" -D "$dir/data" -m immediate stop >/dev/null 2>&1
+rm -rf "$dir"

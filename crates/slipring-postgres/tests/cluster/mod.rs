@@ -1,0 +1,187 @@
+//! A PostgreSQL for tests: the one that `SLIPRING_TEST_POSTGRES` names, else a throw-away cluster
+//! on a free port of 127.0.0.1, which goes away with the test program however that ends.
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failed step fails the test, and not every test program uses everything"
+)]
+
+mod server;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::Mutex;
+use slipring_postgres::{Address, PostgresOptions, PostgresStore};
+use tokio::sync::OnceCell;
+use tokio_postgres::{Client, NoTls};
+
+use server::Server;
+
+/// The role that owns the databases: no superuser.
+pub const OWNER: &str = "slipring_test";
+
+/// A server with databases for tests, each made from one that was migrated once.
+pub struct Cluster {
+    server: Server,
+    template: OnceCell<String>,
+    /// Databases by the folder whose end is theirs.
+    places: Mutex<Vec<(PathBuf, String)>>,
+    count: std::sync::atomic::AtomicU32,
+}
+
+/// A database of its own, dropped with this.
+pub struct Database {
+    /// Where it is, as its owner.
+    pub address: Address,
+    /// Its name.
+    pub name: String,
+}
+
+impl Cluster {
+    /// Starts a cluster for the whole test program.
+    pub fn shared() -> &'static Cluster {
+        static SHARED: OnceLock<Cluster> = OnceLock::new();
+        SHARED.get_or_init(Cluster::start)
+    }
+
+    /// Starts a cluster.
+    pub fn start() -> Cluster {
+        Cluster {
+            server: Server::start(),
+            template: OnceCell::new(),
+            places: Mutex::default(),
+            count: std::sync::atomic::AtomicU32::new(0),
+        }
+    }
+
+    /// Kills the server as a loss of power does, and starts it again.
+    pub fn crash(&self) {
+        self.server.crash();
+    }
+
+    /// The address of a database as its owner.
+    pub fn address(&self, database: &str) -> Address {
+        self.server.url(OWNER, "test", database).parse().unwrap()
+    }
+
+    /// The address of a database as any user.
+    pub fn url(&self, user: &str, password: &str, database: &str) -> String {
+        self.server.url(user, password, database)
+    }
+
+    /// The database that belongs to a folder: made when it is first asked for, dropped some time
+    /// after the folder is gone.
+    pub async fn database_of(&self, place: &Path) -> Address {
+        let known = |places: &Vec<(PathBuf, String)>| {
+            places.iter().find(|(folder, _)| folder == place).map(|(_, name)| name.clone())
+        };
+        let known = known(&self.places.lock());
+        let name = match known {
+            Some(name) => name,
+            None => {
+                self.drop_gone().await;
+                let name = self.make().await;
+                self.places.lock().push((place.to_owned(), name.clone()));
+                name
+            }
+        };
+        self.address(&name)
+    }
+
+    /// A migrated database.
+    pub async fn database(&self) -> Database {
+        let name = self.make().await;
+        Database { address: self.address(&name), name }
+    }
+
+    /// A database without anything in it.
+    pub async fn empty(&self) -> Database {
+        let name = self.next_name();
+        self.create(&name, "template1").await;
+        Database { address: self.address(&name), name }
+    }
+
+    /// A store over a database.
+    pub async fn store(&self, database: &Database) -> Arc<PostgresStore> {
+        let options = PostgresOptions { connections: 6, ..PostgresOptions::default() };
+        PostgresStore::open(&database.address, options).await.expect("the store opens")
+    }
+
+    /// A connection as the server's superuser.
+    pub async fn superuser(&self, database: &str) -> Client {
+        connect(&self.server.superuser_url(database)).await
+    }
+
+    /// A connection as the owner of a database.
+    pub async fn client(&self, database: &Database) -> Client {
+        connect(&self.server.url(OWNER, "test", &database.name)).await
+    }
+
+    async fn make(&self) -> String {
+        let template = self.template.get_or_init(|| self.make_template()).await;
+        let name = self.next_name();
+        self.create(&name, template).await;
+        name
+    }
+
+    async fn make_template(&self) -> String {
+        let admin = self.superuser("postgres").await;
+        let role = format!(
+            "DO $$ BEGIN CREATE ROLE {OWNER} LOGIN CREATEROLE PASSWORD 'test'; EXCEPTION WHEN \
+             duplicate_object THEN NULL; END $$"
+        );
+        admin.batch_execute(&role).await.expect("the role can be made");
+        let name = self.next_name();
+        self.create(&name, "template1").await;
+        let address = self.address(&name);
+        let migrated = slipring_postgres::migrate(&address, PostgresOptions::default(), false);
+        migrated.await.expect("the schema can be made");
+        name
+    }
+
+    async fn create(&self, name: &str, template: &str) {
+        let sql = format!("CREATE DATABASE {name} OWNER {OWNER} TEMPLATE {template}");
+        let admin = self.superuser("postgres").await;
+        // The connection that made the template may take a moment to go.
+        let made = async {
+            while let Err(error) = admin.batch_execute(&sql).await {
+                let busy = error.code().is_some_and(|code| code.code() == "55006");
+                assert!(busy, "{sql}: {error:?}");
+            }
+        };
+        let limit = std::time::Duration::from_secs(30);
+        tokio::time::timeout(limit, made).await.expect("nobody uses the template");
+    }
+
+    async fn drop_gone(&self) {
+        let gone: Vec<String> = {
+            let mut places = self.places.lock();
+            let (left, gone) = places.drain(..).partition(|(folder, _)| folder.exists());
+            *places = left;
+            gone.into_iter().map(|(_, name): (PathBuf, String)| name).collect()
+        };
+        if gone.is_empty() {
+            return;
+        }
+        let admin = self.superuser("postgres").await;
+        for name in gone {
+            let sql = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
+            admin.batch_execute(&sql).await.expect("a database can be dropped");
+        }
+    }
+
+    fn next_name(&self) -> String {
+        let count = self.count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        format!("slipring_test_{}_{count}", std::process::id())
+    }
+}
+
+/// A plain connection, which lasts as long as the client.
+pub async fn connect(url: &str) -> Client {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await.expect("it connects");
+    tokio::spawn(connection);
+    client
+}
