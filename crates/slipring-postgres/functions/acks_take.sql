@@ -1,0 +1,39 @@
+-- Purpose: takes in acks that users' transactions have committed.
+-- Inputs:  p_queue, p_state, p_now_ms.
+-- Lock:    the caller holds the queue's lock.
+-- Index:   ack_queue, a range for each run of ids, in each slot.
+-- Answers: the state, changed where there were acks; the change is written.
+CREATE OR REPLACE FUNCTION slipring.acks_take(
+    p_queue slipring.queue, p_state slipring.state, p_now_ms bigint)
+RETURNS slipring.state LANGUAGE plpgsql AS $$
+DECLARE
+    v_done int8multirange;
+    v_messages bigint[];
+    v_fences bigint[];
+    v_answer record;
+BEGIN
+    -- The first look is without a cut: an empty table is the rule.
+    IF NOT EXISTS (SELECT FROM unnest(p_state.acks) r, slipring.ack a
+            WHERE a.queue_id = p_queue.queue_id AND a.id >= lower(r)
+            AND (upper_inf(r) OR a.id < upper(r))) THEN
+        RETURN p_state;
+    END IF;
+    v_done := slipring.cut(p_queue.xid_base);
+    SELECT array_agg(a.message_id), array_agg(a.fence) INTO v_messages, v_fences
+    FROM unnest(p_state.acks * v_done) r, slipring.ack a
+    WHERE a.queue_id = p_queue.queue_id AND a.id >= lower(r) AND a.id < upper(r);
+    IF v_messages IS NULL THEN
+        RETURN p_state;
+    END IF;
+    p_state.seq := p_state.seq + 1;
+    p_state.acks := p_state.acks - v_done;
+    v_answer := slipring.lease_ack(p_queue, p_state, v_messages, v_fences);
+    p_state := v_answer.p_state;
+    PERFORM slipring.item_remove(p_queue, ARRAY(
+        SELECT i.id FROM unnest(v_messages, v_fences) WITH ORDINALITY AS a(id, fence, n)
+        JOIN slipring.item i ON i.id = a.id AND i.fence = a.fence
+            AND i.queue_id = p_queue.queue_id
+        WHERE a.n = ANY (v_answer.rest)));
+    PERFORM slipring.state_write(p_state);
+    RETURN p_state;
+END $$;

@@ -1,0 +1,51 @@
+-- Purpose: which messages do not fit the limits of their queue (S12); a unit is refused as a whole.
+-- Inputs:  as store_append.
+-- Lock:    the queue's lock, to the end of the transaction, so that the answer stays right.
+-- Index:   see state_count; tally_queue, dedup_pkey.
+-- Answers: for each message null, or the facts of the error; null when all fit.
+CREATE OR REPLACE FUNCTION slipring.append_refused(
+    p_queue slipring.queue, p_now_ms bigint, p_units int[], p_bodies bytea[], p_groups text[],
+    p_dedup_ids text[], p_headers text[])
+RETURNS jsonb[] LANGUAGE plpgsql AS $$
+DECLARE
+    v_state slipring.state;
+    v_total bigint;
+    v_bytes bigint;
+    v_row record;
+    v_unit record;
+    v_keys text[] := '{}';
+    v_refused jsonb[];
+    v_over jsonb;
+    v_from int := 1;
+BEGIN
+    p_queue := slipring.queue_lock(p_queue.queue_id);
+    v_state := slipring.state_read(p_queue);
+    v_state := slipring.acks_take(p_queue, v_state, p_now_ms);
+    v_state.seq := v_state.seq + 1;
+    v_state := slipring.state_count(p_queue, v_state);
+    PERFORM slipring.state_write(v_state);
+    SELECT coalesce(sum(t.ready + t.delayed + t.leased + t.parked), 0) + v_state.leased
+            + (SELECT sum(c) FROM unnest(v_state.counted) c),
+        coalesce(sum(t.bytes), 0) + v_state.leased_bytes
+            + (SELECT sum(c) FROM unnest(v_state.counted_bytes) c)
+    INTO v_total, v_bytes FROM slipring.tally t WHERE t.queue_id = p_queue.queue_id;
+    FOR v_unit IN
+        SELECT u.unit, min(u.n)::int AS first, max(u.n)::int AS last
+        FROM unnest(p_units) WITH ORDINALITY AS u(unit, n) GROUP BY u.unit ORDER BY 2
+    LOOP
+        SELECT f.v_total, f.v_bytes, f.v_keys, f.v_over
+        INTO v_row FROM slipring.append_fits(p_queue, p_now_ms, v_unit.first, v_unit.last,
+            p_bodies, p_groups, p_dedup_ids, p_headers, v_total, v_bytes, v_keys)
+            AS f(v_total, v_bytes, v_keys, v_over);
+        IF v_row.v_over IS NULL THEN
+            v_total := v_row.v_total;
+            v_bytes := v_row.v_bytes;
+            v_keys := v_row.v_keys;
+        ELSE
+            FOR n IN v_unit.first..v_unit.last LOOP
+                v_refused[n] := v_row.v_over;
+            END LOOP;
+        END IF;
+    END LOOP;
+    RETURN v_refused;
+END $$;

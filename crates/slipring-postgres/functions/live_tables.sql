@@ -1,0 +1,18 @@
+-- Purpose: what stands in FROM to read the messages of a queue: the tables of all generations
+--          that may have messages which count.
+-- Inputs:  p_queue, p_state.
+-- Lock:    the caller holds the queue's lock, so that the generation stands.
+-- Index:   none.
+CREATE OR REPLACE FUNCTION slipring.live_tables(p_queue slipring.queue, p_state slipring.state)
+RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    v_now bigint := pg_sequence_last_value(p_queue.generation);
+BEGIN
+    IF v_now = p_state.generation_low THEN
+        RETURN format('slipring.message_%s_%s', p_queue.place, v_now % 3);
+    END IF;
+    RETURN (
+        SELECT '(' || string_agg(format('SELECT * FROM slipring.message_%s_%s', p_queue.place,
+            g % 3), ' UNION ALL ') || ')'
+        FROM generate_series(p_state.generation_low, v_now) g);
+END $$;

@@ -1,0 +1,18 @@
+-- Purpose: takes the lock of a queue and reads it.
+-- Inputs:  p_queue; p_needed, whether a queue that is not there is an error (SR001).
+-- Lock:    the queue's advisory lock, to the end of the transaction. Whoever needs several queues
+--          takes them in the order of their numbers.
+-- Index:   queue_pkey.
+CREATE OR REPLACE FUNCTION slipring.queue_lock(p_queue int, p_needed boolean DEFAULT true)
+RETURNS slipring.queue LANGUAGE plpgsql AS $$
+DECLARE
+    v_queue slipring.queue;
+BEGIN
+    PERFORM pg_advisory_xact_lock(1397511505, p_queue);
+    SELECT * INTO v_queue FROM slipring.queue q WHERE q.queue_id = p_queue;
+    IF v_queue.queue_id IS NULL AND p_needed THEN
+        PERFORM slipring.fail('SR001', format('queue %s does not exist', p_queue),
+            jsonb_build_object('queue', p_queue));
+    END IF;
+    RETURN v_queue;
+END $$;

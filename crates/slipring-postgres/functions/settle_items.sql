@@ -1,0 +1,72 @@
+-- Purpose: settles messages that are rows of their own, and refuses those that nobody holds.
+-- Inputs:  as settle_log.
+-- Lock:    the queue's lock; the leases' locks are tried.
+-- Index:   item_pkey; see log_holds for what is not there.
+-- Answers: every entry.
+CREATE OR REPLACE FUNCTION slipring.settle_items(
+    p_queue slipring.queue, p_target slipring.queue, p_now_ms bigint, p_ns int[],
+    p_messages bigint[], p_fences bigint[], p_kinds text[], p_delays_ms bigint[],
+    p_priorities bigint[], p_jitter float8[])
+RETURNS TABLE (n int, outcome text, until_ms bigint, target int)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    v_row record;
+    v_done bigint[] := '{}';
+    v_dead bigint[] := '{}';
+    v_moves slipring.move[] := '{}';
+BEGIN
+    FOR v_row IN
+        SELECT u.n, p_messages[u.n] AS message, i.id, i.fence = p_fences[u.n] AS newest,
+            p_kinds[u.n] AS kind, i.state = 2 AND p_now_ms < i.turn AS held, i.attempts,
+            p_priorities[u.n] AS priority, s.next, s.delay_ms
+        FROM unnest(p_ns) AS u(n)
+        LEFT JOIN slipring.item i ON i.id = p_messages[u.n] AND i.queue_id = p_queue.queue_id
+        CROSS JOIN LATERAL slipring.settle_next(p_queue, p_kinds[u.n], i.attempts,
+            p_delays_ms[u.n], p_jitter[u.n]) s
+    LOOP
+        n := v_row.n;
+        until_ms := NULL;
+        target := NULL;
+        outcome := CASE
+            WHEN v_row.id IS NULL AND slipring.log_holds(p_queue, v_row.message) THEN 'old'
+            WHEN v_row.id IS NULL THEN 'gone'
+            WHEN NOT v_row.newest THEN 'old'
+            WHEN v_row.kind = 'ack' THEN 'done'
+            WHEN NOT v_row.held OR NOT pg_try_advisory_xact_lock(
+                slipring.lease_key(p_queue.queue_id, p_fences[v_row.n])) THEN 'late'
+            WHEN v_row.next = 'dead_letter' AND p_target.queue_id IS NULL THEN 'parked'
+            WHEN v_row.next = 'dead_letter' THEN 'dead_lettered'
+            ELSE v_row.next END;
+        IF outcome = 'done' THEN
+            v_done := v_done || v_row.id;
+        ELSIF outcome = 'dead_lettered' THEN
+            target := p_target.queue_id;
+            v_dead := v_dead || v_row.id;
+        ELSIF outcome IN ('ready', 'delayed', 'parked') THEN
+            IF outcome = 'delayed' THEN
+                until_ms := p_now_ms + v_row.delay_ms;
+            END IF;
+            v_moves := v_moves || ROW(NULL, v_row.id,
+                CASE outcome WHEN 'delayed' THEN 0 WHEN 'parked' THEN 3 ELSE 1 END, until_ms,
+                CASE WHEN v_row.next <> 'dead_letter' THEN v_row.priority END,
+                CASE WHEN v_row.kind = 'hand_back' THEN greatest(v_row.attempts - 1, 0) END,
+                NULL, NULL, CASE WHEN v_row.kind = 'nack' AND outcome <> 'parked'
+                    THEN v_row.delay_ms END, false)::slipring.move;
+        END IF;
+        RETURN NEXT;
+    END LOOP;
+    PERFORM slipring.item_remove(p_queue, v_done);
+    IF v_moves <> '{}' THEN
+        PERFORM slipring.item_set(p_queue, array_agg(m.id), array_agg(m.state),
+            array_agg(m.until_ms), array_agg(m.priority), array_agg(m.attempts), NULL,
+            array_agg(m.delay_ms))
+        FROM unnest(v_moves) m;
+    END IF;
+    IF v_dead <> '{}' THEN
+        PERFORM slipring.item_move(p_queue, p_target, v_dead, p_queue.name);
+    END IF;
+    IF v_moves <> '{}' OR v_dead <> '{}' THEN
+        PERFORM slipring.endings_note(p_queue);
+    END IF;
+END $$;

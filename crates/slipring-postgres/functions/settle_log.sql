@@ -1,0 +1,80 @@
+-- Purpose: settles messages that are in their first hands, in leases of the log.
+-- Inputs:  p_target, the dead-letter queue or null; p_ns, which of the entries to look at, no
+--          message twice; the rest as store_settle.
+-- Lock:    the queue's lock; the leases' locks are tried.
+-- Index:   lease_newest; the partitions' order indexes for what stays.
+-- Answers: the entries that a lease of the log covers, done with or refused (late).
+CREATE OR REPLACE FUNCTION slipring.settle_log(
+    p_queue slipring.queue, p_target slipring.queue, p_now_ms bigint, p_ns int[],
+    p_messages bigint[], p_fences bigint[], p_kinds text[], p_delays_ms bigint[],
+    p_priorities bigint[], p_jitter float8[])
+RETURNS TABLE (n int, outcome text, until_ms bigint, target int)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    v_state slipring.state := slipring.state_read(p_queue);
+    v_leaves record;
+    v_row record;
+    v_moves slipring.move[] := '{}';
+    v_ids bigint[] := '{}';
+    v_fences bigint[] := '{}';
+    v_from text := slipring.live_tables(p_queue, v_state);
+BEGIN
+    FOR v_row IN
+        WITH l AS MATERIALIZED (
+            SELECT * FROM slipring.lease_newest(p_queue.queue_id,
+                ARRAY(SELECT p_fences[u] FROM unnest(p_ns) u))
+            WHERE n > 0),
+        f AS MATERIALIZED (
+            SELECT l.fence, 'ack' = ALL (p_kinds) OR pg_try_advisory_xact_lock(
+                slipring.lease_key(p_queue.queue_id, l.fence)) AS ours
+            FROM (SELECT DISTINCT l.fence FROM l) l)
+        SELECT u.n, p_messages[u.n] AS id, p_fences[u.n] AS fence, p_kinds[u.n] AS kind,
+            p_priorities[u.n] AS priority, l.lane, l.leased_ms,
+            p_now_ms >= l.deadline_ms OR NOT f.ours AS late, s.next, s.delay_ms
+        FROM unnest(p_ns) AS u(n)
+        JOIN l ON l.fence = p_fences[u.n] AND p_messages[u.n] <@ l.open
+        JOIN f ON f.fence = l.fence
+        CROSS JOIN LATERAL slipring.settle_next(p_queue, p_kinds[u.n], 1, p_delays_ms[u.n],
+            p_jitter[u.n]) s
+    LOOP
+        n := v_row.n;
+        until_ms := NULL;
+        target := NULL;
+        IF v_row.late AND v_row.kind <> 'ack' THEN
+            outcome := 'late';
+            RETURN NEXT;
+            CONTINUE;
+        END IF;
+        v_ids := v_ids || v_row.id;
+        v_fences := v_fences || v_row.fence;
+        outcome := v_row.next;
+        IF outcome = 'delayed' THEN
+            until_ms := p_now_ms + v_row.delay_ms;
+        ELSIF outcome = 'dead_letter' THEN
+            target := p_target.queue_id;
+            outcome := CASE WHEN target IS NULL THEN 'parked' ELSE 'dead_lettered' END;
+        END IF;
+        IF outcome <> 'done' THEN
+            v_moves := v_moves || ROW(v_row.lane, v_row.id,
+                CASE outcome WHEN 'delayed' THEN 0 WHEN 'parked' THEN 3 ELSE 1 END, until_ms,
+                CASE WHEN v_row.next <> 'dead_letter' THEN v_row.priority END,
+                CASE WHEN outcome = 'dead_lettered' OR v_row.kind = 'hand_back' THEN 0
+                    ELSE 1 END, v_row.fence,
+                CASE WHEN outcome <> 'dead_lettered' THEN v_row.leased_ms END, v_row.delay_ms,
+                outcome = 'dead_lettered')::slipring.move;
+        END IF;
+        RETURN NEXT;
+    END LOOP;
+    IF v_ids = '{}' THEN
+        RETURN;
+    END IF;
+    v_state.seq := v_state.seq + 1;
+    v_leaves := slipring.lease_ack(p_queue, v_state, v_ids, v_fences);
+    v_state := v_leaves.p_state;
+    IF v_moves <> '{}' THEN
+        v_state.endings := nextval(p_queue.endings);
+        PERFORM slipring.moves_apply(v_from, p_queue, p_target, v_moves);
+    END IF;
+    PERFORM slipring.state_write(v_state);
+END $$;

@@ -1,0 +1,26 @@
+-- Purpose: counts the ready messages of the log that were not counted before.
+-- Inputs:  p_queue, p_state.
+-- Lock:    the caller holds the queue's lock where it writes the state.
+-- Index:   the partitions' order indexes, over what is ready and was sent since the last count.
+-- Answers: the state with new counts; not written.
+CREATE OR REPLACE FUNCTION slipring.state_count(p_queue slipring.queue, p_state slipring.state)
+RETURNS slipring.state LANGUAGE plpgsql AS $$
+DECLARE
+    v_from text := slipring.live_tables(p_queue, p_state);
+    v_done int8multirange := slipring.cut(p_queue.xid_base);
+    v_range int8range;
+    v_n bigint;
+    v_bytes bigint;
+BEGIN
+    FOR v_at IN 1..cardinality(p_state.lanes) LOOP
+        FOR v_range IN SELECT unnest(p_state.open[v_at] * p_state.uncounted * v_done) LOOP
+            EXECUTE format('SELECT count(*), coalesce(sum(bytes), 0) FROM %s m
+                WHERE lane = $1 AND id >= $2 AND id < $3', v_from)
+            INTO v_n, v_bytes USING p_state.lanes[v_at], lower(v_range), upper(v_range);
+            p_state.counted[v_at] := p_state.counted[v_at] + v_n;
+            p_state.counted_bytes[v_at] := p_state.counted_bytes[v_at] + v_bytes;
+        END LOOP;
+    END LOOP;
+    p_state.uncounted := p_state.uncounted - v_done;
+    RETURN p_state;
+END $$;

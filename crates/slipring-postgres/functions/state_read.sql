@@ -1,0 +1,25 @@
+-- Purpose: the newest state of a queue.
+-- Inputs:  p_queue.
+-- Lock:    the caller holds the queue's lock where it will write.
+-- Index:   state_newest, backwards, one step in each slot.
+CREATE OR REPLACE FUNCTION slipring.state_read(p_queue slipring.queue)
+RETURNS slipring.state LANGUAGE plpgsql AS $$
+DECLARE
+    v_state slipring.state;
+    v_lane bigint;
+BEGIN
+    SELECT * INTO v_state FROM slipring.state s WHERE s.queue_id = p_queue.queue_id
+    ORDER BY s.seq DESC LIMIT 1;
+    IF v_state.queue_id IS NULL THEN
+        RAISE EXCEPTION USING ERRCODE = '40001',
+            MESSAGE = 'the state of the queue has moved on; try again in a new transaction';
+    END IF;
+    IF v_state.lanes <> p_queue.lanes THEN
+        FOREACH v_lane IN ARRAY p_queue.lanes LOOP
+            IF v_lane <> ALL (v_state.lanes) THEN
+                v_state := slipring.state_add_lane(v_state, v_lane);
+            END IF;
+        END LOOP;
+    END IF;
+    RETURN v_state;
+END $$;

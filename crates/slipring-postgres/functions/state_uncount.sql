@@ -1,0 +1,21 @@
+-- Purpose: takes messages that leave the ready ones of a lane out of the lane's counts, as far as
+--          they were counted.
+-- Inputs:  p_state; p_at, the lane's place in the state; p_ids ascending with p_bytes.
+-- Lock:    none; nothing is written.
+-- Index:   none.
+CREATE OR REPLACE FUNCTION slipring.state_uncount(
+    p_state slipring.state, p_at int, p_ids bigint[], p_bytes int[])
+RETURNS slipring.state LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    v_n bigint;
+    v_bytes bigint;
+BEGIN
+    IF int8range(p_ids[1], p_ids[cardinality(p_ids)] + 1) <@ p_state.uncounted THEN
+        RETURN p_state;
+    END IF;
+    SELECT count(*), coalesce(sum(u.bytes), 0) INTO v_n, v_bytes
+    FROM unnest(p_ids, p_bytes) AS u(id, bytes) WHERE NOT u.id <@ p_state.uncounted;
+    p_state.counted[p_at] := p_state.counted[p_at] - v_n;
+    p_state.counted_bytes[p_at] := p_state.counted_bytes[p_at] - v_bytes;
+    RETURN p_state;
+END $$;

@@ -1,0 +1,60 @@
+-- Purpose: stores messages; plain ones go to the log, others to item.
+-- Inputs:  p_queue; p_now_ms; arrays with one entry for each message; p_units, the number of the
+--          unit that each belongs to, ascending.
+-- Lock:    none. The queue's lock where a lane is new or the queue has a limit; the entry of a
+--          deduplication id.
+-- Index:   queue_pkey; the partition's order index, item's and dedup_pkey grow.
+CREATE OR REPLACE FUNCTION slipring.store_append(
+    p_queue int, p_now_ms bigint, p_units int[], p_bodies bytea[], p_priorities bigint[],
+    p_delays_ms bigint[], p_leases_ms bigint[], p_groups text[], p_dedup_ids text[],
+    p_headers text[])
+RETURNS TABLE (ord int, id bigint, duplicate boolean, due_ms bigint, error text,
+    error_message text, error_context jsonb)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    v_queue slipring.queue;
+    v_before bigint;
+    v_refused jsonb[];
+    v_first bigint[];
+BEGIN
+    SELECT * INTO v_queue FROM slipring.queue q WHERE q.queue_id = p_queue;
+    IF v_queue.queue_id IS NULL THEN
+        PERFORM slipring.fail('SR001', format('queue %s does not exist', p_queue),
+            jsonb_build_object('queue', p_queue));
+    END IF;
+    PERFORM slipring.commit_mode(v_queue.relaxed);
+    IF NOT v_queue.fifo AND NOT p_priorities <@ v_queue.lanes THEN
+        v_queue.lanes := slipring.lanes_learn(v_queue, p_priorities);
+    END IF;
+    v_before := slipring.id_take(v_queue.xid_base, cardinality(p_bodies));
+    IF v_queue.messages_max IS NOT NULL OR v_queue.bytes_max IS NOT NULL THEN
+        v_refused := slipring.append_refused(v_queue, p_now_ms, p_units, p_bodies, p_groups,
+            p_dedup_ids, p_headers);
+    END IF;
+    IF v_queue.dedup_window_ms > 0 AND cardinality(array_remove(p_dedup_ids, NULL)) > 0 THEN
+        v_first := slipring.dedup_enter(v_queue, p_now_ms, v_before, p_groups, p_dedup_ids,
+            v_refused);
+    END IF;
+    PERFORM slipring.append_rows(v_queue, p_now_ms, v_before, p_bodies, p_priorities,
+        p_delays_ms, p_leases_ms, p_groups, p_dedup_ids, p_headers, v_refused, v_first);
+    IF v_refused IS NULL AND v_first IS NULL THEN
+        RETURN QUERY SELECT n::int, v_before + n, false, CASE WHEN coalesce(
+                p_delays_ms[n], v_queue.delay_ms) > 0
+            THEN p_now_ms + coalesce(p_delays_ms[n], v_queue.delay_ms) END,
+            NULL::text, NULL::text, NULL::jsonb
+        FROM generate_series(1, cardinality(p_bodies)) n;
+        RETURN;
+    END IF;
+    RETURN QUERY SELECT n::int, coalesce(v_first[n], v_before + n),
+        coalesce(v_first[n] <> v_before + n, false),
+        CASE WHEN coalesce(p_delays_ms[n], v_queue.delay_ms) > 0
+                AND coalesce(v_first[n] = v_before + n, true)
+            THEN p_now_ms + coalesce(p_delays_ms[n], v_queue.delay_ms) END,
+        CASE WHEN v_refused[n] IS NOT NULL THEN 'limit_exceeded' END,
+        CASE WHEN v_refused[n] IS NOT NULL THEN format('%s is %s, but %s was asked for',
+            v_refused[n] ->> 'limit', v_refused[n] ->> 'limit_value',
+            v_refused[n] ->> 'asked') END,
+        v_refused[n]
+    FROM generate_series(1, cardinality(p_bodies)) n;
+END $$;

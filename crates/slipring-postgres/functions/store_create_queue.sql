@@ -1,0 +1,43 @@
+-- Purpose: creates a queue, or answers the existing one with equal settings (S14.2).
+-- Inputs:  p_name, checked; p_settings with every key; p_now_ms.
+-- Lock:    the lock of administration, which other creations and deletions wait for.
+-- Index:   queue_name.
+CREATE OR REPLACE FUNCTION slipring.store_create_queue(
+    p_name text, p_settings jsonb, p_now_ms bigint)
+RETURNS TABLE (queue_id int, name text, settings jsonb, created_ms bigint, modified_ms bigint,
+    created boolean)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    v_queue slipring.queue;
+BEGIN
+    PERFORM pg_advisory_xact_lock(1397511506, 0);
+    SELECT * INTO v_queue FROM slipring.queue q WHERE q.name = p_name;
+    IF v_queue.queue_id IS NOT NULL THEN
+        IF v_queue.settings <> p_settings THEN
+            PERFORM slipring.fail('SR002', format('queue %s exists with other settings', p_name),
+                jsonb_build_object('queue', p_name));
+        END IF;
+        RETURN QUERY SELECT v_queue.queue_id, v_queue.name, v_queue.settings,
+            v_queue.created_ms, v_queue.modified_ms, false;
+        RETURN;
+    END IF;
+    v_queue := slipring.settings_fill(v_queue, p_settings);
+    v_queue.queue_id := nextval(pg_get_serial_sequence('slipring.queue', 'queue_id'));
+    v_queue.name := p_name;
+    v_queue.created_ms := p_now_ms;
+    v_queue.modified_ms := p_now_ms;
+    v_queue.xid_base := (SELECT s.xid_base FROM slipring.store s);
+    v_queue.place := slipring.place_take(v_queue.queue_id);
+    v_queue.lanes := CASE WHEN v_queue.fifo THEN '{0}' ELSE '{1024}' END;
+    EXECUTE format('CREATE SEQUENCE slipring.generation_%s MINVALUE -1 START 0',
+        v_queue.queue_id);
+    EXECUTE format('CREATE SEQUENCE slipring.endings_%s MINVALUE 0 START 0', v_queue.queue_id);
+    v_queue.generation := format('slipring.generation_%s', v_queue.queue_id)::regclass;
+    v_queue.endings := format('slipring.endings_%s', v_queue.queue_id)::regclass;
+    PERFORM setval(v_queue.generation, 0), setval(v_queue.endings, 0);
+    INSERT INTO slipring.queue OVERRIDING SYSTEM VALUE SELECT (v_queue).*;
+    PERFORM slipring.state_begin(v_queue, p_now_ms);
+    RETURN QUERY SELECT v_queue.queue_id, v_queue.name, v_queue.settings,
+        v_queue.created_ms, v_queue.modified_ms, true;
+END $$;

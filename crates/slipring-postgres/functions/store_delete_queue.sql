@@ -1,0 +1,23 @@
+-- Purpose: deletes a queue with all that is in it. Its tables are emptied by the next pass of
+--          store_prune that may.
+-- Inputs:  p_queue.
+-- Lock:    the lock of administration, then the queue's.
+-- Index:   queue_pkey, item_sent, fifo_group_pkey, dedup_pkey, tally_queue.
+CREATE OR REPLACE FUNCTION slipring.store_delete_queue(p_queue int)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_queue slipring.queue;
+BEGIN
+    PERFORM pg_advisory_xact_lock(1397511506, 0);
+    v_queue := slipring.queue_lock(p_queue);
+    -- Senders that have seen the queue's row turn away at -1.
+    PERFORM setval(v_queue.generation, -1);
+    DELETE FROM slipring.queue q WHERE q.queue_id = p_queue;
+    UPDATE slipring.place p SET queue_id = NULL, mark = NULL, empty = false,
+        generation = v_queue.generation::text, endings = v_queue.endings::text
+    WHERE p.place = v_queue.place;
+    DELETE FROM slipring.item i WHERE i.queue_id = p_queue;
+    DELETE FROM slipring.fifo_group g WHERE g.queue_id = p_queue;
+    DELETE FROM slipring.dedup d WHERE d.queue_id = p_queue;
+    DELETE FROM slipring.tally t WHERE t.queue_id = p_queue;
+END $$;
