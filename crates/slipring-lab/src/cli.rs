@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use crate::{crash, foundation, workloads};
+use crate::{crash, foundation, postgres, workloads};
 
 /// Load driver, workloads and reports for Slipring and its peers.
 #[derive(Debug, Parser)]
@@ -20,7 +20,7 @@ enum Command {
         #[command(subcommand)]
         table: Table,
     },
-    /// The names of the rows of `run foundation`.
+    /// The names of the rows of each table.
     List,
     /// Kill the real server again and again under clients of both protocols, then check that
     /// nothing was lost, invented, repeated without reason or out of order.
@@ -28,6 +28,9 @@ enum Command {
     /// A client process of `crash`.
     #[command(hide = true)]
     CrashClient(crash::client::Options),
+    /// A driver process of `run postgres`.
+    #[command(hide = true)]
+    PostgresDriver(postgres::serve::Options),
     /// Run one workload on one target in this process, and print what it found as JSON.
     Workload(workloads::Settings),
 }
@@ -36,6 +39,8 @@ enum Command {
 enum Table {
     /// The project's speed table: store in-process, both wires, backlog, waiters, neighbours.
     Foundation(foundation::Options),
+    /// The speed table of the PostgreSQL store, beside its peers.
+    Postgres(postgres::Options),
 }
 
 /// Does what the command line asks for.
@@ -45,12 +50,17 @@ enum Table {
 pub fn run(arguments: Arguments) -> Result<()> {
     match arguments.command {
         Command::Run { table: Table::Foundation(options) } => foundation::run(&options),
+        Command::Run { table: Table::Postgres(options) } => postgres::run(&options),
         Command::List => {
+            println!("run foundation");
             foundation::list();
+            println!("run postgres");
+            postgres::list();
             Ok(())
         }
         Command::Crash(options) => crash::run(&options),
         Command::CrashClient(options) => crash::client::run(&options),
+        Command::PostgresDriver(options) => postgres::serve::run(&options),
         Command::Workload(settings) => {
             println!("{}", serde_json::to_string(&workloads::run(&settings)?)?);
             Ok(())

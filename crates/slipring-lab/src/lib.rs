@@ -12,6 +12,8 @@ mod folder;
 mod foundation;
 mod ledger;
 mod machine;
+mod peers;
+mod postgres;
 mod process;
 mod stats;
 mod targets;

@@ -71,6 +71,22 @@ impl Latencies {
         }
     }
 
+    /// Adds a latency in nanoseconds as often as it was seen.
+    pub fn add_many(&mut self, ns: u64, count: u64) {
+        self.counted.saturating_record_n(ns.max(1), count);
+    }
+
+    /// The latencies seen, in microseconds, each with how often.
+    pub fn buckets(&self) -> Vec<(f64, u64)> {
+        let mut all = self.clone();
+        all.count();
+        let steps = all.counted.iter_recorded();
+        let pair = |step: hdrhistogram::iterators::IterationValue<u64>| {
+            (step.value_iterated_to() as f64 / 1000.0, step.count_at_value())
+        };
+        steps.map(pair).collect()
+    }
+
     /// Adds all of another caller.
     ///
     /// # Errors

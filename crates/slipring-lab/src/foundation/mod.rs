@@ -3,8 +3,8 @@
 
 mod report;
 mod rows;
-mod table;
-mod verdict;
+pub mod table;
+pub mod verdict;
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -211,7 +211,7 @@ fn progress(text: &str) {
 }
 
 /// Today, as the report's folder is called.
-fn today() -> String {
+pub fn today() -> String {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     time::date(since.map_or(0, |since| since.as_secs()))
 }

@@ -104,7 +104,8 @@ fn side_text(side: &SideReport) -> String {
     text
 }
 
-fn condition_text(condition: &super::verdict::Condition) -> String {
+/// One target with its figures.
+pub fn condition_text(condition: &super::verdict::Condition) -> String {
     let ratio = condition.ratio.map_or(String::new(), |ratio| format!("ratio {ratio:.2}"));
     format!(
         "{:<44} {:>12} of {:>12} {:<10} {:<12} {}",

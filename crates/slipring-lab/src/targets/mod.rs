@@ -1,5 +1,6 @@
 //! What is driven: raw loops that show what the machine can do, our store, our server, and peers.
 
+pub mod postgres;
 mod raw_file;
 mod raw_sqlite;
 pub mod server;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::body::Body;
 use crate::process::Usage;
+use crate::workloads::Settings;
 
 pub use raw_file::RawFile;
 pub use raw_sqlite::RawSqlite;
@@ -43,6 +45,24 @@ pub enum Kind {
     Beanstalkd,
     /// The original without a log.
     BeanstalkdMemory,
+    /// Our engine over the PostgreSQL store, in this process.
+    Postgres,
+    /// Our functions for users of SQL, with an engine beside them.
+    Sql,
+    /// PostgreSQL: COPY into a table without an index.
+    PgCopy,
+    /// PostgreSQL: COPY into a table with a primary key.
+    PgCopyIndexed,
+    /// PostgreSQL: multi-row INSERT into a table without an index.
+    PgInsert,
+    /// PostgreSQL: multi-row INSERT into a table with a primary key.
+    PgInsertIndexed,
+    /// PostgreSQL: a table claimed with SKIP LOCKED.
+    SkipLocked,
+    /// PostgreSQL: pgmq's functions.
+    Pgmq,
+    /// PostgreSQL: PgQ's functions.
+    Pgq,
 }
 
 impl Kind {
@@ -54,12 +74,38 @@ impl Kind {
             Kind::Store | Kind::SlipringBeanstalkd | Kind::SlipringSqs => "full",
             Kind::Beanstalkd => "-b DIR -f 0",
             Kind::Memory | Kind::BeanstalkdMemory => "none",
+            Kind::Postgres
+            | Kind::Sql
+            | Kind::PgCopy
+            | Kind::PgCopyIndexed
+            | Kind::PgInsert
+            | Kind::PgInsertIndexed
+            | Kind::SkipLocked
+            | Kind::Pgmq
+            | Kind::Pgq => "synchronous_commit=on",
         }
     }
 
     /// Whether load and target are threads of one process.
     pub fn in_process(self) -> bool {
         matches!(self, Kind::RawFile | Kind::RawSqlite | Kind::Store | Kind::Memory)
+    }
+
+    /// Whether the load is a client of PostgreSQL. Such a client turns rows into bytes and back,
+    /// and one thread of it would be the limit.
+    pub fn in_postgres(self) -> bool {
+        matches!(
+            self,
+            Kind::Postgres
+                | Kind::Sql
+                | Kind::PgCopy
+                | Kind::PgCopyIndexed
+                | Kind::PgInsert
+                | Kind::PgInsertIndexed
+                | Kind::SkipLocked
+                | Kind::Pgmq
+                | Kind::Pgq
+        )
     }
 }
 
@@ -68,17 +114,22 @@ pub trait Target: Sized + Send + Sync + 'static {
     /// What one caller holds.
     type Caller: Caller;
 
-    /// Starts the target with its data in `folder`.
+    /// Starts the target that `settings` name, with its data in `folder` or in their database.
     ///
     /// # Errors
     /// When it does not start.
-    fn start(kind: Kind, folder: &Path) -> impl Future<Output = Result<Self>> + Send;
+    fn start(settings: &Settings, folder: &Path) -> impl Future<Output = Result<Self>> + Send;
 
     /// A caller of one queue, which is made if need be.
     ///
     /// # Errors
     /// When the target refuses.
     fn caller(&self, queue: &str) -> impl Future<Output = Result<Self::Caller>> + Send;
+
+    /// How many of so many callers may receive from one queue at a time.
+    fn receivers(&self, callers: usize) -> usize {
+        callers
+    }
 
     /// Memory and processor time of the target's process, where it is one of its own.
     ///

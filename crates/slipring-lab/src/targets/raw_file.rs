@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use super::{Caller, Kind, Look, Target};
+use super::{Caller, Look, Target};
 use crate::body::Body;
+use crate::workloads::Settings;
 
 /// A folder of plain files, one per caller.
 pub struct RawFile(PathBuf);
@@ -16,7 +17,7 @@ pub struct RawFile(PathBuf);
 impl Target for RawFile {
     type Caller = RawFileCaller;
 
-    async fn start(_: Kind, folder: &Path) -> Result<RawFile> {
+    async fn start(_: &Settings, folder: &Path) -> Result<RawFile> {
         Ok(RawFile(folder.to_owned()))
     }
 

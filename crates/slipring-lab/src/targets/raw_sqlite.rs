@@ -6,8 +6,9 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use rusqlite::Connection;
 
-use super::{Caller, Kind, Look, Target};
+use super::{Caller, Look, Target};
 use crate::body::Body;
+use crate::workloads::Settings;
 
 /// A file with one table.
 pub struct RawSqlite(PathBuf);
@@ -15,7 +16,7 @@ pub struct RawSqlite(PathBuf);
 impl Target for RawSqlite {
     type Caller = RawSqliteCaller;
 
-    async fn start(_: Kind, folder: &Path) -> Result<RawSqlite> {
+    async fn start(_: &Settings, folder: &Path) -> Result<RawSqlite> {
         Ok(RawSqlite(folder.join("raw.db")))
     }
 

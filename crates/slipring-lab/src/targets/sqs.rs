@@ -7,10 +7,11 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 
 use super::server::Server;
-use super::{Caller, Kind, Look, Target, Wait};
+use super::{Caller, Look, Target, Wait};
 use crate::body::Body;
 use crate::process::Usage;
 use crate::wire::sqs::{BatchAnswer, Connection, Received, md5};
+use crate::workloads::Settings;
 
 /// Most entries of an SQS batch.
 const BATCH_MAX: usize = 10;
@@ -25,7 +26,7 @@ pub struct SqsServer(Server);
 impl Target for SqsServer {
     type Caller = SqsCaller;
 
-    async fn start(_: Kind, folder: &Path) -> Result<SqsServer> {
+    async fn start(_: &Settings, folder: &Path) -> Result<SqsServer> {
         Ok(SqsServer(Server::slipring(&folder.join("slipring.db"), None)?))
     }
 

@@ -1,4 +1,4 @@
-//! Our engine in this process, over the SQLite store or the in-memory store.
+//! Our engine in this process, over the SQLite store, the PostgreSQL store or the in-memory one.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,10 +12,13 @@ use slipring::{
     Engine, EngineOptions, NewMessage, Queue, QueueSettings, Receipt, ReceiveRequest,
     SystemRandomness,
 };
+use slipring_postgres::{Address, PostgresOptions, PostgresStore};
 use slipring_sqlite::{SqliteOptions, SqliteStore};
 
+use super::postgres::url;
 use super::{Caller, Kind, Look, Target, Wait};
 use crate::body::{BODY_BYTES, Body};
+use crate::workloads::Settings;
 
 /// An engine with its store.
 pub struct Store(Engine);
@@ -23,14 +26,15 @@ pub struct Store(Engine);
 impl Target for Store {
     type Caller = StoreCaller;
 
-    async fn start(kind: Kind, folder: &Path) -> Result<Store> {
+    async fn start(settings: &Settings, folder: &Path) -> Result<Store> {
         let options = EngineOptions::default();
-        let store: Arc<dyn slipring::Store> = match kind {
+        let store: Arc<dyn slipring::Store> = match settings.target {
             Kind::Store => open_sqlite(&folder.join("slipring.db"), &options).await?,
+            Kind::Postgres => open_postgres(url(settings)?, &options).await?,
             Kind::Memory => {
                 MemoryStore::with_randomness(Arc::new(SystemRandomness), &options.waits)
             }
-            _ => bail!("{kind:?} is not a store"),
+            kind => bail!("{kind:?} is not a store"),
         };
         Ok(Store(Engine::open(store, options).await?))
     }
@@ -60,6 +64,12 @@ async fn open_sqlite(path: &Path, options: &EngineOptions) -> Result<Arc<dyn sli
     let path = path.to_owned();
     let open = tokio::task::spawn_blocking(move || SqliteStore::open(path, sqlite));
     Ok(open.await.context("opening the store")??)
+}
+
+async fn open_postgres(url: &str, options: &EngineOptions) -> Result<Arc<dyn slipring::Store>> {
+    let address: Address = url.parse().map_err(anyhow::Error::msg)?;
+    let options = PostgresOptions { waits: options.waits.clone(), ..PostgresOptions::default() };
+    Ok(PostgresStore::open(&address, options).await?)
 }
 
 /// A caller of one queue.

@@ -12,6 +12,7 @@ use super::{Caller, Kind, Look, Target, Wait};
 use crate::body::{BODY_BYTES, Body};
 use crate::process::Usage;
 use crate::wire::beanstalkd::Connection;
+use crate::workloads::Settings;
 
 /// Reservations outlast any run.
 const TIME_TO_RUN_SECONDS: u32 = 300;
@@ -22,12 +23,12 @@ pub struct TubeServer(Server);
 impl Target for TubeServer {
     type Caller = TubeCaller;
 
-    async fn start(kind: Kind, folder: &Path) -> Result<TubeServer> {
-        Ok(TubeServer(match kind {
+    async fn start(settings: &Settings, folder: &Path) -> Result<TubeServer> {
+        Ok(TubeServer(match settings.target {
             Kind::SlipringBeanstalkd => Server::slipring(&folder.join("slipring.db"), None)?,
             Kind::Beanstalkd => Server::beanstalkd(Some(folder)).await?,
             Kind::BeanstalkdMemory => Server::beanstalkd(None).await?,
-            _ => bail!("{kind:?} does not speak the beanstalkd protocol"),
+            kind => bail!("{kind:?} does not speak the beanstalkd protocol"),
         }))
     }
 

@@ -2,7 +2,7 @@
 //! smoke size. One workload runs in one process, so that memory and time are its own.
 
 mod backlog;
-mod closed_loop;
+pub mod closed_loop;
 mod cycle;
 mod neighbours;
 mod open_loop;
@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::ledger::Checks;
 use crate::process::Usage;
 use crate::stats::Percentiles;
+use crate::targets::postgres::{Pgmq, Pgq, SkipLocked, Sql, Table, URL_VARIABLE};
 use crate::targets::{Kind, RawFile, RawSqlite, SqsServer, Store, Target, TubeServer, Wait};
 
 /// What kind of traffic.
@@ -79,6 +80,11 @@ pub struct Settings {
     /// Folder for the data, kept; otherwise a temporary one, removed.
     #[arg(long)]
     pub folder: Option<PathBuf>,
+    /// The database of a target inside PostgreSQL; nobody else uses it, and the run leaves its
+    /// tables there.
+    #[arg(long, env = URL_VARIABLE)]
+    #[serde(default, skip_serializing)]
+    pub postgres: Option<String>,
 }
 
 impl Settings {
@@ -96,6 +102,7 @@ impl Settings {
             rate: 100.0,
             drain: false,
             folder: None,
+            postgres: None,
         }
     }
 }
@@ -125,11 +132,15 @@ pub struct Outcome {
 
 /// What a workload hands back; the rest of an [`Outcome`] is the same for all.
 #[derive(Debug, Default)]
-struct Found {
-    rate: f64,
-    figures: BTreeMap<String, f64>,
-    latencies: BTreeMap<String, Percentiles>,
-    checks: Checks,
+pub struct Found {
+    /// Messages (round trips for `ping_pong`) per second of the measured time.
+    pub rate: f64,
+    /// Further figures by name, with their unit in the name.
+    pub figures: BTreeMap<String, f64>,
+    /// Latencies by name.
+    pub latencies: BTreeMap<String, Percentiles>,
+    /// The checked result.
+    pub checks: Checks,
 }
 
 /// Runs a workload in this process.
@@ -159,11 +170,20 @@ pub fn run(settings: &Settings) -> Result<Outcome> {
     match settings.target {
         Kind::RawFile => runtime.block_on(on::<RawFile>(settings, folder)),
         Kind::RawSqlite => runtime.block_on(on::<RawSqlite>(settings, folder)),
-        Kind::Store | Kind::Memory => runtime.block_on(on::<Store>(settings, folder)),
+        Kind::Store | Kind::Memory | Kind::Postgres => {
+            runtime.block_on(on::<Store>(settings, folder))
+        }
         Kind::SlipringSqs => runtime.block_on(on::<SqsServer>(settings, folder)),
         Kind::SlipringBeanstalkd | Kind::Beanstalkd | Kind::BeanstalkdMemory => {
             runtime.block_on(on::<TubeServer>(settings, folder))
         }
+        Kind::PgCopy | Kind::PgCopyIndexed | Kind::PgInsert | Kind::PgInsertIndexed => {
+            runtime.block_on(on::<Table>(settings, folder))
+        }
+        Kind::Sql => runtime.block_on(on::<Sql>(settings, folder)),
+        Kind::SkipLocked => runtime.block_on(on::<SkipLocked>(settings, folder)),
+        Kind::Pgmq => runtime.block_on(on::<Pgmq>(settings, folder)),
+        Kind::Pgq => runtime.block_on(on::<Pgq>(settings, folder)),
     }
 }
 
@@ -178,8 +198,11 @@ pub fn temporary_folder() -> Result<tempfile::TempDir> {
 
 /// A target in this process gets all processors; a load generator gets one thread, for that costs
 /// the server on the same machine the least.
-fn runtime(target: Kind) -> Result<tokio::runtime::Runtime> {
-    let mut builder = if target.in_process() {
+///
+/// # Errors
+/// When the machine gives no threads.
+pub fn runtime(target: Kind) -> Result<tokio::runtime::Runtime> {
+    let mut builder = if target.in_process() || target.in_postgres() {
         tokio::runtime::Builder::new_multi_thread()
     } else {
         tokio::runtime::Builder::new_current_thread()
@@ -188,16 +211,8 @@ fn runtime(target: Kind) -> Result<tokio::runtime::Runtime> {
 }
 
 async fn on<T: Target>(settings: &Settings, folder: &Path) -> Result<Outcome> {
-    let target = T::start(settings.target, folder).await?;
-    let found = match settings.shape {
-        Shape::Send => send::run(settings, &target).await,
-        Shape::Cycle => cycle::run(settings, &target).await,
-        Shape::Backlog => backlog::run(settings, &target, folder).await,
-        Shape::Waiters => waiters::run(settings, &target).await,
-        Shape::PingPong => ping_pong::run(settings, &target).await,
-        Shape::Neighbours => neighbours::run(settings, &target).await,
-        Shape::OpenLoop => open_loop::run(settings, &target).await,
-    }?;
+    let target = T::start(settings, folder).await?;
+    let found = drive(settings, &target, folder).await?;
     let server = target.usage()?;
     let waits = target.stop().await?;
     if found.checks.missing > 0 || found.checks.duplicates > 0 {
@@ -214,6 +229,22 @@ async fn on<T: Target>(settings: &Settings, folder: &Path) -> Result<Outcome> {
         server,
         waits,
     })
+}
+
+/// Runs a workload on a target that has started, and may go on after it.
+///
+/// # Errors
+/// As [`run`].
+pub async fn drive<T: Target>(settings: &Settings, target: &T, folder: &Path) -> Result<Found> {
+    match settings.shape {
+        Shape::Send => send::run(settings, target).await,
+        Shape::Cycle => cycle::run(settings, target).await,
+        Shape::Backlog => backlog::run(settings, target, folder).await,
+        Shape::Waiters => waiters::run(settings, target).await,
+        Shape::PingPong => ping_pong::run(settings, target).await,
+        Shape::Neighbours => neighbours::run(settings, target).await,
+        Shape::OpenLoop => open_loop::run(settings, target).await,
+    }
 }
 
 #[cfg(test)]

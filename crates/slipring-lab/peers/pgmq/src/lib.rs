@@ -1,0 +1,1 @@
+//! Nothing: the lab takes the SQL files out of the source of the crate that `Cargo.toml` names.

@@ -1,0 +1,5 @@
+-- Purpose: receives a batch by our interface for users of SQL, under leases of 30 s.
+-- Inputs: $1 the queue, $2 how many.
+-- Lock: the queue's, for the length of the transaction.
+-- Index: that of the queue's messages.
+SELECT receipt, body FROM slipring.receive($1::text, $2::int, interval '30 s')

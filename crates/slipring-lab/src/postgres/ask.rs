@@ -1,0 +1,144 @@
+//! What is asked of rows, in figures.
+
+use super::report::{Held, Phase, Round, SideReport};
+use super::sides::SKIP_LOCKED;
+use crate::foundation::verdict::Condition;
+use crate::peers::Peer;
+use crate::stats::Summary;
+
+/// The median rate of one side is at least `factor` times that of another.
+pub fn times(sides: &[SideReport], ours: &str, other: &str, factor: f64) -> Condition {
+    times_rate(rate(sides, ours), rate(sides, other), other, factor)
+}
+
+/// As [`times`], of the fastest peer whose messages each have an outcome of their own.
+pub fn times_fastest_peer(sides: &[SideReport], ours: &str, factor: f64) -> Condition {
+    let peers = Peer::ALL.iter().filter(|peer| peer.outcome_per_message());
+    let names = peers.map(|peer| peer.name()).chain([SKIP_LOCKED]);
+    let rates = names.map(|name| (name, rate(sides, name))).filter(|(_, rate)| !rate.is_nan());
+    let fastest = rates.max_by(|a, b| a.1.total_cmp(&b.1));
+    let (name, theirs) = fastest.unwrap_or(("the fastest peer", f64::NAN));
+    times_rate(rate(sides, ours), theirs, name, factor)
+}
+
+fn times_rate(own: f64, theirs: f64, name: &str, factor: f64) -> Condition {
+    let target = format!("{factor} × {name}");
+    let condition = Condition::at_least(target, "messages/s", own, factor * theirs);
+    Condition { ratio: (theirs > 0.0).then(|| own / theirs), ..condition }
+}
+
+/// No table of users holds a dead row in the end of any round.
+pub fn no_dead_rows(sides: &[SideReport], side: &str) -> Condition {
+    let of = |round: &Round| {
+        let dead = round.cost.tables.dead_rows() as f64;
+        round.per_message(dead * 1e6)
+    };
+    let worst = worst(sides, side, |side| side.rounds.iter().filter_map(of).collect());
+    Condition::at_most(&format!("{side}: dead rows per million"), "rows", worst, 0.0)
+}
+
+/// No table of users holds a dead row at the end of any window.
+pub fn no_dead_rows_in_windows(sides: &[SideReport], side: &str) -> Condition {
+    let worst = worst(sides, side, |side| phases(side).map(|p| p.dead_rows as f64).collect());
+    Condition::at_most("dead rows while held", "rows", worst, 0.0)
+}
+
+/// Rate and P99 at the end of what is held open are those from before.
+pub fn unmoved(sides: &[SideReport], side: &str) -> Vec<Condition> {
+    let side = sides.iter().find(|found| found.name == side);
+    let change = side.and_then(Change::of).unwrap_or_default();
+    let rate = Condition::at_least(
+        "0.95 × the rate before".to_owned(),
+        "messages/s",
+        change.rate.1,
+        0.95 * change.rate.0,
+    );
+    let slower = change.p99_us.1 / change.p99_us.0;
+    vec![rate, Condition::at_most("P99 in the end / before", "×", slower, 1.5)]
+}
+
+/// What grew while a transaction was held open has gone when it has ended: a fifth of it, and a
+/// rotation's worth of a new table, may be left.
+pub fn retired(sides: &[SideReport], side: &str) -> Condition {
+    const ROTATION_MB: f64 = 64.0;
+    let side = sides.iter().find(|found| found.name == side);
+    let last = |phase| {
+        let found = side.into_iter().flat_map(phases).filter(move |p| p.phase == phase).last();
+        found.map_or(f64::NAN, |phase| phase.bytes as f64 / 1e6)
+    };
+    let (before, held, after) = (last(Held::Before), last(Held::During), last(Held::After));
+    let allowed = before + (held - before).max(0.0) / 5.0 + ROTATION_MB;
+    Condition::at_most("tables after it ended", "MB", after, allowed)
+}
+
+/// How rate and P99 changed while something was held open.
+#[derive(Debug, Clone, Copy)]
+pub struct Change {
+    /// Messages received per second, before and in the end.
+    pub rate: (f64, f64),
+    /// P99 from the due time in microseconds, before and in the end.
+    pub p99_us: (f64, f64),
+}
+
+impl Default for Change {
+    fn default() -> Change {
+        Change { rate: (f64::NAN, f64::NAN), p99_us: (f64::NAN, f64::NAN) }
+    }
+}
+
+impl Change {
+    /// Of the windows of a side: the median before, and that of the last fifth of the windows
+    /// while it was held.
+    pub fn of(side: &SideReport) -> Option<Change> {
+        let of = |phase| -> Vec<&Phase> { phases(side).filter(|p| p.phase == phase).collect() };
+        let (before, held) = (of(Held::Before), of(Held::During));
+        let (_, end) = held.split_at_checked(held.len() - held.len().div_ceil(5))?;
+        let rate = |phases: &[&Phase]| {
+            let rates = phases.iter().map(|p| p.window.received as f64 / p.window.seconds);
+            Summary::of(&rates.collect::<Vec<_>>()).map(|summary| summary.median)
+        };
+        let p99 = |phases: &[&Phase]| {
+            let figures = phases.iter().map(|p| p.window.end_to_end.percentiles().p99_us);
+            Summary::of(&figures.collect::<Vec<_>>()).map(|summary| summary.median)
+        };
+        Some(Change { rate: (rate(&before)?, rate(end)?), p99_us: (p99(&before)?, p99(end)?) })
+    }
+}
+
+/// 95 of 100 wakes take at most so many milliseconds.
+pub fn wakes_within(sides: &[SideReport], side: &str, ms: f64) -> Condition {
+    let found = sides.iter().find(|found| found.name == side);
+    let p95 = found.map_or(f64::NAN, |side| side.latency(|p| p.p95_us));
+    Condition::at_most(&format!("{side}: P95 send to wake"), "ms", p95 / 1000.0, ms)
+}
+
+/// Doing nothing writes no WAL and takes under one percent of a processor, ours and
+/// PostgreSQL's together.
+pub fn costs_nothing(sides: &[SideReport], side: &str) -> Vec<Condition> {
+    let side = sides.iter().find(|found| found.name == side);
+    let of = |figure: fn(&Round) -> Option<f64>| side.map_or(f64::NAN, |side| side.median(figure));
+    let cpu = |round: &Round| {
+        let driver = round.answer.figures.get("driver_cpu_seconds")?;
+        let both = driver + round.cost.cpu_seconds.unwrap_or(0.0);
+        Some(both / round.answer.seconds * 100.0)
+    };
+    vec![
+        Condition::at_most("WAL", "bytes", of(|round| Some(round.cost.wal_bytes)), 0.0),
+        Condition::at_most("CPU, ours and PostgreSQL's", "%", of(cpu), 1.0),
+    ]
+}
+
+/// The median rate of a side; not a number for a side that is not there, which meets nothing.
+fn rate(sides: &[SideReport], name: &str) -> f64 {
+    let side = sides.iter().find(|side| side.name == name);
+    side.and_then(|side| side.rate.as_ref()).map_or(f64::NAN, |rate| rate.median)
+}
+
+fn phases(side: &SideReport) -> impl Iterator<Item = &Phase> {
+    side.rounds.iter().flat_map(|round| &round.windows)
+}
+
+fn worst(sides: &[SideReport], name: &str, of: impl Fn(&SideReport) -> Vec<f64>) -> f64 {
+    let side = sides.iter().find(|side| side.name == name);
+    side.map(of).unwrap_or_default().into_iter().fold(f64::NAN, f64::max)
+}

@@ -1,0 +1,267 @@
+//! A PostgreSQL of the run's own: newest of the machine, 127.0.0.1, free port, an ordinary user,
+//! durable; or one that is given by its address. Each measurement gets a fresh database in it.
+
+use std::net::TcpListener;
+use std::os::unix::fs::chown;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, User, geteuid};
+use tokio_postgres::Client;
+
+use crate::process::Usage;
+use crate::targets::postgres::connect;
+
+/// Where Debian puts its versions.
+const VERSIONS: &str = "/usr/lib/postgresql";
+/// PostgreSQL does not start as root; this user is one of every machine that has it from Debian.
+const ORDINARY_USER: &str = "postgres";
+/// For starting and for stopping.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What differs from the defaults of `initdb`; everything that decides on durability stays on.
+const SETTINGS: [&str; 8] = [
+    "listen_addresses=127.0.0.1",
+    "synchronous_commit=on",
+    "max_connections=300",
+    "shared_buffers=1GB",
+    "max_wal_size=8GB",
+    "checkpoint_timeout=15min",
+    "autovacuum=on",
+    "log_checkpoints=on",
+];
+
+/// A PostgreSQL that takes databases.
+pub struct Cluster {
+    /// The address up to the name of the database, and what follows it.
+    address: (String, String),
+    own: Option<Own>,
+    databases: std::cell::Cell<u32>,
+}
+
+/// A PostgreSQL that was started here. Dropping it stops it and removes its data.
+struct Own {
+    server: Child,
+    folder: tempfile::TempDir,
+}
+
+impl Cluster {
+    /// The PostgreSQL at `url`, or one of its own when there is none.
+    ///
+    /// # Errors
+    /// When there is no PostgreSQL on this machine, or it does not start.
+    pub async fn open(url: Option<&str>) -> Result<Cluster> {
+        let (address, own) = match url {
+            Some(url) => (parts(url)?, None),
+            None => {
+                let (own, port) = Own::start()?;
+                ((format!("postgres://lab@127.0.0.1:{port}/"), String::new()), Some(own))
+            }
+        };
+        let mut cluster = Cluster { address, own, databases: std::cell::Cell::new(0) };
+        cluster.wait_until_ready().await?;
+        Ok(cluster)
+    }
+
+    /// The address of a database.
+    pub fn url(&self, database: &str) -> String {
+        let (before, after) = &self.address;
+        format!("{before}{database}{after}")
+    }
+
+    /// A connection to the database that every PostgreSQL has.
+    ///
+    /// # Errors
+    /// When PostgreSQL refuses.
+    pub async fn admin(&self) -> Result<Client> {
+        connect(&self.url("postgres")).await
+    }
+
+    /// Makes a database; answers its name.
+    ///
+    /// # Errors
+    /// When the user may not.
+    pub async fn create_database(&self, admin: &Client) -> Result<String> {
+        let number = self.databases.get();
+        self.databases.set(number + 1);
+        let name = format!("slipring_lab_{}_{number}", std::process::id());
+        let create = format!("CREATE DATABASE {name}");
+        admin.batch_execute(&create).await.context("making a database for a measurement")?;
+        Ok(name)
+    }
+
+    /// Removes a database with everything in it.
+    ///
+    /// # Errors
+    /// When PostgreSQL fails.
+    pub async fn drop_database(&self, admin: &Client, name: &str) -> Result<()> {
+        let drop = format!("DROP DATABASE {name} WITH (FORCE)");
+        admin.batch_execute(&drop).await.with_context(|| format!("removing the database {name}"))
+    }
+
+    /// Processor time of the server's processes that are there now, where it is our own.
+    pub fn cpu_seconds(&self) -> Option<f64> {
+        let own = self.own.as_ref()?;
+        let processes = std::fs::read_dir("/proc").ok()?;
+        let pids = processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        let server = own.server.id();
+        let ours = pids.filter(|pid: &u32| *pid == server || parent(*pid) == Some(server));
+        Some(ours.filter_map(|pid| Usage::of(pid).ok()).map(|usage| usage.cpu_seconds).sum())
+    }
+
+    /// Waits until connections are taken.
+    async fn wait_until_ready(&mut self) -> Result<()> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let refused = match self.admin().await {
+                Ok(_) => return Ok(()),
+                Err(error) => error,
+            };
+            let Some(own) = &mut self.own else { return Err(refused) };
+            if let Some(status) = own.server.try_wait()? {
+                bail!("PostgreSQL ended ({status}): {}", own.log());
+            }
+            if Instant::now() > deadline {
+                bail!("PostgreSQL takes no connections ({refused}): {}", own.log());
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+}
+
+impl Own {
+    fn start() -> Result<(Own, u16)> {
+        let programs = newest(Path::new(VERSIONS))?;
+        let folder = tempfile::TempDir::with_prefix_in("postgres-", crate::folder::data()?)?;
+        let data = folder.path().join("data");
+        std::fs::create_dir(&data)?;
+        let user = ordinary_user()?;
+        if let Some(user) = &user {
+            for path in [folder.path(), &data] {
+                chown(path, Some(user.uid.as_raw()), Some(user.gid.as_raw()))?;
+            }
+        }
+        let program = |name: &str| {
+            let mut command = Command::new(programs.join(name));
+            if let Some(user) = &user {
+                command.uid(user.uid.as_raw()).gid(user.gid.as_raw());
+            }
+            command.current_dir(folder.path()).stdin(Stdio::null());
+            command
+        };
+        let mut initdb = program("initdb");
+        initdb.arg("-D").arg(&data).args(["-U", "lab", "-A", "trust", "-E", "UTF8"]);
+        let made = initdb.args(["--locale=C", "--no-sync"]).output().context("starting initdb")?;
+        if !made.status.success() {
+            bail!("initdb failed: {}", String::from_utf8_lossy(&made.stderr).trim());
+        }
+        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let log = std::fs::File::create(folder.path().join("log"))?;
+        let mut server = program("postgres");
+        server.arg("-D").arg(&data).args(["-p", &port.to_string()]);
+        server.arg("-c").arg(format!("unix_socket_directories={}", folder.path().display()));
+        for setting in SETTINGS {
+            server.args(["-c", setting]);
+        }
+        server.stdout(log.try_clone()?).stderr(log);
+        let server = server.spawn().context("starting postgres")?;
+        Ok((Own { server, folder }, port))
+    }
+
+    /// The end of the server's log.
+    fn log(&self) -> String {
+        let text = std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().rev().take(5).collect();
+        lines.into_iter().rev().collect::<Vec<_>>().join("; ")
+    }
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        let Ok(pid) = i32::try_from(self.server.id()) else { return };
+        // The fast way down: it ends its connections and leaves nothing behind.
+        let _ = kill(Pid::from_raw(pid), Signal::SIGINT);
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            if !matches!(self.server.try_wait(), Ok(None)) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+/// The folder of the newest version's programs.
+fn newest(versions: &Path) -> Result<PathBuf> {
+    let missing = || format!("no PostgreSQL in {}; give --postgres URL", versions.display());
+    let entries = std::fs::read_dir(versions).with_context(missing)?;
+    let numbered = entries.filter_map(|entry| {
+        let entry = entry.ok()?;
+        Some((entry.file_name().to_str()?.parse::<u32>().ok()?, entry.path().join("bin")))
+    });
+    let found = numbered.filter(|(_, programs)| programs.join("initdb").exists());
+    found.max_by_key(|(number, _)| *number).map(|(_, programs)| programs).with_context(missing)
+}
+
+/// The user to run as when this program runs as root.
+fn ordinary_user() -> Result<Option<User>> {
+    if !geteuid().is_root() {
+        return Ok(None);
+    }
+    let user = User::from_name(ORDINARY_USER)?;
+    let missing = || format!("PostgreSQL does not run as root, and there is no {ORDINARY_USER}");
+    user.with_context(missing).map(Some)
+}
+
+/// The process that started another.
+fn parent(pid: u32) -> Option<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// An address cut around the name of its database.
+fn parts(url: &str) -> Result<(String, String)> {
+    let (before, after) = match url.split_once('?') {
+        Some((before, after)) => (before, format!("?{after}")),
+        None => (url, String::new()),
+    };
+    let authority = before.find("://").map(|at| at + 3);
+    let Some(authority) = authority.filter(|_| before.starts_with("postgres")) else {
+        bail!("not the address of a PostgreSQL: {url:?}; one is postgres://user@host:port/name");
+    };
+    let end = before[authority..].find('/').map_or(before.len(), |at| authority + at);
+    Ok((format!("{}/", &before[..end]), after))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_cut_around_the_name_of_its_database() {
+        let cut = |url| parts(url).unwrap();
+        let pair = |before: &str, after: &str| (before.to_owned(), after.to_owned());
+        assert_eq!(cut("postgres://u:p@h:1/db?x=y"), pair("postgres://u:p@h:1/", "?x=y"));
+        assert_eq!(cut("postgresql://h/db"), pair("postgresql://h/", ""));
+        assert_eq!(cut("postgres://h"), pair("postgres://h/", ""));
+        assert!(parts("mysql://h/db").is_err());
+    }
+
+    #[test]
+    fn the_newest_version_is_the_highest_number() {
+        let folder = tempfile::tempdir().unwrap();
+        for version in ["9", "15", "17", "x"] {
+            std::fs::create_dir_all(folder.path().join(version).join("bin")).unwrap();
+        }
+        std::fs::write(folder.path().join("15/bin/initdb"), "").unwrap();
+        std::fs::write(folder.path().join("9/bin/initdb"), "").unwrap();
+        assert_eq!(newest(folder.path()).unwrap(), folder.path().join("15/bin"));
+        assert!(newest(&folder.path().join("15")).is_err());
+    }
+}

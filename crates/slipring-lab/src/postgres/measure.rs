@@ -1,0 +1,245 @@
+//! One measurement: a fresh database, a driver in it, work, and what that cost.
+
+use std::collections::BTreeMap;
+use std::process::Command as Process;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use tokio_postgres::Client;
+
+use super::cluster::Cluster;
+use super::driver::{Driver, Step};
+use super::meter::{Meter, Tables};
+use super::protocol::{Answer, Command, Ready};
+use super::report::{Held, Phase, Round, RowReport, SideReport};
+use super::rows::{Beside, Row};
+use super::sides::{Program, Side};
+use super::{Plan, Sizes};
+use crate::peers::{Peer, Prepared};
+use crate::targets::Kind;
+use crate::targets::postgres::connect;
+
+/// For making a schema, and for ending.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Where measurements are made.
+pub struct Bench<'a> {
+    cluster: &'a Cluster,
+    admin: Client,
+    sizes: Sizes,
+    folder: tempfile::TempDir,
+    peers: BTreeMap<Peer, std::result::Result<Prepared, String>>,
+}
+
+impl<'a> Bench<'a> {
+    /// A place for measurements inside a PostgreSQL.
+    ///
+    /// # Errors
+    /// When PostgreSQL refuses.
+    pub async fn new(cluster: &'a Cluster, sizes: Sizes) -> Result<Bench<'a>> {
+        let folder = crate::workloads::temporary_folder()?;
+        let admin = cluster.admin().await?;
+        Ok(Bench { cluster, admin, sizes, folder, peers: BTreeMap::new() })
+    }
+
+    /// The settings of PostgreSQL that matter.
+    ///
+    /// # Errors
+    /// When PostgreSQL fails.
+    pub async fn settings(&self) -> Result<BTreeMap<String, String>> {
+        let rows = self.admin.query(include_str!("../../queries/settings.sql"), &[]).await?;
+        rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
+    }
+
+    /// Runs the sides of a row by turns. The first side of each round changes, so that none
+    /// always runs in the wake of the same other. Answers the trouble of ours beside the figures;
+    /// a side in trouble is not run again.
+    ///
+    /// # Errors
+    /// When PostgreSQL fails.
+    pub async fn row(&mut self, row: &Row) -> Result<(RowReport, Option<String>)> {
+        let sides = (row.sides)(self.sizes);
+        let named =
+            |side: &Side| SideReport { name: side.name.to_owned(), ..SideReport::default() };
+        let mut reports: Vec<SideReport> = sides.iter().map(named).collect();
+        for round in 0..self.sizes.rounds.min(row.rounds_max) {
+            for turn in 0..sides.len() {
+                let at = (turn + round) % sides.len();
+                let (Some(side), Some(found)) = (sides.get(at), reports.get_mut(at)) else {
+                    continue;
+                };
+                if found.trouble.is_some() {
+                    continue;
+                }
+                match self.measure(side, row.beside).await {
+                    Ok((ready, measured)) => {
+                        found.trouble = wrong(&measured.answer);
+                        found.ready = ready;
+                        found.rounds.push(measured);
+                    }
+                    Err(error) => found.trouble = Some(format!("{error:#}")),
+                }
+            }
+        }
+        reports.iter_mut().for_each(SideReport::sum_up);
+        let conditions = (row.conditions)(&reports);
+        let ours = sides.iter().zip(&reports).filter(|(side, _)| side.is_ours());
+        let trouble = ours
+            .filter_map(|(side, found)| Some(format!("{}: {}", side.name, found.trouble.as_ref()?)))
+            .next();
+        let (name, what) = (row.name.to_owned(), row.what.to_owned());
+        Ok((RowReport { name, what, conditions, sides: reports }, trouble))
+    }
+
+    async fn measure(&mut self, side: &Side, beside: Beside) -> Result<(Ready, Round)> {
+        let prepared = match side.program {
+            Program::Own(_) => None,
+            Program::Peer(peer) => Some(self.prepared(peer)?),
+        };
+        let database = self.cluster.create_database(&self.admin).await?;
+        // Pages written for the first time after a checkpoint cost more WAL; this way all sides
+        // begin alike. It takes a right that a given PostgreSQL may not grant.
+        let _ = self.admin.batch_execute("CHECKPOINT").await;
+        let found = self.measure_in(&database, side, prepared, beside).await;
+        self.cluster.drop_database(&self.admin, &database).await?;
+        found
+    }
+
+    /// What a peer needs, installed when it is first asked for.
+    fn prepared(&mut self, peer: Peer) -> Result<Prepared> {
+        let install = || peer.prepare().map_err(|error| format!("absent: {error:#}"));
+        self.peers.entry(peer).or_insert_with(install).clone().map_err(anyhow::Error::msg)
+    }
+
+    async fn measure_in(
+        &self,
+        database: &str,
+        side: &Side,
+        prepared: Option<Prepared>,
+        beside: Beside,
+    ) -> Result<(Ready, Round)> {
+        let url = self.cluster.url(database);
+        let (process, version) = match (side.program, prepared) {
+            (Program::Own(kind), _) => (own(kind, &url)?, None),
+            (Program::Peer(peer), Some(prepared)) => {
+                prepared.set_up(&url).await.with_context(|| format!("absent: {}", peer.name()))?;
+                let process = match peer.kind() {
+                    Some(kind) => own(kind, &url)?,
+                    None => prepared.process(&url),
+                };
+                (process, prepared.version)
+            }
+            (Program::Peer(peer), None) => anyhow::bail!("{} was not prepared", peer.name()),
+        };
+        let driver = Driver::start(process, self.folder.path(), PATIENCE).await?;
+        let mut ready = driver.ready.clone();
+        ready.version = version.unwrap_or(ready.version);
+        let round = self.drive(driver, database, &side.command, beside).await?;
+        Ok((ready, round))
+    }
+
+    async fn drive(
+        &self,
+        mut driver: Driver,
+        database: &str,
+        command: &Command,
+        beside: Beside,
+    ) -> Result<Round> {
+        let mut meter = Meter::begin(self.cluster, &self.admin, database).await?;
+        let mut held = Transaction::new(self.cluster, database, beside, self.sizes.plan());
+        driver.give(command).await?;
+        let limit = PATIENCE + Duration::from_secs_f64(3.0 * (command.warmup + command.seconds));
+        let mut windows = Vec::new();
+        let answer = loop {
+            match driver.step(limit).await? {
+                Step::Done(answer) => break answer,
+                Step::Window(_) if beside == Beside::Quiet => {
+                    // What making the queues leaves to do is done now, not in the quiet time.
+                    self.admin.batch_execute("CHECKPOINT").await.ok();
+                    meter.restart().await?;
+                }
+                Step::Window(window) => {
+                    let tables = Tables::of(self.cluster, database).await?;
+                    windows.push(Phase {
+                        phase: held.phase(),
+                        window,
+                        dead_rows: tables.dead_rows(),
+                        bytes: tables.bytes,
+                    });
+                    held.window_over().await?;
+                }
+            }
+        };
+        let paused = meter.pause().await?;
+        driver.end(PATIENCE).await?;
+        let cost = meter.end(paused).await?;
+        Ok(Round { command: command.clone(), answer, cost, windows })
+    }
+}
+
+/// This program as the driver of one of its targets.
+fn own(kind: Kind, url: &str) -> Result<Process> {
+    let program = std::env::current_exe().context("finding this program")?;
+    let value = clap::ValueEnum::to_possible_value(&kind);
+    let name = value.map(|value| value.get_name().to_owned()).unwrap_or_default();
+    let mut process = Process::new(program);
+    process.args(["postgres-driver", "--target", &name, "--postgres", url]);
+    Ok(process)
+}
+
+/// What of an answer is not to be believed.
+fn wrong(answer: &Answer) -> Option<String> {
+    let (missing, twice) = (answer.missing, answer.duplicates);
+    (missing > 0 || twice > 0)
+        .then(|| format!("of {} messages {missing} did not come, {twice} came twice", answer.sent))
+}
+
+/// The transaction that is held open beside some rows.
+struct Transaction<'a> {
+    cluster: &'a Cluster,
+    database: &'a str,
+    beside: Beside,
+    plan: Plan,
+    windows: usize,
+    open: Option<Client>,
+}
+
+impl<'a> Transaction<'a> {
+    fn new(cluster: &'a Cluster, database: &'a str, beside: Beside, plan: Plan) -> Self {
+        Transaction { cluster, database, beside, plan, windows: 0, open: None }
+    }
+
+    /// What goes on beside the window that is now running.
+    fn phase(&self) -> Held {
+        match self.windows {
+            before if before < self.plan.before => Held::Before,
+            during if during < self.plan.before + self.plan.during => Held::During,
+            _ => Held::After,
+        }
+    }
+
+    /// Opens or closes it when its time has come.
+    async fn window_over(&mut self) -> Result<()> {
+        let before = self.phase();
+        self.windows += 1;
+        if self.phase() == before || matches!(self.beside, Beside::Nothing | Beside::Quiet) {
+            return Ok(());
+        }
+        let Some(open) = self.open.take() else {
+            let client = connect(&self.cluster.url(self.database)).await?;
+            let begin = match self.beside {
+                Beside::Writer => {
+                    "CREATE TABLE held_open (at timestamptz);
+                     BEGIN; INSERT INTO held_open VALUES (now())"
+                }
+                _ => {
+                    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT count(*) FROM pg_class"
+                }
+            };
+            client.batch_execute(begin).await.context("opening a transaction to hold")?;
+            self.open = Some(client);
+            return Ok(());
+        };
+        open.batch_execute("COMMIT").await.context("the transaction that was held open")
+    }
+}

@@ -1,0 +1,226 @@
+//! `run postgres`: every row of PostgreSQL's speed table in one run, ours, the raw limits and the
+//! peers by turns, each in a fresh database of one PostgreSQL.
+
+mod ask;
+mod cluster;
+mod driver;
+mod measure;
+mod meter;
+mod protocol;
+mod report;
+mod rows;
+pub mod serve;
+mod sides;
+mod table;
+mod work;
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use serde::{Deserialize, Serialize};
+
+use crate::foundation::today;
+use crate::{folder, machine::Machine};
+
+use cluster::Cluster;
+use measure::Bench;
+use report::Report;
+use rows::Row;
+
+/// What of the table is run, and how.
+#[derive(Debug, clap::Args)]
+pub struct Options {
+    /// Tiny sizes without foreign peers, all answers checked; the figures mean nothing.
+    #[arg(long)]
+    smoke: bool,
+    /// Only rows of these names.
+    #[arg(long)]
+    row: Vec<String>,
+    /// Measured seconds of each round.
+    #[arg(long)]
+    seconds: Option<f64>,
+    /// Rounds of each row.
+    #[arg(long)]
+    rounds: Option<usize>,
+    /// How long transactions are held open.
+    #[arg(long)]
+    minutes: Option<f64>,
+    /// Measure inside this PostgreSQL instead of starting one; its user must be allowed to make
+    /// databases.
+    #[arg(long)]
+    postgres: Option<String>,
+    /// Keep report and raw data in a dated folder inside this one; otherwise they go to
+    /// target/lab/postgres.
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// Fail when a row misses its target.
+    #[arg(long)]
+    strict: bool,
+}
+
+/// Sizes of one run.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Sizes {
+    /// Tiny sizes and no foreign peers.
+    pub smoke: bool,
+    /// Rounds of each row.
+    pub rounds: usize,
+    /// Measured seconds of each round.
+    pub seconds: f64,
+    /// How long transactions are held open.
+    pub minutes: f64,
+}
+
+/// The windows of a row in which a transaction is held open.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Plan {
+    /// Windows before it is opened.
+    pub before: usize,
+    /// Windows while it is open.
+    pub during: usize,
+    /// Windows after it was closed.
+    pub after: usize,
+    /// The length of each in seconds.
+    pub seconds: f64,
+}
+
+impl Plan {
+    /// All windows.
+    pub fn windows(&self) -> usize {
+        self.before + self.during + self.after
+    }
+}
+
+impl Sizes {
+    fn of(options: &Options) -> Sizes {
+        let smoke = options.smoke;
+        Sizes {
+            smoke,
+            rounds: options.rounds.unwrap_or(if smoke { 1 } else { 3 }).max(1),
+            seconds: options.seconds.unwrap_or(if smoke { 0.2 } else { 60.0 }),
+            minutes: options.minutes.unwrap_or(if smoke { 0.02 } else { 15.0 }),
+        }
+    }
+
+    /// How the time that a transaction is held open is cut into windows.
+    pub fn plan(&self) -> Plan {
+        let (before, during, after) = if self.smoke { (1, 3, 1) } else { (2, 15, 3) };
+        Plan { before, during, after, seconds: self.minutes * 60.0 / f64::from(during as u8) }
+    }
+}
+
+/// Runs the rows and prints the table.
+///
+/// # Errors
+/// When ours fails or answers wrongly, after the other rows were run; with `--strict`, also when
+/// a row misses its target. A peer that fails is reported, and fails nothing.
+pub fn run(options: &Options) -> Result<()> {
+    let sizes = Sizes::of(options);
+    let rows = rows::all();
+    if let Some(unknown) = options.row.iter().find(|name| !rows.iter().any(|r| r.name == **name)) {
+        bail!("no row is called {unknown:?}; see `slipring-lab list`");
+    }
+    let asked = |row: &&Row| options.row.is_empty() || options.row.iter().any(|n| n == row.name);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let folder = folder::data()?;
+    let (report, failed) = runtime.block_on(async {
+        let cluster = Cluster::open(options.postgres.as_deref()).await?;
+        let mut bench = Bench::new(&cluster, sizes).await?;
+        let mut report = Report {
+            date: today(),
+            command: command_line(),
+            machine: Machine::here(&folder),
+            settings: bench.settings().await?,
+            sizes,
+            rows: Vec::new(),
+        };
+        print!("{}", table::head(&report));
+        let mut failed = Vec::new();
+        for row in rows.iter().filter(asked) {
+            let (measured, trouble) = bench.row(row).await?;
+            print!("{}", table::row(&measured));
+            if let Some(trouble) = trouble {
+                println!("  FAILED: {trouble}");
+                failed.push(row.name);
+            }
+            report.rows.push(measured);
+        }
+        anyhow::Ok((report, failed))
+    })?;
+    print!("{}", table::summary(&report));
+    let out = match &options.out {
+        Some(out) => out.join(format!("{}-{}", report.date, report.machine.short_name())),
+        None => folder.join("postgres"),
+    };
+    report.keep(&out)?;
+    println!("raw data: {}", out.display());
+    if !failed.is_empty() {
+        bail!("rows that failed: {}", failed.join(", "));
+    }
+    let missed = report.missed();
+    if options.strict && missed > 0 {
+        bail!("{missed} targets were missed");
+    }
+    Ok(())
+}
+
+/// Prints the names of rows.
+pub fn list() {
+    for row in rows::all() {
+        println!("{:<20} {}", row.name, row.what);
+    }
+}
+
+/// How this program was called, without passwords.
+fn command_line() -> String {
+    let hidden = |argument: String| match (argument.find("://"), argument.find('@')) {
+        (Some(scheme), Some(at)) if scheme < at => {
+            format!("{}://…{}", &argument[..scheme], &argument[at..])
+        }
+        _ => argument,
+    };
+    let mut words = vec!["slipring-lab".to_owned()];
+    words.extend(std::env::args().skip(1).map(hidden));
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::peers::Peer;
+
+    #[test]
+    fn every_row_has_a_name_of_its_own_and_sides_with_names_of_their_own() {
+        for smoke in [true, false] {
+            let sizes = Sizes { smoke, rounds: 1, seconds: 0.1, minutes: 1.0 };
+            let rows = rows::all();
+            for row in &rows {
+                assert_eq!(rows.iter().filter(|other| other.name == row.name).count(), 1);
+                let sides = (row.sides)(sizes);
+                assert!(sides.iter().any(sides::Side::is_ours), "{}", row.name);
+                for side in &sides {
+                    let same = sides.iter().filter(|other| other.name == side.name).count();
+                    assert_eq!(same, 1, "{} {}", row.name, side.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_smoke_run_needs_no_foreign_peer() {
+        let sizes = Sizes { smoke: true, rounds: 1, seconds: 0.1, minutes: 0.1 };
+        for row in rows::all() {
+            let foreign = |side: &sides::Side| Peer::ALL.iter().any(|p| p.name() == side.name);
+            assert!(!(row.sides)(sizes).iter().any(foreign), "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn what_was_not_measured_meets_no_target() {
+        for row in rows::all() {
+            for condition in (row.conditions)(&[]) {
+                assert!(!condition.pass, "{}: {condition:?}", row.name);
+            }
+        }
+    }
+}

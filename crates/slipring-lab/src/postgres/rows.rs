@@ -1,0 +1,275 @@
+//! The rows of PostgreSQL's speed table as data: what is run, and what is asked of it.
+
+use super::Sizes;
+use super::ask;
+use super::protocol::{Command, Work};
+use super::report::SideReport;
+use super::sides::{self, PLAIN, SKIP_LOCKED, Side};
+use crate::foundation::verdict::Condition;
+use crate::targets::Kind;
+
+/// One row.
+pub struct Row {
+    /// What `--row` calls it.
+    pub name: &'static str,
+    /// What is measured, in words.
+    pub what: &'static str,
+    /// More rounds than this show nothing new, or take too long.
+    pub rounds_max: usize,
+    /// What is run by turns.
+    pub sides: fn(Sizes) -> Vec<Side>,
+    /// What goes on beside it.
+    pub beside: Beside,
+    /// What is asked; empty for rows that only inform.
+    pub conditions: fn(&[SideReport]) -> Vec<Condition>,
+}
+
+/// What goes on beside the load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beside {
+    /// Nothing.
+    Nothing,
+    /// A transaction that only reads holds its snapshot open.
+    Reader,
+    /// A transaction that has written stays open.
+    Writer,
+    /// Nothing, and only what happens after the first window is counted.
+    Quiet,
+}
+
+/// All rows, in the order of the table.
+pub fn all() -> Vec<Row> {
+    let mut rows = batches();
+    rows.extend([transactions(), business(), single(), dead_rows()]);
+    rows.extend([held_snapshot(), writing_transaction(), wake(), many_queues(), idle()]);
+    rows
+}
+
+fn batches() -> Vec<Row> {
+    vec![
+        Row {
+            name: "batch_send",
+            what: "sends in batches of 1,000, 4 callers",
+            rounds_max: usize::MAX,
+            sides: |sizes| {
+                let command = batch(sizes, Work::Send, 1000);
+                let raw = [
+                    sides::own("insert indexed", Kind::PgInsertIndexed, &command),
+                    sides::own("insert bare", Kind::PgInsert, &command),
+                    sides::own("COPY indexed", Kind::PgCopyIndexed, &command),
+                    sides::own("COPY bare", Kind::PgCopy, &command),
+                ];
+                sides::with(raw, sizes, &command)
+            },
+            beside: Beside::Nothing,
+            conditions: |sides| vec![ask::times(sides, "ours", "insert indexed", 0.8)],
+        },
+        Row {
+            name: "batch_cycle",
+            what: "send + receive + ack in batches of 1,000, 4 callers",
+            rounds_max: usize::MAX,
+            sides: |sizes| {
+                let command = batch(sizes, Work::Cycle, 1000);
+                sides::all(sizes, &command)
+            },
+            beside: Beside::Nothing,
+            conditions: |sides| {
+                vec![
+                    ask::times(sides, "ours", SKIP_LOCKED, 5.0),
+                    ask::times_fastest_peer(sides, "ours", 3.0),
+                    ask::no_dead_rows(sides, "ours"),
+                ]
+            },
+        },
+        Row {
+            name: "small_batch_cycle",
+            what: "send + receive + ack in batches of 100, 4 callers",
+            rounds_max: usize::MAX,
+            sides: |sizes| {
+                let command = batch(sizes, Work::Cycle, 100);
+                sides::all(sizes, &command)
+            },
+            beside: Beside::Nothing,
+            conditions: |sides| {
+                vec![ask::times(sides, "ours", SKIP_LOCKED, 3.0), ask::no_dead_rows(sides, "ours")]
+            },
+        },
+    ]
+}
+
+/// 16 connections that each send a message in a transaction of their own.
+fn transactions() -> Row {
+    Row {
+        name: "transaction_send",
+        what: "single sends by SQL, a transaction each, 16 connections; beside a plain INSERT",
+        rounds_max: usize::MAX,
+        sides: |sizes| sides::in_transactions(&transaction(sizes, Work::Transactions)),
+        beside: Beside::Nothing,
+        conditions: |sides| vec![ask::times(sides, "ours by SQL", PLAIN, 0.9)],
+    }
+}
+
+fn business() -> Row {
+    Row {
+        name: "business_send",
+        what: "as before, inside a transaction that also writes a row of the user's",
+        rounds_max: usize::MAX,
+        sides: |sizes| sides::in_transactions(&transaction(sizes, Work::Business)),
+        beside: Beside::Nothing,
+        conditions: |sides| vec![ask::times(sides, "ours by SQL", PLAIN, 0.9)],
+    }
+}
+
+fn single() -> Row {
+    Row {
+        name: "single_cycle",
+        what: "64 callers of single send, receive, ack: one engine; 64 connections",
+        rounds_max: usize::MAX,
+        sides: |sizes| {
+            let callers = if sizes.smoke { 8 } else { 64 };
+            let command = Command { callers, ..batch(sizes, Work::Cycle, 1) };
+            sides::all(sizes, &command)
+        },
+        beside: Beside::Nothing,
+        conditions: |sides| {
+            vec![ask::times(sides, "ours", SKIP_LOCKED, 5.0), ask::no_dead_rows(sides, "ours")]
+        },
+    }
+}
+
+fn dead_rows() -> Row {
+    Row {
+        name: "dead_rows",
+        what: "the happy path at 2,000 messages/s: dead rows of all tables",
+        rounds_max: 1,
+        sides: |sizes| {
+            let command = Command { windows: 3, ..paced(sizes) };
+            sides::all(sizes, &command)
+        },
+        beside: Beside::Nothing,
+        conditions: |sides| {
+            vec![ask::no_dead_rows(sides, "ours"), ask::no_dead_rows(sides, "ours by SQL")]
+        },
+    }
+}
+
+fn held_snapshot() -> Row {
+    Row {
+        name: "held_snapshot",
+        what: "2,000 messages/s while a transaction that only reads stays open",
+        rounds_max: 1,
+        sides: |sizes| sides::all(sizes, &paced(sizes)),
+        beside: Beside::Reader,
+        conditions: |sides| {
+            let mut asked = ask::unmoved(sides, "ours");
+            asked.push(ask::no_dead_rows_in_windows(sides, "ours"));
+            asked
+        },
+    }
+}
+
+fn writing_transaction() -> Row {
+    Row {
+        name: "writing_transaction",
+        what: "2,000 messages/s while a transaction that has written stays open",
+        rounds_max: 1,
+        sides: |sizes| sides::all(sizes, &paced(sizes)),
+        beside: Beside::Writer,
+        conditions: |sides| {
+            let mut asked = ask::unmoved(sides, "ours");
+            asked.push(ask::retired(sides, "ours"));
+            asked
+        },
+    }
+}
+
+fn wake() -> Row {
+    Row {
+        name: "wake",
+        what: "from a send to the wake of a waiting receive, nothing else going on",
+        rounds_max: 1,
+        sides: |sizes| {
+            let seconds = if sizes.smoke { 0.5 } else { sizes.seconds.max(60.0) };
+            let wake = |work| Command { seconds, callers: 1, ..batch(sizes, work, 1) };
+            sides::wake(&wake(Work::Wake), &wake(Work::WakeBySql))
+        },
+        beside: Beside::Nothing,
+        conditions: |sides| {
+            vec![
+                ask::wakes_within(sides, "ours", 5.0),
+                ask::wakes_within(sides, "ours by SQL", 25.0),
+            ]
+        },
+    }
+}
+
+fn many_queues() -> Row {
+    Row {
+        name: "many_queues",
+        what: "10 busy queues of 1,000, a caller each, batches of 100",
+        rounds_max: 3,
+        sides: |sizes| {
+            let busy = Command { callers: 10, queues: 10, ..batch(sizes, Work::Queues, 100) };
+            let many = Command { queues: queues(sizes), ..busy.clone() };
+            sides::queues(&busy, &many)
+        },
+        beside: Beside::Nothing,
+        conditions: |sides| vec![ask::times(sides, "ours", "ours alone", 0.9)],
+    }
+}
+
+fn idle() -> Row {
+    Row {
+        name: "idle",
+        what: "1,000 queues, receives waiting on 10 of them, nothing sent",
+        rounds_max: 1,
+        sides: |sizes| {
+            let seconds = if sizes.smoke { 0.5 } else { sizes.seconds.max(60.0) };
+            let (callers, queues) = (10, queues(sizes));
+            let command =
+                Command { seconds, callers, queues, windows: 1, ..batch(sizes, Work::Idle, 1) };
+            vec![sides::own("ours", Kind::Postgres, &command)]
+        },
+        beside: Beside::Quiet,
+        conditions: |sides| ask::costs_nothing(sides, "ours"),
+    }
+}
+
+fn transaction(sizes: Sizes, work: Work) -> Command {
+    let callers = if sizes.smoke { 4 } else { 16 };
+    Command { callers, ..batch(sizes, work, 1) }
+}
+
+fn queues(sizes: Sizes) -> usize {
+    if sizes.smoke { 30 } else { 1000 }
+}
+
+fn batch(sizes: Sizes, work: Work, batch: usize) -> Command {
+    Command {
+        work,
+        callers: 4,
+        batch,
+        seconds: sizes.seconds,
+        warmup: if sizes.smoke { 0.1 } else { (sizes.seconds / 6.0).min(10.0) },
+        windows: 0,
+        rate: 0.0,
+        queues: 1,
+        drain: sizes.smoke,
+    }
+}
+
+/// A fixed rate, with as many windows as [`Sizes`] say.
+fn paced(sizes: Sizes) -> Command {
+    let plan = sizes.plan();
+    Command {
+        work: Work::Paced,
+        callers: 8,
+        batch: 10,
+        seconds: plan.seconds,
+        warmup: if sizes.smoke { 0.2 } else { 5.0 },
+        windows: plan.windows(),
+        rate: 2000.0,
+        queues: 1,
+        drain: true,
+    }
+}

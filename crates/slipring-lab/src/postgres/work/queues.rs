@@ -1,0 +1,96 @@
+//! Many queues: what those cost where nothing happens, to those where something does.
+//!
+//! ```text
+//!   caller 1 ──cycle──▶ │ queue 0   │
+//!   caller n ──cycle──▶ │ queue n-1 │        idle: callers wait in a receive instead
+//!                       │ queue …   │        nobody looks at these
+//! ```
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use tokio::task::JoinSet;
+
+use super::answer;
+use crate::body;
+use crate::ledger::{Checks, Ledger, MESSAGES_MAX};
+use crate::postgres::protocol::{Answer, Command, Line, Spread, Window};
+use crate::postgres::serve::say;
+use crate::process::Usage;
+use crate::stats::Latencies;
+use crate::targets::{Caller, Target};
+use crate::workloads::closed_loop::{self, Load, Step, Until};
+
+/// What making the queues has left to do must be over.
+const SETTLE: Duration = Duration::from_secs(3);
+
+/// Cycles on `callers` of `queues` queues.
+pub async fn run<T: Target>(command: &Command, target: &T) -> Result<Answer> {
+    make(command, target).await?;
+    let until = Until::Over {
+        warmup: Duration::from_secs_f64(command.warmup.max(0.0)),
+        measured: Duration::from_secs_f64(command.seconds.max(0.0)),
+    };
+    let load = Load { callers: 1, batch: command.batch, step: Step::Cycle, until };
+    let names: Vec<String> = (0..command.callers).map(name).collect();
+    let one = async |queue: &str| {
+        let ledger = Arc::new(Ledger::new(0, MESSAGES_MAX / 8));
+        let measured = closed_loop::run(load, target, queue, &ledger).await?;
+        closed_loop::drain(target, queue, command.batch.max(100), &ledger).await?;
+        anyhow::Ok((measured, ledger.final_checks()))
+    };
+    let mut latencies = Latencies::new()?;
+    let (mut messages, mut seconds, mut checks) = (0, 0.0_f64, Checks::default());
+    for found in futures::future::try_join_all(names.iter().map(|name| one(name))).await? {
+        let (measured, own) = found;
+        messages += measured.messages;
+        seconds = seconds.max(measured.seconds);
+        latencies.merge(&measured.latencies)?;
+        checks.sent += own.sent;
+        checks.received += own.received;
+        checks.duplicates += own.duplicates;
+        checks.missing += own.missing;
+    }
+    Ok(answer((messages, seconds), checks, ("cycle", Spread::from(&latencies))))
+}
+
+/// Makes the queues, lets receives wait on `callers` of them, and does nothing. A window says
+/// when nothing begins.
+pub async fn idle<T: Target>(command: &Command, target: &T) -> Result<Answer> {
+    make(command, target).await?;
+    let mut waiting = JoinSet::new();
+    for number in 0..command.callers {
+        let mut caller = target.caller(&name(number)).await?;
+        waiting.spawn(async move {
+            let mut nothing = |body: &[u8]| body::read(body).map(|_| ());
+            loop {
+                caller.receive(1, Duration::from_secs(20), &mut nothing).await?;
+            }
+        });
+    }
+    tokio::time::sleep(SETTLE).await;
+    say(&Line::Window(Window::default()))?;
+    let before = Usage::own()?;
+    tokio::time::sleep(Duration::from_secs_f64(command.seconds.max(0.0))).await;
+    let cpu = Usage::own()?.cpu_seconds - before.cpu_seconds;
+    if let Some(ended) = waiting.try_join_next() {
+        let ended: Result<()> = ended.context("a waiting receive panicked")?;
+        ended?;
+    }
+    waiting.shutdown().await;
+    let figures = [("driver_cpu_seconds".to_owned(), cpu)].into();
+    Ok(Answer { seconds: command.seconds, figures, ..Answer::default() })
+}
+
+async fn make<T: Target>(command: &Command, target: &T) -> Result<()> {
+    for number in 0..command.queues {
+        // A caller that goes away again: only its queue is wanted.
+        drop(target.caller(&name(number)).await?);
+    }
+    Ok(())
+}
+
+fn name(number: usize) -> String {
+    format!("queue-{number}")
+}

@@ -1,0 +1,86 @@
+//! From a send to the wake of a receive that waits, on a database where nothing else happens.
+//!
+//! ```text
+//!   sender ──one message, then 0.05 … 2.5 s of nothing──▶ │ queue │ ──▶ waiting receive
+//! ```
+//!
+//! The pauses step through that range, so that a poller which slows down when idle is caught in
+//! every mood.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use super::answer;
+use crate::body::{self, Content};
+use crate::ledger::{Ledger, MESSAGES_MAX};
+use crate::postgres::protocol::{Answer, Command, Spread};
+use crate::stats::Latencies;
+use crate::targets::{Caller, Target};
+use crate::time::monotonic_ns;
+
+const WAIT: Duration = Duration::from_secs(20);
+const WOKEN_WITHIN: Duration = Duration::from_secs(20);
+const PAUSE_MIN: Duration = Duration::from_millis(50);
+/// Pauses grow by this up to the longest, then begin anew.
+const PAUSE_STEP: Duration = Duration::from_millis(190);
+const PAUSE_MAX: Duration = Duration::from_millis(2500);
+
+/// Runs it; see the file's head for the shape. The latency counts from the moment the send is
+/// begun, its commit included.
+pub async fn run<R: Target, S: Target>(
+    command: &Command,
+    receiving: &R,
+    sending: &S,
+) -> Result<Answer> {
+    let ledger = Arc::new(Ledger::new(0, MESSAGES_MAX / 16));
+    let mut receiver = receiving.caller("wake").await?;
+    let mut sender = sending.caller("wake").await?;
+    let seen = Arc::clone(&ledger);
+    let mut waiter = tokio::spawn(async move {
+        let mut latencies = Latencies::new()?;
+        loop {
+            let mut stop = false;
+            let mut note = |body: &[u8]| {
+                let content = body::read(body)?;
+                stop = content.due_ns == LAST;
+                if !stop {
+                    latencies.add(monotonic_ns().saturating_sub(content.due_ns));
+                }
+                seen.note(content.number)
+            };
+            receiver.receive(1, WAIT, &mut note).await?;
+            receiver.ack().await?;
+            if stop {
+                return Ok::<_, anyhow::Error>(latencies);
+            }
+        }
+    });
+    let (begun, mut pause) = (Instant::now(), PAUSE_MIN);
+    while begun.elapsed() < Duration::from_secs_f64(command.seconds) {
+        tokio::select! {
+            ended = &mut waiter => {
+                ended.context("the receive panicked")??;
+                bail!("the receive ended early");
+            }
+            () = tokio::time::sleep(pause) => {}
+        }
+        pause = if pause < PAUSE_MAX { pause + PAUSE_STEP } else { PAUSE_MIN };
+        let content = Content { number: ledger.take(1)?, due_ns: monotonic_ns() };
+        sender.send(&[body::write(content)]).await?;
+    }
+    let seconds = begun.elapsed().as_secs_f64();
+    let sent = ledger.checks().sent;
+    sender.send(&[body::write(Content { number: ledger.take(1)?, due_ns: LAST })]).await?;
+    let ended = tokio::time::timeout(WOKEN_WITHIN, waiter).await;
+    let Ok(ended) = ended else {
+        bail!("{} messages woke nobody within {WOKEN_WITHIN:?}", ledger.outstanding());
+    };
+    let latencies = ended.context("the receive panicked")??;
+    let spread = Spread::from(&latencies);
+    Ok(answer((sent, seconds), ledger.final_checks(), ("wake", spread)))
+}
+
+/// The due time of the message that ends a run.
+const LAST: u64 = u64::MAX;
