@@ -1,33 +1,51 @@
 //! Which store a verb works on, and opening it.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use clap::builder::TypedValueParser;
+use clap::error::ErrorKind;
+use clap::{Arg, Command};
 use slipring::stores::MemoryStore;
 use slipring::{Durability, Engine, EngineOptions, Store};
+use slipring_postgres::{Address, PostgresOptions, PostgresStore, WhenToMigrate};
 use slipring_sqlite::{SqliteOptions, SqliteStore};
 
 use crate::failure::Failure;
 
-/// A store as it is written on the command line: `sqlite:PATH` or `memory:`.
+/// Where a password for PostgreSQL is looked for when the address has none.
+const PASSWORD: &str = "PGPASSWORD";
+
+/// A store as it is written on the command line: `sqlite:PATH`, `postgres://…` or `memory:`. It is
+/// shown without its password.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoreSpec {
     /// One SQLite file.
     Sqlite(PathBuf),
+    /// A PostgreSQL database.
+    Postgres(Box<Address>),
     /// In memory: nothing survives the process.
     Memory,
 }
+
+const USE: &str = "use sqlite:PATH, postgres://USER@HOST:PORT/DATABASE or memory:";
 
 impl FromStr for StoreSpec {
     type Err = String;
 
     fn from_str(text: &str) -> Result<StoreSpec, String> {
+        if Address::is_one(text) {
+            return text.parse().map(|address| StoreSpec::Postgres(Box::new(address)));
+        }
         match text.split_once(':') {
             Some(("sqlite", path)) if !path.is_empty() => Ok(StoreSpec::Sqlite(path.into())),
             Some(("memory", "")) => Ok(StoreSpec::Memory),
-            _ => Err(format!("{text:?} is no store; use sqlite:PATH or memory:")),
+            // It may be an address with a password, misspelt.
+            _ if text.contains('@') => Err(format!("the text before the @ is no store; {USE}")),
+            _ => Err(format!("{text:?} is no store; {USE}")),
         }
     }
 }
@@ -36,6 +54,7 @@ impl fmt::Display for StoreSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             StoreSpec::Sqlite(path) => write!(f, "sqlite:{}", path.display()),
+            StoreSpec::Postgres(address) => address.fmt(f),
             StoreSpec::Memory => f.write_str("memory:"),
         }
     }
@@ -50,26 +69,69 @@ impl StoreSpec {
         };
         match self {
             StoreSpec::Sqlite(path) => format!("{} (durability {durability})", path.display()),
+            StoreSpec::Postgres(address) => format!("{address} (durability {durability})"),
             StoreSpec::Memory => "memory (nothing survives this process)".to_owned(),
         }
     }
 
-    /// Opens the store and an engine over it.
+    /// Opens the store and an engine over it. With `make` an empty database gets its schema; a
+    /// file that is not there is always made.
     ///
     /// # Errors
-    /// What the store says: a file from a newer version, a damaged file, no permission.
-    pub async fn open(&self) -> Result<Engine, Failure> {
+    /// What the store says: written by a newer version, damaged, not reachable, no permission.
+    pub async fn open(&self, make: bool) -> Result<Engine, Failure> {
         let options = EngineOptions::default();
         let store: Arc<dyn Store> = match self {
             StoreSpec::Memory => {
                 MemoryStore::with_randomness(Arc::clone(&options.randomness), &options.waits)
             }
             StoreSpec::Sqlite(path) => open_sqlite(path.clone(), &options).await?,
+            StoreSpec::Postgres(address) => {
+                let when = if make { WhenToMigrate::Empty } else { WhenToMigrate::Never };
+                let postgres = PostgresOptions { migrate: when, ..postgres_options(&options) };
+                PostgresStore::open(&with_password(address), postgres).await?
+            }
         };
         let engine = Engine::open(store, options).await?;
         let queues = engine.queues().await?.len();
         tracing::info!(store = %self, queues, "store opened");
         Ok(engine)
+    }
+}
+
+/// The address with the password that stands in the environment, if it has none of its own.
+pub fn with_password(address: &Address) -> Address {
+    address.clone().or_password(std::env::var(PASSWORD).ok())
+}
+
+fn postgres_options(options: &EngineOptions) -> PostgresOptions {
+    PostgresOptions {
+        waits: options.waits.clone(),
+        randomness: Arc::clone(&options.randomness),
+        ..PostgresOptions::default()
+    }
+}
+
+/// Reads a store from the command line. What is wrong with it is told without repeating it, for a
+/// password may be in it.
+#[derive(Debug, Clone)]
+pub struct StoreParser;
+
+impl TypedValueParser for StoreParser {
+    type Value = StoreSpec;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        argument: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<StoreSpec, clap::Error> {
+        let name = argument.map_or_else(|| "--store".to_owned(), |argument| argument.to_string());
+        let parsed = value.to_str().ok_or_else(|| "it is no text".to_owned());
+        parsed.and_then(str::parse).map_err(|why: String| {
+            let text = format!("invalid value for '{name}': {why}\n");
+            clap::Error::raw(ErrorKind::ValueValidation, text).with_cmd(command)
+        })
     }
 }
 
@@ -83,4 +145,28 @@ async fn open_sqlite(path: PathBuf, options: &EngineOptions) -> Result<Arc<dyn S
     // Recovery and migration block.
     let opened = tokio::task::spawn_blocking(move || SqliteStore::open(path, sqlite)).await;
     Ok(opened.map_err(Failure::failed)??)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_is_shown_as_it_is_written_but_for_its_password() {
+        for (text, shown) in [
+            ("sqlite:a/b.db", "sqlite:a/b.db"),
+            ("memory:", "memory:"),
+            ("postgres://me:secret@db/q", "postgres://me:***@db/q"),
+        ] {
+            assert_eq!(text.parse::<StoreSpec>().unwrap().to_string(), shown);
+        }
+    }
+
+    #[test]
+    fn what_is_no_store_is_refused_without_its_password() {
+        for text in ["file.db", "sqlite:", "postgress://me:secret@db/q", "postgres://me:secret@/"] {
+            let error = text.parse::<StoreSpec>().unwrap_err();
+            assert!(error.contains("use ") && !error.contains("secret"), "{error}");
+        }
+    }
 }

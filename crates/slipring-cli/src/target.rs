@@ -1,4 +1,4 @@
-//! What the queue verbs work on: a server's admin API, or a file through the same API in this
+//! What the queue verbs work on: a server's admin API, or a store through the same API in this
 //! process.
 
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ use tokio::net::TcpStream;
 use crate::failure::Failure;
 use crate::logging::{self, LogFormat};
 use crate::settings::{FileSettings, Listen};
-use crate::store::StoreSpec;
+use crate::store::{StoreParser, StoreSpec};
 
 /// Longest line of a long operation's answer.
 const LINE_BYTES_MAX: usize = 64 << 10;
@@ -36,8 +36,8 @@ pub struct TargetArgs {
     /// The server's admin token
     #[arg(long, value_name = "TOKEN", env = "SLIPRING_ADMIN_TOKEN", hide_env_values = true)]
     admin_token: Option<String>,
-    /// Work on this store without a server: sqlite:PATH
-    #[arg(long, value_name = "STORE")]
+    /// Work on this store without a server: sqlite:PATH or postgres://…
+    #[arg(long, value_name = "STORE", value_parser = StoreParser)]
     store: Option<StoreSpec>,
     /// Configuration file; default ./slipring.toml if there, else /etc/slipring/slipring.toml
     #[arg(long, value_name = "FILE", env = "SLIPRING_CONFIG")]
@@ -84,11 +84,11 @@ impl TargetArgs {
                 let path = path.display();
                 return Err(Failure::failed(format!("--store sqlite:{path}: no such file")));
             }
-            StoreSpec::Sqlite(_) => {}
+            StoreSpec::Sqlite(_) | StoreSpec::Postgres(_) => {}
         }
         // What the store warns of would be lost otherwise.
         logging::start("warn", LogFormat::Human)?;
-        let engine = store.open().await?;
+        let engine = store.open(make).await?;
         Ok(Target::File { api: Api::in_process(engine.clone()), engine })
     }
 }

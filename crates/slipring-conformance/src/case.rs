@@ -35,6 +35,9 @@ pub enum Need {
     Durable,
     /// [`Capabilities::shared`]: the place may be opened several times at once.
     Shared,
+    /// Not [`Capabilities::transactions`]: messages are numbered one after the other. Senders that
+    /// take a number inside transactions of their own would have to wait for each other.
+    Counted,
 }
 
 impl Need {
@@ -43,6 +46,7 @@ impl Need {
         match self {
             Need::Durable if !capabilities.durable => Some("durable"),
             Need::Shared if !capabilities.shared => Some("shared"),
+            Need::Counted if capabilities.transactions => Some("numbers without gaps"),
             _ => None,
         }
     }

@@ -32,6 +32,12 @@ pub struct PostgresOptions {
     pub connect_timeout: Duration,
     /// How long a statement may take before it is cancelled. Default 30 s.
     pub statement_timeout: Duration,
+    /// A table of messages is closed when it holds so many bytes; it is emptied as a whole when
+    /// all its messages are done. Default 64 MiB.
+    pub rotate_bytes: u64,
+    /// A table of messages is closed after so long at the latest, if anything is in it. Default
+    /// 1 min.
+    pub rotate_age: Duration,
     /// When opening brings the schema up to date. Default: only in an empty database.
     pub migrate: WhenToMigrate,
 }
@@ -44,6 +50,8 @@ impl Default for PostgresOptions {
             connections: 16,
             connect_timeout: Duration::from_secs(5),
             statement_timeout: Duration::from_secs(30),
+            rotate_bytes: 64 << 20,
+            rotate_age: Duration::from_secs(60),
             migrate: WhenToMigrate::default(),
         }
     }
@@ -55,6 +63,8 @@ impl fmt::Debug for PostgresOptions {
             .field("connections", &self.connections)
             .field("connect_timeout", &self.connect_timeout)
             .field("statement_timeout", &self.statement_timeout)
+            .field("rotate_bytes", &self.rotate_bytes)
+            .field("rotate_age", &self.rotate_age)
             .field("migrate", &self.migrate)
             .finish_non_exhaustive()
     }

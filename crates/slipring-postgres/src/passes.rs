@@ -15,6 +15,9 @@ use crate::session::{Param, Session};
 /// behind, may have given one a deadline below what this one has passed over.
 const AGAIN_AFTER_MS: i64 = 60_000;
 
+/// One pass retires tables in at most so many steps.
+const ROTATIONS_MAX: u32 = 8;
+
 /// How far the deadlines of leases have been passed over.
 #[derive(Debug, Default)]
 pub(crate) struct Watermark {
@@ -64,10 +67,32 @@ pub(crate) async fn expire(
     Ok(pass)
 }
 
-/// Removes what may be forgotten.
-pub(crate) async fn prune(session: &Session, now: Timestamp) -> Result<Pass, Error> {
+/// When a table of messages is closed, so that it can be retired when its messages are done.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rotation {
+    /// It holds so many bytes.
+    pub(crate) bytes: i64,
+    /// Or it has been written for so long, in milliseconds.
+    pub(crate) age_ms: i64,
+}
+
+/// Removes what may be forgotten, and retires tables.
+pub(crate) async fn prune(
+    session: &Session,
+    rotation: Rotation,
+    now: Timestamp,
+) -> Result<Pass, Error> {
     let now = to_sql(now.as_millis());
-    pass(session, &queries::PRUNE, &[(&now, Type::INT8)]).await.map(|(pass, _)| pass)
+    let (pass, _) = pass(session, &queries::PRUNE, &[(&now, Type::INT8)]).await?;
+    let params: [Param<'_>; 3] =
+        [(&now, Type::INT8), (&rotation.bytes, Type::INT8), (&rotation.age_ms, Type::INT8)];
+    for _ in 0..ROTATIONS_MAX {
+        let row = session.row(&queries::ROTATE, &params).await?;
+        if !row.map_or(Ok(false), |row| value::<bool>(&row, 0))? {
+            break;
+        }
+    }
+    Ok(pass)
 }
 
 /// Ends the leases that belong to connections of `holder`; answers where messages became ready.

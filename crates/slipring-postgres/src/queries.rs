@@ -70,6 +70,7 @@ queries! {
     PURGE, "purge", Writes;
     QUEUES, "queues", Reads;
     RECEIPT_KEY, "receipt_key", Reads;
+    ROTATE, "rotate", Writes;
     RUNNING, "running", Reads;
     SCHEMA_STATE, "schema_state", Reads;
     SERVER, "server", Reads;

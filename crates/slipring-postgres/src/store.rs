@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use slipring::clock::millis_ceil;
 use slipring::store::{
     AppendBatch, Capabilities, ClaimBatch, Claimed, Demand, ExtendBatch, Head, Pass, Sent,
     SettleBatch, Settled, Store,
@@ -16,8 +17,8 @@ use crate::address::Address;
 use crate::changes::Changes;
 use crate::fault::garbled;
 use crate::options::{PostgresOptions, WhenToMigrate};
-use crate::passes::{self, Watermark};
-use crate::rows::value;
+use crate::passes::{self, Rotation, Watermark};
+use crate::rows::{to_sql, value};
 use crate::schema::{self, State};
 use crate::session::Session;
 use crate::{append, claim, inspect, migrate, queries, settle};
@@ -33,6 +34,7 @@ pub struct PostgresStore {
     pub(crate) check_timeout: Duration,
     randomness: Arc<dyn Randomness>,
     watermark: Watermark,
+    rotation: Rotation,
     /// Tells the leases of this store's sessions from those of others.
     holder: i64,
     /// Some lease belongs to a session.
@@ -66,6 +68,10 @@ impl PostgresStore {
                     check_timeout: options.connect_timeout,
                     randomness: options.randomness,
                     watermark: Watermark::default(),
+                    rotation: Rotation {
+                        bytes: to_sql(options.rotate_bytes),
+                        age_ms: to_sql(millis_ceil(options.rotate_age)),
+                    },
                     // Never below zero, which nobody is.
                     holder: i64::from_le_bytes(holder) & i64::MAX,
                     has_sessions: AtomicBool::new(false),
@@ -204,7 +210,7 @@ impl Store for PostgresStore {
 
     async fn prune(&self, now: Timestamp) -> Result<Pass, Error> {
         self.note(now);
-        passes::prune(&self.session, now).await
+        passes::prune(&self.session, self.rotation, now).await
     }
 
     async fn foreign_changes(&self) -> Result<u64, Error> {

@@ -19,8 +19,9 @@ const PLACES: [&str; 2] = ["slipring.toml", "/etc/slipring/slipring.toml"];
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FileSettings {
-    #[serde(deserialize_with = "from_text")]
-    pub store: Option<StoreSpec>,
+    /// Read by [`FileSettings::store`]: errors of this format repeat the line, which may hold a
+    /// password.
+    store: Option<String>,
     #[serde(deserialize_with = "from_text")]
     pub sqs: Option<Listen>,
     #[serde(deserialize_with = "from_text")]
@@ -48,6 +49,18 @@ pub struct Found {
 }
 
 impl FileSettings {
+    /// Takes out the store.
+    ///
+    /// # Errors
+    /// A text that is no store; the error repeats no password.
+    pub fn store(&mut self, path: Option<&Path>) -> Result<Option<StoreSpec>, Failure> {
+        let Some(text) = self.store.take() else { return Ok(None) };
+        text.parse().map(Some).map_err(|error: String| {
+            let path = path.unwrap_or(Path::new("")).display();
+            Failure::usage(format!("configuration {path}: store: {error}"))
+        })
+    }
+
     /// Reads the named file, or else the first of the usual places that is there.
     ///
     /// # Errors

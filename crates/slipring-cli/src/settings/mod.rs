@@ -12,7 +12,7 @@ use clap::{ArgMatches, Args};
 
 use crate::failure::Failure;
 use crate::logging::LogFormat;
-use crate::store::StoreSpec;
+use crate::store::{StoreParser, StoreSpec};
 
 pub use file::FileSettings;
 pub use listen::Listen;
@@ -23,8 +23,10 @@ pub struct SettingsArgs {
     /// Configuration file; default ./slipring.toml if there, else /etc/slipring/slipring.toml
     #[arg(long, value_name = "FILE", env = "SLIPRING_CONFIG")]
     pub config: Option<PathBuf>,
-    /// Where messages are kept: sqlite:PATH or memory: [default: sqlite:slipring.db]
-    #[arg(long, value_name = "STORE", env = "SLIPRING_STORE")]
+    /// Where messages are kept: sqlite:PATH, postgres://USER@HOST/DATABASE or memory: [default:
+    /// sqlite:slipring.db]
+    #[arg(long, value_name = "STORE", env = "SLIPRING_STORE", hide_env_values = true)]
+    #[arg(value_parser = StoreParser)]
     pub store: Option<StoreSpec>,
     /// Where the SQS protocol listens, or off [default: 127.0.0.1:9324]
     #[arg(long, value_name = "ADDR", env = "SLIPRING_SQS")]
@@ -136,10 +138,11 @@ impl Settings {
     /// A file that cannot be read, has an unknown key, or a value out of range.
     pub fn load(args: SettingsArgs, given: &ArgMatches) -> Result<Settings, Failure> {
         let file = FileSettings::find(args.config.as_deref())?;
-        let (path, file) = (file.path, file.values);
+        let (path, mut file) = (file.path, file.values);
+        let store = file.store(path.as_deref())?;
         let layers = Layers { given, path: path.as_deref() };
         Ok(Settings {
-            store: layers.pick("store", args.store, file.store, || {
+            store: layers.pick("store", args.store, store, || {
                 StoreSpec::Sqlite(PathBuf::from("slipring.db"))
             }),
             sqs: layers.pick("sqs", args.sqs, file.sqs, || Listen::loopback(9324)),

@@ -80,7 +80,7 @@ impl BeanstalkdArgs {
             None => StoreSpec::Memory,
         };
         let durability = if self.never_flush { Durability::Relaxed } else { Durability::Full };
-        let engine = store.open().await?;
+        let engine = store.open(true).await?;
         let ready = format!(
             "slipring is ready: beanstalkd on {}, storing in {}",
             listener.address(),

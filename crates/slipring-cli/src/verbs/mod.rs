@@ -4,7 +4,10 @@ mod ack;
 mod beanstalkd;
 mod cancel;
 mod config;
+mod database;
+mod import;
 mod kick;
+mod migrate;
 mod peek;
 mod queue;
 mod receive;
@@ -44,6 +47,10 @@ pub enum Verb {
     Cancel(cancel::CancelArgs),
     /// Show what the server waits for
     Waits(waits::WaitsArgs),
+    /// Bring the schema of a PostgreSQL database up to date, or show how
+    Migrate(migrate::MigrateArgs),
+    /// Take a PostgreSQL database into use that was restored into another cluster
+    Import(import::ImportArgs),
     /// Show the server's configuration and where each value came from
     Config(Box<config::ConfigArgs>),
 }
@@ -67,6 +74,8 @@ impl Verb {
             Verb::Kick(args) => args.run().await,
             Verb::Cancel(args) => args.run().await,
             Verb::Waits(args) => args.run().await,
+            Verb::Migrate(args) => args.run().await,
+            Verb::Import(args) => args.run().await,
         }
     }
 }

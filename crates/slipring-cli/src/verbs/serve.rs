@@ -40,7 +40,7 @@ impl ServeArgs {
             return Err(Failure::usage("every listener is off; there is nothing to serve"));
         }
         // The store comes last: a busy port must not touch the file.
-        let engine = settings.store.value.open().await?;
+        let engine = settings.store.value.open(true).await?;
         let ready = format!(
             "slipring is ready: {}, storing in {}",
             places.join(", "),

@@ -26,6 +26,7 @@ pub const OWNER: &str = "slipring_test";
 /// A server with databases for tests, each made from one that was migrated once.
 pub struct Cluster {
     server: Server,
+    role: OnceCell<()>,
     template: OnceCell<String>,
     /// Databases by the folder whose end is theirs.
     places: Mutex<Vec<(PathBuf, String)>>,
@@ -51,6 +52,7 @@ impl Cluster {
     pub fn start() -> Cluster {
         Cluster {
             server: Server::start(),
+            role: OnceCell::new(),
             template: OnceCell::new(),
             places: Mutex::default(),
             count: std::sync::atomic::AtomicU32::new(0),
@@ -128,12 +130,6 @@ impl Cluster {
     }
 
     async fn make_template(&self) -> String {
-        let admin = self.superuser("postgres").await;
-        let role = format!(
-            "DO $$ BEGIN CREATE ROLE {OWNER} LOGIN CREATEROLE PASSWORD 'test'; EXCEPTION WHEN \
-             duplicate_object THEN NULL; END $$"
-        );
-        admin.batch_execute(&role).await.expect("the role can be made");
         let name = self.next_name();
         self.create(&name, "template1").await;
         let address = self.address(&name);
@@ -142,7 +138,17 @@ impl Cluster {
         name
     }
 
+    async fn make_role(&self) {
+        let role = format!(
+            "DO $$ BEGIN CREATE ROLE {OWNER} LOGIN CREATEROLE PASSWORD 'test'; EXCEPTION WHEN \
+             duplicate_object OR unique_violation THEN NULL; END $$"
+        );
+        let admin = self.superuser("postgres").await;
+        admin.batch_execute(&role).await.expect("the role can be made");
+    }
+
     async fn create(&self, name: &str, template: &str) {
+        self.role.get_or_init(|| self.make_role()).await;
         let sql = format!("CREATE DATABASE {name} OWNER {OWNER} TEMPLATE {template}");
         let admin = self.superuser("postgres").await;
         // The connection that made the template may take a moment to go.

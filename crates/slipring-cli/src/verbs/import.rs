@@ -1,0 +1,26 @@
+//! `slipring import`: a PostgreSQL database that was restored into another cluster is taken into
+//! use.
+
+use clap::Args;
+
+use crate::failure::Failure;
+use crate::print;
+
+use super::database::DatabaseArgs;
+
+#[derive(Debug, Args)]
+pub struct ImportArgs {
+    #[command(flatten)]
+    database: DatabaseArgs,
+}
+
+impl ImportArgs {
+    pub async fn run(self) -> Result<(), Failure> {
+        let (address, options) = self.database.find()?;
+        let done = slipring_postgres::import(&address, options).await?;
+        print::line(&format!(
+            "{} queues are ready for use; numbers of transactions are raised by {}",
+            done.queues, done.xid_base
+        ))
+    }
+}
