@@ -17,10 +17,10 @@ const WARNINGS_ARE_ERRORS: &str = "-Dwarnings";
 /// How often the crash test kills the server here; `--rounds N` of the lab runs more.
 const CRASH_ROUNDS: &str = "20";
 
-const STEPS: [Step; 12] = [
+const STEPS: [Step; 13] = [
     Step {
         name: "set-up",
-        what: "install what is missing: Python, Node.js, Go, beanstalkd, the clients",
+        what: "install what is missing: PostgreSQL, beanstalkd, Python, Node.js, Go, the clients",
         run: setup::run,
     },
     Step {
@@ -44,8 +44,17 @@ const STEPS: [Step; 12] = [
     },
     Step {
         name: "tests",
-        what: "unit tests, conformance of both stores, wire transcripts, model, faults",
+        what: "unit tests, conformance of all stores, wire transcripts, model, faults",
         run: |repository| cargo(repository, &["test", "--workspace"]),
+    },
+    Step {
+        name: "postgres",
+        what: "the PostgreSQL store once more, on the newest PostgreSQL",
+        run: |repository| {
+            let newest = setup::postgres::Newest::copied(repository)?;
+            let mut test = repository.cargo(&["test", "--package", "slipring-postgres"]);
+            process::run(test.env("SLIPRING_POSTGRES_BIN", newest.programs()))
+        },
     },
     Step {
         name: "docs",

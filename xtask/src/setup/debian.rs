@@ -36,8 +36,19 @@ pub const GO: Need = Need { what: "Go", check: &["go", "version"], packages: &["
 pub const BEANSTALKD: Need =
     Need { what: "beanstalkd", check: &["beanstalkd", "-v"], packages: &["beanstalkd"] };
 
+/// The tests of the PostgreSQL store start a server of their own from it.
+pub const POSTGRES: Need = Need {
+    what: "PostgreSQL 14 or newer",
+    check: &["sh", "-c", "ls /usr/lib/postgresql/*/bin/postgres"],
+    packages: &["postgresql"],
+};
+
+/// The PostgreSQL store is tested behind it.
+pub const PGBOUNCER: Need =
+    Need { what: "PgBouncer", check: &["pgbouncer", "--version"], packages: &["pgbouncer"] };
+
 /// Everything that `cargo xtask test` needs.
-pub const ALL: [&Need; 5] = [&PYTHON, &NODE, &NPM, &GO, &BEANSTALKD];
+pub const ALL: [&Need; 7] = [&PYTHON, &NODE, &NPM, &GO, &BEANSTALKD, &POSTGRES, &PGBOUNCER];
 
 /// Makes sure that each of `needs` is there; installs what is missing as root on Debian, else
 /// says what to install.

@@ -5,6 +5,7 @@
 pub mod debian;
 pub mod go;
 pub mod node;
+pub mod postgres;
 pub mod python;
 
 use crate::process::Outcome;
@@ -15,5 +16,6 @@ pub fn run(repository: &Repository) -> Outcome {
     debian::run(&debian::ALL)?;
     python::run(repository)?;
     node::run(repository)?;
+    postgres::run(repository)?;
     go::run(repository)
 }
