@@ -34,6 +34,6 @@ BEGIN
         JOIN slipring.item i ON i.id = a.id AND i.fence = a.fence
             AND i.queue_id = p_queue.queue_id
         WHERE a.n = ANY (v_answer.rest)));
-    PERFORM slipring.state_write(p_state);
+    PERFORM slipring.state_write(p_queue, p_state);
     RETURN p_state;
 END $$;

@@ -23,7 +23,7 @@ BEGIN
     v_state := slipring.acks_take(p_queue, v_state, p_now_ms);
     v_state.seq := v_state.seq + 1;
     v_state := slipring.state_count(p_queue, v_state);
-    PERFORM slipring.state_write(v_state);
+    PERFORM slipring.state_write(p_queue, v_state);
     SELECT coalesce(sum(t.ready + t.delayed + t.leased + t.parked), 0) + v_state.leased
             + (SELECT sum(c) FROM unnest(v_state.counted) c),
         coalesce(sum(t.bytes), 0) + v_state.leased_bytes

@@ -71,7 +71,7 @@ BEGIN
     END LOOP;
     IF v_taken > 0 THEN
         p_state.open := v_open;
-        PERFORM slipring.state_write(p_state);
+        PERFORM slipring.state_write(p_queue, p_state);
     END IF;
     demand := 0;
     end_kind := CASE WHEN v_taken = v_want THEN 'more' WHEN NOT v_more THEN 'drained'

@@ -10,5 +10,5 @@ DECLARE
 BEGIN
     v_state.seq := v_state.seq + 1;
     v_state.endings := nextval(p_queue.endings);
-    PERFORM slipring.state_write(v_state);
+    PERFORM slipring.state_write(p_queue, v_state);
 END $$;

@@ -33,4 +33,5 @@ BEGIN
     SELECT p_to.queue_id, count(*), count(*) FILTER (WHERE m.priority < 1024), 0, 0, 0,
         sum(m.bytes)
     FROM moved m HAVING count(*) > 0;
+    PERFORM nextval(p_queue.activity), nextval(p_to.activity);
 END $$;

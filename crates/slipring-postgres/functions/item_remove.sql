@@ -26,5 +26,6 @@ BEGIN
             -count(*) FILTER (WHERE g.state = 3), -sum(g.bytes)
         FROM gone g HAVING count(*) > 0)
     SELECT count(*) INTO v_gone FROM gone;
+    PERFORM nextval(p_queue.activity);
     RETURN v_gone;
 END $$;

@@ -40,4 +40,5 @@ BEGIN
         sum((c.state = 0)::int - (c.was = 0)::int), sum((c.state = 2)::int - (c.was = 2)::int),
         sum((c.state = 3)::int - (c.was = 3)::int), 0
     FROM changed c HAVING count(*) > 0;
+    PERFORM nextval(p_queue.activity);
 END $$;

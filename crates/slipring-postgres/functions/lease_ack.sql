@@ -51,6 +51,9 @@ BEGIN
         p_state.leased_bytes := p_state.leased_bytes - v_bytes;
         rest := rest || v_lease.places;
     END LOOP;
+    IF p_state.leased = 0 THEN
+        p_state.lapse_ms := NULL;
+    END IF;
     IF cardinality(rest) < cardinality(p_messages) THEN
         rest := ARRAY(SELECT n FROM generate_series(1, cardinality(p_messages)) n
                       EXCEPT SELECT unnest(rest) ORDER BY 1);

@@ -4,7 +4,7 @@
 -- Lock:    the caller holds the queue's lock, so that the generation stands.
 -- Index:   none.
 CREATE OR REPLACE FUNCTION slipring.live_tables(p_queue slipring.queue, p_state slipring.state)
-RETURNS text LANGUAGE plpgsql AS $$
+RETURNS text LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_now bigint := pg_sequence_last_value(p_queue.generation);
 BEGIN

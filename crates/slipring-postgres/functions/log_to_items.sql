@@ -38,4 +38,5 @@ BEGIN
         FROM added a HAVING count(*) > 0', p_from)
     USING p_to.queue_id, p_to.fifo, p_lanes, p_ids, p_states, p_untils_ms, p_priorities,
         p_attempts, p_fences, p_first_ms, p_delays_ms, p_source, p_holders;
+    PERFORM nextval(p_to.activity);
 END $$;

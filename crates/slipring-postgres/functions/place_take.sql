@@ -10,7 +10,7 @@ DECLARE
     v_place int;
     v_table text;
 BEGIN
-    UPDATE slipring.place SET queue_id = p_queue, mark = NULL
+    UPDATE slipring.place SET queue_id = p_queue, mark = NULL, empty = false
     WHERE place = (SELECT p.place FROM slipring.place p WHERE p.queue_id IS NULL AND p.empty
                    ORDER BY p.place LIMIT 1 FOR UPDATE SKIP LOCKED)
     RETURNING place INTO v_place;

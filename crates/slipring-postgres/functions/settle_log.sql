@@ -76,5 +76,5 @@ BEGIN
         v_state.endings := nextval(p_queue.endings);
         PERFORM slipring.moves_apply(v_from, p_queue, p_target, v_moves);
     END IF;
-    PERFORM slipring.state_write(v_state);
+    PERFORM slipring.state_write(p_queue, v_state);
 END $$;

@@ -23,5 +23,5 @@ BEGIN
     v_state.generation_low := 0;
     v_state.generation_since_ms := p_now_ms;
     v_state.journal := pg_sequence_last_value('slipring.journal');
-    PERFORM slipring.state_write(v_state);
+    PERFORM slipring.state_write(p_queue, v_state);
 END $$;

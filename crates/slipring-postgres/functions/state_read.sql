@@ -3,7 +3,7 @@
 -- Lock:    the caller holds the queue's lock where it will write.
 -- Index:   state_newest, backwards, one step in each slot.
 CREATE OR REPLACE FUNCTION slipring.state_read(p_queue slipring.queue)
-RETURNS slipring.state LANGUAGE plpgsql AS $$
+RETURNS slipring.state LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_state slipring.state;
     v_lane bigint;

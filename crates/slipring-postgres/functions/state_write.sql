@@ -1,10 +1,12 @@
--- Purpose: makes a picture of a queue its newest state.
--- Inputs:  p_state as read and changed; its seq is the one to write.
+-- Purpose: makes a picture of a queue its newest state, and tells those who poll.
+-- Inputs:  p_queue; p_state as read and changed; its seq is the one to write.
 -- Lock:    the caller holds the queue's lock.
 -- Index:   state_newest grows by one entry.
-CREATE OR REPLACE FUNCTION slipring.state_write(p_state slipring.state)
+CREATE OR REPLACE FUNCTION slipring.state_write(p_queue slipring.queue, p_state slipring.state)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     p_state.slot := pg_sequence_last_value('slipring.journal') % 3;
     INSERT INTO slipring.state SELECT (p_state).*;
+    -- After the row, so that the transaction has its number before the sequence moves.
+    PERFORM nextval(p_queue.activity);
 END $$;

@@ -27,7 +27,7 @@ BEGIN
     IF NOT v_queue.fifo AND NOT p_priorities <@ v_queue.lanes THEN
         v_queue.lanes := slipring.lanes_learn(v_queue, p_priorities);
     END IF;
-    v_before := slipring.id_take(v_queue.xid_base, cardinality(p_bodies));
+    v_before := slipring.id_take(v_queue, cardinality(p_bodies));
     IF v_queue.messages_max IS NOT NULL OR v_queue.bytes_max IS NOT NULL THEN
         v_refused := slipring.append_refused(v_queue, p_now_ms, p_units, p_bodies, p_groups,
             p_dedup_ids, p_headers);

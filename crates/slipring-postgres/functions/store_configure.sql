@@ -29,6 +29,7 @@ BEGIN
         messages_max = v_queue.messages_max, bytes_max = v_queue.bytes_max,
         message_bytes_max = v_queue.message_bytes_max, in_flight_max = v_queue.in_flight_max
     WHERE q.queue_id = p_queue;
+    PERFORM nextval(v_queue.activity);
     RETURN QUERY SELECT q.queue_id, q.name, q.settings, q.created_ms, q.modified_ms
     FROM slipring.queue q WHERE q.queue_id = p_queue;
 END $$;

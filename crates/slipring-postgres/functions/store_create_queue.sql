@@ -35,6 +35,7 @@ BEGIN
     EXECUTE format('CREATE SEQUENCE slipring.endings_%s MINVALUE 0 START 0', v_queue.queue_id);
     v_queue.generation := format('slipring.generation_%s', v_queue.queue_id)::regclass;
     v_queue.endings := format('slipring.endings_%s', v_queue.queue_id)::regclass;
+    v_queue.activity := format('slipring.activity_%s', v_queue.queue_id % 16)::regclass;
     PERFORM setval(v_queue.generation, 0), setval(v_queue.endings, 0);
     INSERT INTO slipring.queue OVERRIDING SYSTEM VALUE SELECT (v_queue).*;
     PERFORM slipring.state_begin(v_queue, p_now_ms);

@@ -16,6 +16,7 @@ BEGIN
     UPDATE slipring.place p SET queue_id = NULL, mark = NULL, empty = false,
         generation = v_queue.generation::text, endings = v_queue.endings::text
     WHERE p.place = v_queue.place;
+    PERFORM nextval(v_queue.activity);
     DELETE FROM slipring.item i WHERE i.queue_id = p_queue;
     DELETE FROM slipring.fifo_group g WHERE g.queue_id = p_queue;
     DELETE FROM slipring.dedup d WHERE d.queue_id = p_queue;

@@ -31,7 +31,7 @@ BEGIN
         v_state.seq := v_state.seq + 1;
         v_answer := slipring.lease_ack(v_queue, v_state, p_messages, p_fences);
         IF cardinality(v_answer.rest) < v_last THEN
-            PERFORM slipring.state_write(v_answer.p_state);
+            PERFORM slipring.state_write(v_queue, v_answer.p_state);
             v_state := v_answer.p_state;
         END IF;
         IF v_answer.rest = '{}' THEN

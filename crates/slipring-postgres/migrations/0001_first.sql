@@ -52,6 +52,9 @@ CREATE TABLE slipring.queue (
     generation regclass NOT NULL,
     -- Counts ends of leases other than by ack: read outside MVCC.
     endings regclass NOT NULL,
+    -- Moves when something was written; of a few sequences that queues share, so that one look
+    -- shows whether anything may have changed: read outside MVCC.
+    activity regclass NOT NULL,
     -- Priorities that have a lane in the log; others go to item. Only ever grows.
     lanes bigint[] NOT NULL,
     visibility_timeout_ms bigint NOT NULL,
@@ -110,6 +113,14 @@ CREATE SEQUENCE slipring.journal_mark MINVALUE 0 START 0;
 CREATE SEQUENCE slipring.journal_since MINVALUE 0 START 0;
 SELECT setval('slipring.journal', 0), setval('slipring.journal_low', 0),
     setval('slipring.journal_mark', 0), setval('slipring.journal_since', 0);
+
+DO $$
+BEGIN
+    FOR n IN 0..15 LOOP
+        EXECUTE format('CREATE SEQUENCE slipring.activity_%s MINVALUE 0 START 0', n);
+        PERFORM setval(format('slipring.activity_%s', n)::regclass, 0);
+    END LOOP;
+END $$;
 
 -- The newest row of a queue (highest seq) is its state; written under the queue's lock.
 CREATE TABLE slipring.state (

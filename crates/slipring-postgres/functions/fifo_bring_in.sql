@@ -1,0 +1,35 @@
+-- Purpose: brings messages of a FIFO queue from the log into their groups, until open groups have
+--          as many as are wanted or the log has no more.
+-- Inputs:  p_queue, p_state; p_wanted.
+-- Lock:    the caller holds the queue's lock.
+-- Index:   the partitions' order indexes; item's indexes grow.
+-- Answers: the state, changed where messages were brought in; the change is written.
+CREATE OR REPLACE FUNCTION slipring.fifo_bring_in(
+    p_queue slipring.queue, p_state slipring.state, p_wanted bigint)
+RETURNS slipring.state LANGUAGE plpgsql AS $$
+DECLARE
+    v_from text := slipring.live_tables(p_queue, p_state);
+    v_done int8multirange := slipring.cut(p_queue.xid_base);
+    v_step bigint := greatest(p_wanted, 100);
+    v_feed record;
+    v_left record;
+BEGIN
+    PERFORM slipring.fifo_refresh(p_queue.queue_id);
+    WHILE (SELECT count(*) FROM slipring.fifo_open(p_queue.queue_id, p_wanted)) < p_wanted LOOP
+        SELECT array_agg(f.id) AS ids, array_agg(f.bytes) AS sizes INTO v_feed
+        FROM slipring.log_feed(p_queue, p_state, v_done, v_step) f;
+        EXIT WHEN v_feed.ids IS NULL;
+        v_left := slipring.log_leave(p_state, 1, v_done, v_feed.ids, v_feed.sizes);
+        p_state := v_left.p_state;
+        p_state.seq := p_state.seq + 1;
+        PERFORM slipring.log_to_items(v_from, p_queue,
+            array_fill(0::bigint, ARRAY[cardinality(v_feed.ids)]), v_feed.ids,
+            array_fill(1, ARRAY[cardinality(v_feed.ids)]), NULL, NULL,
+            array_fill(0::bigint, ARRAY[cardinality(v_feed.ids)]),
+            array_fill(0::bigint, ARRAY[cardinality(v_feed.ids)]), NULL, NULL, NULL);
+        PERFORM slipring.state_write(p_queue, p_state);
+        PERFORM slipring.fifo_refresh(p_queue.queue_id);
+        v_step := least(v_step * 2, 1000);
+    END LOOP;
+    RETURN p_state;
+END $$;

@@ -1,0 +1,30 @@
+-- Purpose: leases rows of item and answers them as deliveries.
+-- Inputs:  p_ids; p_demands of each; by demand p_lease_ms and p_session; p_holder; p_fence, higher
+--          than every fence of these rows and of the queue before.
+-- Lock:    the queue's lock.
+-- Index:   item_pkey.
+CREATE OR REPLACE FUNCTION slipring.item_hand_out(
+    p_queue slipring.queue, p_now_ms bigint, p_ids bigint[], p_demands int[], p_fence bigint,
+    p_lease_ms bigint[], p_session boolean[], p_holder bigint)
+RETURNS TABLE (demand int, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint,
+    priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint,
+    group_name text, dedup_id text, headers text, source text, body bytea, end_kind text)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    v_last int := coalesce(cardinality(p_ids), 0);
+BEGIN
+    PERFORM slipring.item_set(p_queue, p_ids, array_fill(2, ARRAY[v_last]),
+        array_agg(p_now_ms + coalesce(p_lease_ms[u.demand + 1], i.lease_ms,
+            p_queue.visibility_timeout_ms) ORDER BY u.n),
+        NULL, array_agg(i.attempts + 1 ORDER BY u.n), array_fill(p_fence, ARRAY[v_last]), NULL,
+        p_now_ms, array_agg(CASE WHEN p_session[u.demand + 1] THEN p_holder END ORDER BY u.n))
+    FROM unnest(p_ids, p_demands) WITH ORDINALITY AS u(id, demand, n)
+    JOIN slipring.item i ON i.id = u.id;
+    RETURN QUERY
+    SELECT u.demand, i.id, i.fence, i.turn, i.sent_ms, i.priority, i.attempts,
+        i.first_received_ms, i.delay_ms, i.lease_ms, i.group_name, i.dedup_id, i.headers,
+        i.source, i.body, NULL::text
+    FROM unnest(p_ids, p_demands) WITH ORDINALITY AS u(id, demand, n)
+    JOIN slipring.item i ON i.id = u.id ORDER BY u.n;
+END $$;

@@ -1,0 +1,38 @@
+-- Purpose: what a lane of the log has ready.
+-- Inputs:  p_queue, p_state; p_at, the lane's place.
+-- Lock:    none; the caller's snapshot.
+-- Index:   the partitions' order indexes, see store_stats.
+CREATE OR REPLACE FUNCTION slipring.lane_stats(
+    p_queue slipring.queue, p_state slipring.state, p_at int, OUT ready bigint,
+    OUT urgent bigint, OUT bytes bigint, OUT oldest_ms bigint)
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_from text := slipring.live_tables(p_queue, p_state);
+    v_range int8range;
+    v_new record;
+BEGIN
+    ready := CASE WHEN p_queue.fifo THEN 0 ELSE p_state.counted[p_at] END;
+    bytes := CASE WHEN p_queue.fifo THEN 0 ELSE p_state.counted_bytes[p_at] END;
+    urgent := 0;
+    FOR v_range IN SELECT unnest(CASE WHEN p_queue.fifo THEN p_state.open[p_at]
+            ELSE p_state.open[p_at] * p_state.uncounted END) LOOP
+        EXECUTE format('SELECT count(*) AS n, count(*) FILTER (WHERE priority < 1024) AS urgent,
+            coalesce(sum(bytes), 0) AS bytes FROM %s m
+            WHERE lane = $1 AND id >= $2 AND id < $3', v_from)
+        INTO v_new USING p_state.lanes[p_at], lower(v_range),
+            coalesce(upper(v_range), 9223372036854775807);
+        ready := ready + v_new.n;
+        urgent := urgent + v_new.urgent;
+        bytes := bytes + v_new.bytes;
+    END LOOP;
+    IF NOT p_queue.fifo AND p_state.lanes[p_at] < 1024 THEN
+        urgent := ready;
+    END IF;
+    FOR v_range IN SELECT unnest(p_state.open[p_at]) LOOP
+        EXECUTE format('SELECT sent_ms FROM %s m WHERE lane = $1 AND id >= $2 AND id < $3
+            ORDER BY id LIMIT 1', v_from)
+        INTO oldest_ms USING p_state.lanes[p_at], lower(v_range),
+            coalesce(upper(v_range), 9223372036854775807);
+        EXIT WHEN oldest_ms IS NOT NULL;
+    END LOOP;
+END $$;

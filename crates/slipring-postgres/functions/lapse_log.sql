@@ -1,0 +1,65 @@
+-- Purpose: ends the leases of the log of a queue whose deadline has passed, at most p_left
+--          messages.
+-- Inputs:  p_queue; p_target, its dead-letter queue or null; p_now_ms; p_holder: instead end the
+--          leases that end with this process, whatever their deadline.
+-- Lock:    the queue's lock; a lease with an ack in a user's open transaction is left for later.
+-- Index:   lease_deadline or lease_holder, lease_newest; the partitions' order indexes.
+-- Answers: how many messages, whether they went to the dead-letter queue or were parked, and
+--          whether a lease was left.
+CREATE OR REPLACE FUNCTION slipring.lapse_log(
+    p_queue slipring.queue, p_target slipring.queue, p_now_ms bigint, p_left bigint,
+    p_holder bigint, OUT lapsed bigint, OUT next text, OUT busy boolean)
+LANGUAGE plpgsql AS $$
+DECLARE
+    v_state slipring.state := slipring.acks_take(p_queue, slipring.state_read(p_queue),
+        p_now_ms);
+    v_from text := slipring.live_tables(p_queue, v_state);
+    v_lease slipring.lease;
+    v_ids bigint[];
+    v_n int;
+    v_dead boolean;
+BEGIN
+    lapsed := 0;
+    busy := false;
+    next := (slipring.settle_next(p_queue, 'lapse', 1, NULL, NULL)).next;
+    v_dead := next = 'dead_letter' AND p_target.queue_id IS NOT NULL;
+    FOR v_lease IN
+        SELECT l.* FROM slipring.lease l WHERE l.queue_id = p_queue.queue_id AND l.n > 0
+            AND CASE WHEN p_holder IS NULL THEN l.deadline_ms >= v_state.lapse_ms
+                AND l.deadline_ms <= p_now_ms ELSE l.holder = p_holder END
+            AND NOT EXISTS (
+                SELECT FROM slipring.lease newer WHERE newer.queue_id = l.queue_id
+                    AND newer.fence = l.fence AND newer.part = l.part AND newer.seq > l.seq)
+        ORDER BY l.deadline_ms, l.fence
+    LOOP
+        EXIT WHEN lapsed >= p_left;
+        IF NOT pg_try_advisory_xact_lock(slipring.lease_key(v_lease.queue_id, v_lease.fence))
+        THEN
+            busy := true;
+            CONTINUE;
+        END IF;
+        v_ids := ARRAY(SELECT m.id FROM slipring.lease_members(v_from, v_lease, p_left - lapsed)
+                       m);
+        v_n := cardinality(v_ids);
+        v_state.seq := v_state.seq + 1;
+        v_state := (slipring.lease_ack(p_queue, v_state, v_ids,
+            array_fill(v_lease.fence, ARRAY[v_n]))).p_state;
+        PERFORM slipring.log_to_items(v_from, CASE WHEN v_dead THEN p_target ELSE p_queue END,
+            array_fill(v_lease.lane, ARRAY[v_n]), v_ids,
+            array_fill(CASE WHEN next = 'dead_letter' AND NOT v_dead THEN 3 ELSE 1 END,
+                ARRAY[v_n]), NULL, NULL,
+            array_fill(CASE WHEN v_dead THEN 0 ELSE 1 END::bigint, ARRAY[v_n]),
+            array_fill(v_lease.fence, ARRAY[v_n]),
+            CASE WHEN NOT v_dead THEN array_fill(v_lease.leased_ms, ARRAY[v_n]) END, NULL,
+            CASE WHEN v_dead THEN p_queue.name END);
+        lapsed := lapsed + v_n;
+    END LOOP;
+    IF v_state.leased > 0 AND NOT busy AND lapsed < p_left AND p_holder IS NULL THEN
+        v_state.lapse_ms := slipring.lapse_next(p_queue.queue_id, p_now_ms);
+    END IF;
+    IF lapsed > 0 THEN
+        v_state.endings := nextval(p_queue.endings);
+    END IF;
+    v_state.seq := v_state.seq + 1;
+    PERFORM slipring.state_write(p_queue, v_state);
+END $$;

@@ -1,0 +1,64 @@
+-- Purpose: ends leases of a queue: of the log, then of item.
+-- Inputs:  p_queue; p_now_ms; p_left, at most how many messages; p_ids of rows of item that lapse;
+--          p_holder as in lapse_log; p_log, whether to look at the log.
+-- Lock:    the queue's lock.
+-- Index:   see lapse_log, lapse_items.
+-- Answers: queues in which messages became ready, with how many; and in a row without a queue how
+--          many were parked, how many were handled, and whether a lease was left.
+CREATE OR REPLACE FUNCTION slipring.lapse_queue(
+    p_queue int, p_now_ms bigint, p_left bigint, p_ids bigint[], p_holder bigint,
+    p_log boolean)
+RETURNS TABLE (queue int, ready bigint, removed bigint, handled bigint, busy boolean)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    v_queue slipring.queue := slipring.queue_lock(p_queue, false);
+    v_target slipring.queue;
+    v_log record;
+    v_items record;
+    v_ids bigint[];
+    v_ready bigint := 0;
+    v_dead bigint := 0;
+    v_parked bigint := 0;
+BEGIN
+    IF v_queue.queue_id IS NULL THEN
+        RETURN;
+    END IF;
+    v_target := slipring.dead_letter_queue(v_queue);
+    busy := false;
+    IF p_log THEN
+        v_log := slipring.lapse_log(v_queue, v_target, p_now_ms, p_left, p_holder);
+        busy := v_log.busy;
+        IF v_log.next = 'ready' THEN
+            v_ready := v_log.lapsed;
+        ELSIF v_target.queue_id IS NULL THEN
+            v_parked := v_log.lapsed;
+        ELSE
+            v_dead := v_log.lapsed;
+        END IF;
+    END IF;
+    v_ids := ARRAY(SELECT i.id FROM slipring.item i WHERE i.id = ANY (p_ids) AND i.state = 2
+        AND CASE WHEN p_holder IS NULL THEN i.turn <= p_now_ms ELSE i.holder = p_holder END
+        LIMIT greatest(p_left - v_ready - v_dead - v_parked, 0));
+    IF v_ids <> '{}' THEN
+        v_items := slipring.lapse_items(v_queue, v_target, v_ids);
+        busy := busy
+            OR v_items.ready + v_items.dead + v_items.parked < cardinality(v_ids);
+        v_ready := v_ready + v_items.ready;
+        v_dead := v_dead + v_items.dead;
+        v_parked := v_parked + v_items.parked;
+    END IF;
+    removed := v_parked;
+    handled := v_ready + v_dead + v_parked;
+    RETURN NEXT;
+    IF v_dead > 0 THEN
+        RETURN QUERY SELECT v_target.queue_id, v_dead, 0::bigint, 0::bigint, false;
+    END IF;
+    -- What leaves a FIFO group frees the next message of it.
+    IF v_queue.fifo THEN
+        v_ready := v_ready + v_dead + v_parked;
+    END IF;
+    IF v_ready > 0 THEN
+        RETURN QUERY SELECT p_queue, v_ready, 0::bigint, 0::bigint, false;
+    END IF;
+END $$;

@@ -1,0 +1,29 @@
+-- Purpose: messages of the log of a queue as they are shown.
+-- Inputs:  p_queue, p_state; arrays with one entry for each: lane, number, state ready or leased,
+--          when it was leased and until when (null when ready).
+-- Lock:    none.
+-- Index:   the partitions' order indexes, one step for each.
+CREATE OR REPLACE FUNCTION slipring.log_show(
+    p_queue slipring.queue, p_state slipring.state, p_lanes bigint[], p_ids bigint[],
+    p_leased_ms bigint[], p_untils_ms bigint[])
+RETURNS TABLE (rank bigint, queue int, id bigint, sent_ms bigint, priority bigint,
+    attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint,
+    group_name text, dedup_id text, headers text, source text, body bytea, state text,
+    until_ms bigint)
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY EXECUTE format('
+        SELECT coalesce(m.until_ms, m.lane), $1, m.id, m.sent_ms, coalesce(m.priority, m.lane),
+            CASE WHEN m.until_ms IS NULL THEN 0 ELSE 1 END::bigint, m.leased_ms, 0::bigint,
+            m.lease_ms, m.group_name, m.dedup_id, m.headers, NULL::text, m.body,
+            CASE WHEN m.until_ms IS NULL THEN ''ready'' ELSE ''leased'' END, m.until_ms
+        FROM (SELECT m.*, u.leased_ms, u.until_ms, u.n,
+                  sum(m.bytes) OVER (ORDER BY u.n) - m.bytes AS before
+              FROM unnest($2, $3, $4, $5) WITH ORDINALITY
+                  AS u(at_lane, at_id, leased_ms, until_ms, n)
+              CROSS JOIN LATERAL (SELECT m.* FROM %s m WHERE m.lane = u.at_lane
+                  AND m.id = u.at_id) m) m
+        WHERE m.before < 16777216 ORDER BY m.n', slipring.live_tables(p_queue, p_state))
+    USING p_queue.queue_id, p_lanes, p_ids, p_leased_ms, p_untils_ms;
+END $$;

@@ -1,0 +1,19 @@
+-- Purpose: rows of item of one state in their order, as they are shown.
+-- Inputs:  p_queue, p_state, p_limit.
+-- Lock:    none.
+-- Index:   item_order.
+CREATE OR REPLACE FUNCTION slipring.peek_items(p_queue int, p_state int, p_limit bigint)
+RETURNS TABLE (rank bigint, queue int, id bigint, sent_ms bigint, priority bigint,
+    attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint,
+    group_name text, dedup_id text, headers text, source text, body bytea, state text,
+    until_ms bigint)
+LANGUAGE sql STABLE AS $$
+    SELECT i.turn, i.queue_id, i.id, i.sent_ms, i.priority, i.attempts, i.first_received_ms,
+        i.delay_ms, i.lease_ms, i.group_name, i.dedup_id, i.headers, i.source, i.body,
+        (ARRAY['delayed', 'ready', 'leased', 'parked'])[i.state + 1],
+        CASE WHEN i.state IN (0, 2) THEN i.turn END
+    FROM (SELECT i.*, sum(i.bytes) OVER (ORDER BY i.turn, i.id) - i.bytes AS before
+          FROM slipring.item i WHERE i.queue_id = p_queue AND i.state = p_state
+          ORDER BY i.turn, i.id LIMIT p_limit) i
+    WHERE i.before < 16777216
+$$;

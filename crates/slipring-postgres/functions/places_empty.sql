@@ -1,0 +1,43 @@
+-- Purpose: empties the message tables of deleted queues, once nobody can write to them any more,
+--          so that new queues may use them.
+-- Inputs:  none.
+-- Lock:    ACCESS EXCLUSIVE on the tables of one place at a time; a busy one is left for later.
+-- Index:   place_free.
+CREATE OR REPLACE FUNCTION slipring.places_empty()
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_place slipring.place;
+    v_base bigint := (SELECT s.xid_base FROM slipring.store s);
+    v_queue int;
+BEGIN
+    FOR v_place IN SELECT * FROM slipring.place p WHERE p.queue_id IS NULL AND NOT p.empty
+        ORDER BY p.place LIMIT 10 FOR UPDATE SKIP LOCKED LOOP
+        IF v_place.mark IS NULL THEN
+            -- Whoever saw the queue has a lower transaction number than this later transaction.
+            UPDATE slipring.place p
+            SET mark = pg_current_xact_id()::text::bigint + v_base
+            WHERE p.place = v_place.place;
+            CONTINUE;
+        END IF;
+        CONTINUE WHEN pg_snapshot_xmin(pg_current_snapshot())::text::bigint + v_base
+            < v_place.mark;
+        BEGIN
+            EXECUTE format('LOCK TABLE slipring.message_%1$s_0, slipring.message_%1$s_1,
+                slipring.message_%1$s_2 IN ACCESS EXCLUSIVE MODE NOWAIT', v_place.place);
+            EXECUTE format('TRUNCATE slipring.message_%1$s_0, slipring.message_%1$s_1,
+                slipring.message_%1$s_2', v_place.place);
+            EXECUTE format('DROP SEQUENCE IF EXISTS %s, %s', v_place.generation,
+                v_place.endings);
+            v_queue := substring(v_place.generation FROM '[0-9]+$')::int;
+            DELETE FROM slipring.item i WHERE i.queue_id = v_queue;
+            DELETE FROM slipring.tally t WHERE t.queue_id = v_queue;
+            DELETE FROM slipring.fifo_touched t WHERE t.queue_id = v_queue;
+            DELETE FROM slipring.dedup d WHERE d.queue_id = v_queue;
+            UPDATE slipring.place p SET empty = true, generation = NULL, endings = NULL
+            WHERE p.place = v_place.place;
+        EXCEPTION WHEN lock_not_available THEN
+            -- Somebody is in one of the tables; the next pass tries again.
+            NULL;
+        END;
+    END LOOP;
+END $$;

@@ -1,0 +1,48 @@
+-- Purpose: removes messages in any state that were sent at or before a moment, at most p_limit.
+-- Inputs:  p_queue; p_sent_until_ms; p_limit.
+-- Lock:    the caller holds the queue's lock; leases with an ack in a user's open transaction are
+--          left alone.
+-- Index:   the partitions' order indexes, lease_newest, item_sent.
+-- Answers: how many.
+CREATE OR REPLACE FUNCTION slipring.remove_old(
+    p_queue slipring.queue, p_sent_until_ms bigint, p_limit bigint)
+RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    v_state slipring.state := slipring.acks_take(p_queue, slipring.state_read(p_queue), 0);
+    v_from text := slipring.live_tables(p_queue, v_state);
+    v_lease slipring.lease;
+    v_old record;
+    v_removed bigint := 0;
+    v_before slipring.state := v_state;
+BEGIN
+    v_state.seq := v_state.seq + 1;
+    IF v_state.leased > 0 THEN
+        FOR v_lease IN SELECT * FROM slipring.lease_open(p_queue.queue_id) l
+            ORDER BY l.leased_ms, l.fence LOOP
+            EXIT WHEN v_removed >= p_limit;
+            SELECT array_agg(m.id) AS ids, count(*) AS n INTO v_old
+            FROM slipring.lease_members(v_from, v_lease, p_limit - v_removed) m
+            WHERE m.sent_ms <= p_sent_until_ms;
+            CONTINUE WHEN v_old.n = 0 OR NOT pg_try_advisory_xact_lock(
+                slipring.lease_key(v_lease.queue_id, v_lease.fence));
+            v_state := (slipring.lease_ack(p_queue, v_state, v_old.ids,
+                array_fill(v_lease.fence, ARRAY[v_old.n::int]))).p_state;
+            v_state.endings := nextval(p_queue.endings);
+            v_removed := v_removed + v_old.n;
+        END LOOP;
+    END IF;
+    SELECT l.p_state, l.removed INTO v_old
+    FROM slipring.log_drop(p_queue, v_state, p_sent_until_ms, p_limit - v_removed) l;
+    v_state := v_old.p_state;
+    v_removed := v_removed + v_old.removed;
+    v_before.seq := v_state.seq;
+    IF v_state IS DISTINCT FROM v_before THEN
+        PERFORM slipring.state_write(p_queue, v_state);
+    END IF;
+    RETURN v_removed + slipring.item_remove(p_queue, ARRAY(
+        SELECT i.id FROM (
+            SELECT i.id, i.sent_ms, i.state, i.fence, i.queue_id FROM slipring.item i
+            WHERE i.queue_id = p_queue.queue_id ORDER BY i.id LIMIT p_limit - v_removed) i
+        WHERE i.sent_ms <= p_sent_until_ms AND (i.state <> 2 OR pg_try_advisory_xact_lock(
+            slipring.lease_key(i.queue_id, i.fence)))));
+END $$;

@@ -1,0 +1,51 @@
+-- Purpose: ends leases whose deadline has passed (S5.2, S6.2); at most 10,000 messages.
+-- Inputs:  p_now_ms; p_after_deadline_ms is not used: each queue's state says before when none of
+--          its leases lapses.
+-- Lock:    the locks of the queues concerned, in the order of their numbers.
+-- Index:   queue_pkey with state_newest, item_deadline; see lapse_queue.
+-- Answers: as store_due.
+CREATE OR REPLACE FUNCTION slipring.store_expire(p_now_ms bigint, p_after_deadline_ms bigint)
+RETURNS TABLE (queue int, ready bigint, removed bigint, next_ms bigint, watermark bigint)
+LANGUAGE plpgsql
+SET enable_seqscan = off SET jit = off AS $$
+#variable_conflict use_column
+DECLARE
+    v_row record;
+    v_part record;
+    v_left bigint := 10000;
+    v_parked bigint := 0;
+    v_busy boolean := false;
+BEGIN
+    FOR v_row IN
+        SELECT d.queue_id, bool_or(d.log) AS log, coalesce(array_agg(d.id)
+            FILTER (WHERE d.id IS NOT NULL), '{}') AS ids
+        FROM (
+            SELECT l.queue_id, true AS log, NULL::bigint AS id FROM slipring.lapses() l
+            WHERE l.lapse_ms <= p_now_ms
+            UNION ALL
+            (SELECT i.queue_id, false, i.id FROM slipring.item i
+             WHERE i.state = 2 AND i.turn <= p_now_ms ORDER BY i.turn LIMIT v_left)) d
+        GROUP BY d.queue_id ORDER BY d.queue_id
+    LOOP
+        FOR v_part IN SELECT * FROM slipring.lapse_queue(v_row.queue_id, p_now_ms, v_left,
+            v_row.ids, NULL, v_row.log) LOOP
+            IF v_part.queue IS NULL THEN
+                v_left := v_left - v_part.handled;
+                v_parked := v_parked + v_part.removed;
+                v_busy := v_busy OR v_part.busy;
+            ELSE
+                RETURN QUERY SELECT v_part.queue, v_part.ready, 0::bigint, NULL::bigint,
+                    NULL::bigint;
+            END IF;
+        END LOOP;
+        EXIT WHEN v_left <= 0;
+    END LOOP;
+    next_ms := least((SELECT min(l.lapse_ms) FROM slipring.lapses() l),
+        (SELECT i.turn FROM slipring.item i WHERE i.state = 2 ORDER BY i.turn LIMIT 1));
+    IF next_ms <= p_now_ms THEN
+        -- A lease that waits for the end of a user's transaction is looked at again soon.
+        next_ms := p_now_ms + CASE WHEN v_busy AND v_left > 0 THEN 100 ELSE 0 END;
+    END IF;
+    removed := v_parked;
+    RETURN NEXT;
+END $$;

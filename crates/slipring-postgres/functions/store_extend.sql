@@ -1,0 +1,70 @@
+-- Purpose: prolongs leases to now + duration (S3.3), entry by entry.
+-- Inputs:  p_queue; p_now_ms; one entry for each: message, fence, duration or null for the
+--          message's or the queue's own.
+-- Lock:    the queue's lock.
+-- Index:   lease_newest, item_pkey; the partitions' order indexes where a lease is split.
+CREATE OR REPLACE FUNCTION slipring.store_extend(
+    p_queue int, p_now_ms bigint, p_messages bigint[], p_fences bigint[], p_leases_ms bigint[])
+RETURNS TABLE (ord int, deadline_ms bigint, error text, error_message text,
+    error_context jsonb)
+LANGUAGE plpgsql
+SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
+DECLARE
+    v_queue slipring.queue := slipring.queue_lock(p_queue, false);
+    v_state slipring.state;
+    v_row record;
+    v_outcome text;
+    v_ids bigint[] := '{}';
+    v_fences bigint[] := '{}';
+    v_untils bigint[] := '{}';
+    v_item_ids bigint[] := '{}';
+    v_item_untils bigint[] := '{}';
+BEGIN
+    IF v_queue.queue_id IS NOT NULL THEN
+        v_state := slipring.acks_take(v_queue, slipring.state_read(v_queue), p_now_ms);
+    END IF;
+    FOR v_row IN
+        WITH l AS MATERIALIZED (
+            SELECT * FROM slipring.lease_newest(p_queue, p_fences) WHERE n > 0)
+        SELECT e.n::int, e.message, e.fence, l.lane, l.deadline_ms AS lapses, i.id,
+            i.fence = e.fence AS newest, i.state = 2 AND p_now_ms < i.turn AS held,
+            p_now_ms + coalesce(e.lease_ms, i.lease_ms,
+                CASE WHEN l.lane IS NOT NULL
+                    THEN slipring.log_own_lease(v_queue, v_state, l.lane, e.message) END,
+                v_queue.visibility_timeout_ms) AS until_ms
+        FROM unnest(p_messages, p_fences, p_leases_ms)
+            WITH ORDINALITY AS e(message, fence, lease_ms, n)
+        LEFT JOIN l ON l.fence = e.fence AND e.message <@ l.open
+        LEFT JOIN slipring.item i ON i.id = e.message AND i.queue_id = p_queue
+        ORDER BY e.n
+    LOOP
+        v_outcome := CASE
+            WHEN v_row.lane IS NOT NULL AND p_now_ms >= v_row.lapses THEN 'late'
+            WHEN v_row.lane IS NOT NULL THEN 'log'
+            WHEN v_queue.queue_id IS NULL THEN 'gone'
+            WHEN v_row.id IS NULL AND slipring.log_holds(v_queue, v_row.message) THEN 'old'
+            WHEN v_row.id IS NULL THEN 'gone'
+            WHEN NOT v_row.newest THEN 'old'
+            WHEN NOT v_row.held THEN 'late'
+            ELSE 'item' END;
+        IF v_outcome = 'log' THEN
+            v_ids := v_ids || v_row.message;
+            v_fences := v_fences || v_row.fence;
+            v_untils := v_untils || v_row.until_ms;
+        ELSIF v_outcome = 'item' THEN
+            v_item_ids := v_item_ids || v_row.id;
+            v_item_untils := v_item_untils || v_row.until_ms;
+        END IF;
+        RETURN QUERY SELECT v_row.n,
+            CASE WHEN v_outcome IN ('log', 'item') THEN v_row.until_ms END, s.error,
+            s.error_message, s.error_context
+        FROM slipring.settled(v_row.message, v_row.n, v_outcome, NULL, NULL) s;
+    END LOOP;
+    IF v_ids <> '{}' THEN
+        PERFORM slipring.lease_prolong(v_queue, v_state, v_ids, v_fences, v_untils);
+    END IF;
+    IF v_item_ids <> '{}' THEN
+        PERFORM slipring.item_prolong(v_item_ids, v_item_untils);
+    END IF;
+END $$;

@@ -1,0 +1,23 @@
+-- Purpose: the first ready message of each queue (S7.6).
+-- Inputs:  p_queues, p_now_ms.
+-- Lock:    the queues' locks, in the order of their numbers.
+-- Index:   the partitions' order indexes, item_order, fifo_group_open.
+-- Answers: a row for each queue that has one, with its place in p_queues.
+CREATE OR REPLACE FUNCTION slipring.store_heads(p_queues int[], p_now_ms bigint)
+RETURNS TABLE (ord int, priority bigint, sent_ms bigint, id bigint)
+LANGUAGE plpgsql
+SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
+DECLARE
+    v_id int;
+    v_queue slipring.queue;
+BEGIN
+    FOR v_id IN SELECT DISTINCT q FROM unnest(p_queues) q ORDER BY q LOOP
+        v_queue := slipring.queue_lock(v_id, false);
+        CONTINUE WHEN v_queue.queue_id IS NULL OR v_queue.paused
+            OR p_now_ms < v_queue.paused_until_ms;
+        RETURN QUERY SELECT u.n::int, h.priority, h.sent_ms, h.id
+        FROM slipring.queue_head(v_queue) h, unnest(p_queues) WITH ORDINALITY AS u(q, n)
+        WHERE u.q = v_id;
+    END LOOP;
+END $$;

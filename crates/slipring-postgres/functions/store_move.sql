@@ -1,0 +1,57 @@
+-- Purpose: moves ready and parked messages to another queue, or each back to the queue it was
+--          dead-lettered from (S6.4); a bounded step.
+-- Inputs:  p_source; p_target or null; p_limit; p_now_ms.
+-- Lock:    the source's lock; the targets' rows against deletion.
+-- Index:   the partitions' order indexes, item_order, item_source.
+-- Answers: queues that got some, with how many.
+CREATE OR REPLACE FUNCTION slipring.store_move(
+    p_source int, p_target int, p_limit int, p_now_ms bigint)
+RETURNS TABLE (queue int, moved bigint)
+LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS $$
+#variable_conflict use_column
+DECLARE
+    v_source slipring.queue := slipring.queue_lock(p_source);
+    v_target slipring.queue;
+    v_name text;
+    v_ids bigint[];
+    v_left bigint := p_limit;
+BEGIN
+    IF p_target = p_source THEN
+        PERFORM slipring.fail('SR007', 'source and target are the same queue; name two queues',
+            jsonb_build_object('queue', p_source));
+    END IF;
+    PERFORM slipring.acks_take(v_source, slipring.state_read(v_source), p_now_ms);
+    IF p_target IS NOT NULL THEN
+        SELECT * INTO v_target FROM slipring.queue q WHERE q.queue_id = p_target FOR KEY SHARE;
+        IF v_target.queue_id IS NULL THEN
+            PERFORM slipring.fail('SR001', format('queue %s does not exist', p_target),
+                jsonb_build_object('queue', p_target));
+        END IF;
+        moved := slipring.move_ready(v_source, v_target, v_left);
+        v_ids := ARRAY(SELECT i.id FROM slipring.item i
+            WHERE i.queue_id = p_source AND i.state = 3 ORDER BY i.turn, i.id
+            LIMIT v_left - moved);
+        PERFORM slipring.item_move(v_source, v_target, v_ids, NULL);
+        moved := moved + cardinality(v_ids);
+        queue := p_target;
+        IF moved > 0 THEN
+            RETURN NEXT;
+        END IF;
+        RETURN;
+    END IF;
+    LOOP
+        v_name := (SELECT i.source FROM slipring.item i WHERE i.queue_id = p_source
+            AND i.source > coalesce(v_name, '') ORDER BY i.source LIMIT 1);
+        EXIT WHEN v_name IS NULL OR v_left <= 0;
+        SELECT * INTO v_target FROM slipring.queue q
+        WHERE q.name = v_name AND q.queue_id <> p_source FOR KEY SHARE;
+        CONTINUE WHEN v_target.queue_id IS NULL;
+        v_ids := ARRAY(SELECT i.id FROM slipring.item i
+            WHERE i.queue_id = p_source AND i.source = v_name AND i.state IN (1, 3)
+            ORDER BY i.state, i.turn, i.id LIMIT v_left);
+        CONTINUE WHEN v_ids = '{}';
+        PERFORM slipring.item_move(v_source, v_target, v_ids, NULL);
+        v_left := v_left - cardinality(v_ids);
+        RETURN QUERY SELECT v_target.queue_id, cardinality(v_ids)::bigint;
+    END LOOP;
+END $$;
