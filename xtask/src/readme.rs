@@ -10,7 +10,7 @@ use std::process::Command;
 use crate::process::{self, Outcome};
 use crate::repository::Repository;
 use crate::server::Server;
-use crate::setup::python;
+use crate::setup::python::TODAY;
 
 const LIMIT_SECONDS: u32 = 120;
 const SERVER_SECONDS: u32 = 600;
@@ -35,7 +35,7 @@ struct Example {
 
 /// Runs every marked block of README.md in order.
 pub fn run(repository: &Repository) -> Outcome {
-    python::run(repository)?;
+    TODAY.set_up(repository)?;
     let path = repository.root().join("README.md");
     let text =
         std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -67,7 +67,7 @@ pub fn run(repository: &Repository) -> Outcome {
 fn run_example(repository: &Repository, example: &Example) -> Outcome<String> {
     let mut command = match example.language.as_str() {
         "python" => {
-            let mut command = process::limited(LIMIT_SECONDS, python::python(repository)?);
+            let mut command = process::limited(LIMIT_SECONDS, TODAY.python(repository)?);
             command.arg("-c").arg(&example.text).current_dir(repository.root());
             command
         }

@@ -1,6 +1,7 @@
 """Fixtures for the Python clients.
 
-The server under test is told by CLIENTS_SQS and CLIENTS_BEANSTALKD, each HOST:PORT.
+The server under test is told by CLIENTS_SQS and CLIENTS_BEANSTALKD, each HOST:PORT. The boto3 tests run
+with two versions of boto3; CLIENTS_SQS_PROTOCOL says which protocol the one at hand is to speak.
 Queues and tubes get names of their own, so that the tests share one server.
 """
 
@@ -84,6 +85,21 @@ def receive(sqs):
         return messages
 
     return received
+
+
+@pytest.fixture
+def system_attributes(sqs):
+    """A function that gives the parameter which asks for system attributes.
+
+    It was called `AttributeNames` when the SDKs spoke the query protocol.
+    """
+    known = sqs.meta.service_model.operation_model("ReceiveMessage").input_shape.members
+    newer = "MessageSystemAttributeNames"
+
+    def asked(*names):
+        return {newer if newer in known else "AttributeNames": list(names)}
+
+    return asked
 
 
 @pytest.fixture

@@ -91,10 +91,10 @@ def test_deduplication_can_be_scoped_to_the_group(sqs, name):
     sqs.delete_queue(QueueUrl=url)
 
 
-def test_sequence_numbers_grow_and_attributes_tell_them(sqs, fifo, receive):
+def test_sequence_numbers_grow_and_attributes_tell_them(sqs, fifo, receive, system_attributes):
     numbers = [int(send(sqs, fifo, str(n))["SequenceNumber"]) for n in range(3)]
     assert numbers == sorted(set(numbers))
-    (message,) = receive(fifo, MessageSystemAttributeNames=["All"])
+    (message,) = receive(fifo, **system_attributes("All"))
     assert int(message["Attributes"]["SequenceNumber"]) == numbers[0]
     assert message["Attributes"]["MessageGroupId"] == "g"
     assert message["Attributes"]["MessageDeduplicationId"] == "g-0"

@@ -44,11 +44,11 @@ def test_the_digest_of_attributes_is_the_published_one(sqs, queue):
     assert sent["MD5OfMessageAttributes"] == "31a92b15d92f8db860eda32aceb656c3"
 
 
-def test_system_attributes_tell_sender_times_and_count(sqs, queue, receive):
+def test_system_attributes_tell_sender_times_and_count(sqs, queue, receive, system_attributes):
     before = time.time() * 1000
     trace = {"AWSTraceHeader": {"DataType": "String", "StringValue": "Root=1-5759e988-bd862e3f"}}
     sqs.send_message(QueueUrl=queue, MessageBody="x", MessageSystemAttributes=trace)
-    (message,) = receive(queue, MessageSystemAttributeNames=["All"], VisibilityTimeout=0)
+    (message,) = receive(queue, **system_attributes("All"), VisibilityTimeout=0)
     told = message["Attributes"]
     assert before - 1000 <= int(told["SentTimestamp"]) <= time.time() * 1000 + 1000
     assert int(told["ApproximateFirstReceiveTimestamp"]) >= int(told["SentTimestamp"])

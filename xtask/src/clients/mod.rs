@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use crate::process::Outcome;
 use crate::repository::Repository;
 use crate::server::Server;
-use crate::setup::{go, node, python};
+use crate::setup::python::{Environment, OLD_BOTO3, TODAY};
+use crate::setup::{go, node};
 use counts::Count;
 
 /// A foreign client: what it is called, and how it is run.
@@ -24,32 +25,43 @@ struct Client {
 /// The kinds of test programs, with the file that holds the tests where there are several.
 enum Program {
     Moto,
-    Pytest(&'static str),
+    Pytest(&'static Environment, &'static str),
     Node(&'static str),
     Go,
 }
 
-const CLIENTS: [Client; 9] = [
+const BOTO3_TESTS: &str = "test_boto3*.py";
+
+const CLIENTS: [Client; 10] = [
     client("moto", "the SQS tests that moto ships", Program::Moto),
-    client("boto3", "the AWS SDK for Python", Program::Pytest("test_boto3*.py")),
+    client("boto3", "the AWS SDK for Python", Program::Pytest(&TODAY, BOTO3_TESTS)),
+    client(
+        "boto3-query",
+        "an older one, which speaks the query protocol",
+        Program::Pytest(&OLD_BOTO3, BOTO3_TESTS),
+    ),
     client(
         "aws-sdk-js",
         "the AWS SDK for JavaScript v3, which checks digests",
         Program::Node("aws_sdk.test.mjs"),
     ),
-    client("greenstalk", "a beanstalkd client for Python", Program::Pytest("test_greenstalk.py")),
-    client("pystalk", "a beanstalkd client for Python", Program::Pytest("test_pystalk.py")),
+    client(
+        "greenstalk",
+        "a beanstalkd client for Python",
+        Program::Pytest(&TODAY, "test_greenstalk.py"),
+    ),
+    client("pystalk", "a beanstalkd client for Python", Program::Pytest(&TODAY, "test_pystalk.py")),
     client("jackd", "a beanstalkd client for Node.js", Program::Node("jackd.test.mjs")),
     client("go-beanstalk", "a beanstalkd client for Go", Program::Go),
     client(
         "crossing",
         "one queue, both protocols: boto3 and greenstalk",
-        Program::Pytest("test_crossing.py"),
+        Program::Pytest(&TODAY, "test_crossing.py"),
     ),
     client(
         "drop-in",
         "`slipring beanstalkd` in the place of beanstalkd",
-        Program::Pytest("test_drop_in.py"),
+        Program::Pytest(&TODAY, "test_drop_in.py"),
     ),
 ];
 
@@ -61,7 +73,8 @@ impl Program {
     /// Installs what the program needs.
     fn set_up(&self, repository: &Repository) -> Outcome {
         match self {
-            Program::Moto | Program::Pytest(_) => python::run(repository),
+            Program::Moto => TODAY.set_up(repository),
+            Program::Pytest(environment, _) => environment.set_up(repository),
             Program::Node(_) => node::run(repository),
             Program::Go => go::run(repository),
         }
@@ -70,7 +83,7 @@ impl Program {
     fn run(&self, bench: &Bench<'_>) -> Outcome<Count> {
         match self {
             Program::Moto => programs::moto(bench),
-            Program::Pytest(files) => programs::pytest(bench, files),
+            Program::Pytest(environment, files) => programs::pytest(bench, environment, files),
             Program::Node(file) => programs::node(bench, file),
             Program::Go => programs::go(bench),
         }

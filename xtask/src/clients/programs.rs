@@ -11,7 +11,7 @@ use super::Bench;
 use super::counts::{self, Count};
 use crate::process::{self, Outcome};
 use crate::server::Server;
-use crate::setup::python;
+use crate::setup::python::{self, Environment, TODAY};
 
 /// No client takes as long; moto's suite needs the most, about a minute.
 const LIMIT_SECONDS: u32 = 600;
@@ -24,7 +24,7 @@ const SHOWN_LINES: usize = 150;
 /// of moto's own HTTP server.
 pub fn moto(bench: &Bench<'_>) -> Outcome<Count> {
     let plugins = bench.repository.clients("moto");
-    let mut command = process::limited(LIMIT_SECONDS, python::python(bench.repository)?);
+    let mut command = process::limited(LIMIT_SECONDS, TODAY.python(bench.repository)?);
     command.args(["-m", "pytest", "-q", "--color=no", "-rs", "-p", "fresh_server"]);
     command.args(["-p", "no:cacheprovider", "-W", "ignore"]);
     command.args(["tests/test_sqs/test_sqs.py", "tests/test_sqs/test_sqs_message_attributes.py"]);
@@ -37,12 +37,13 @@ pub fn moto(bench: &Bench<'_>) -> Outcome<Count> {
 }
 
 /// Runs the test files in `tests/clients/python` that `pattern` names.
-pub fn pytest(bench: &Bench<'_>, pattern: &str) -> Outcome<Count> {
+pub fn pytest(bench: &Bench<'_>, environment: &Environment, pattern: &str) -> Outcome<Count> {
     let folder = bench.repository.clients("python");
-    let mut command = process::limited(LIMIT_SECONDS, python::python(bench.repository)?);
+    let mut command = process::limited(LIMIT_SECONDS, environment.python(bench.repository)?);
     command.args(["-m", "pytest", "-q", "--color=no", "-rs", "-p", "no:cacheprovider"]);
     command.args(files(&folder, pattern)?);
     command.current_dir(folder).env("PYTHONDONTWRITEBYTECODE", "1");
+    command.env("CLIENTS_SQS_PROTOCOL", environment.sqs_protocol);
     with_server(bench, command, counts::pytest)
 }
 

@@ -14,7 +14,9 @@ use crate::repository::Repository;
 /// Installs everything that any step needs.
 pub fn run(repository: &Repository) -> Outcome {
     debian::run(&debian::ALL)?;
-    python::run(repository)?;
+    for environment in python::ALL {
+        environment.set_up(repository)?;
+    }
     node::run(repository)?;
     postgres::run(repository)?;
     go::run(repository)
