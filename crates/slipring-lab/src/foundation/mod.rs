@@ -204,9 +204,9 @@ fn arguments(settings: &Settings) -> Vec<String> {
 }
 
 /// Shows on a terminal what is going on; the next text takes the place of the last.
-fn progress(text: &str) {
+pub fn progress(text: &str) {
     if std::io::stderr().is_terminal() {
-        eprint!("\r{text:<40}\r");
+        eprint!("\r{text:<60}\r");
     }
 }
 

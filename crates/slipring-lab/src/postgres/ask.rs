@@ -142,3 +142,68 @@ fn worst(sides: &[SideReport], name: &str, of: impl Fn(&SideReport) -> Vec<f64>)
     let side = sides.iter().find(|side| side.name == name);
     side.map(of).unwrap_or_default().into_iter().fold(f64::NAN, f64::max)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::postgres::meter::Cost;
+    use crate::postgres::protocol::{Answer, Command, Spread, Window, Work};
+
+    fn phase(phase: Held, received: u64, p99_us: f64, dead_rows: i64, bytes: i64) -> Phase {
+        let end_to_end = Spread::Buckets(vec![(p99_us, 100)]);
+        let window = Window { seconds: 2.0, sent: received, received, end_to_end };
+        Phase { phase, window, dead_rows, bytes }
+    }
+
+    fn side(name: &str, messages: u64, windows: Vec<Phase>) -> SideReport {
+        let command = Command {
+            work: Work::Paced,
+            callers: 1,
+            batch: 1,
+            seconds: 1.0,
+            warmup: 0.0,
+            windows: windows.len(),
+            rate: 1.0,
+            queues: 1,
+            drain: true,
+        };
+        let answer = Answer { messages, seconds: 1.0, received: messages, ..Answer::default() };
+        let round = Round { command, answer, cost: Cost::default(), windows };
+        let mut side = SideReport { name: name.into(), rounds: vec![round], ..Default::default() };
+        side.sum_up();
+        side
+    }
+
+    #[test]
+    fn a_rate_that_falls_and_a_latency_that_grows_while_something_is_held_are_misses() {
+        let before = || phase(Held::Before, 4000, 10_000.0, 0, 0);
+        let steady = phase(Held::During, 3900, 14_000.0, 0, 0);
+        let fallen = phase(Held::During, 3000, 16_000.0, 5, 0);
+        let of = |end| side("ours", 1, vec![before(), phase(Held::During, 1, 1.0, 0, 0), end]);
+        // Only the end of what is held counts, not its first window.
+        let good = [of(steady)];
+        assert!(unmoved(&good, "ours").iter().all(|condition| condition.pass));
+        assert!(no_dead_rows_in_windows(&good, "ours").pass);
+        let bad = [of(fallen)];
+        assert!(unmoved(&bad, "ours").iter().all(|condition| !condition.pass));
+        assert!(!no_dead_rows_in_windows(&bad, "ours").pass);
+    }
+
+    #[test]
+    fn tables_that_stay_as_large_as_they_grew_are_a_miss() {
+        let of = |after| {
+            let held = phase(Held::During, 1, 1.0, 0, 1_000_000_000);
+            side("ours", 1, vec![phase(Held::Before, 1, 1.0, 0, 0), held, after])
+        };
+        assert!(retired(&[of(phase(Held::After, 1, 1.0, 0, 250_000_000))], "ours").pass);
+        assert!(!retired(&[of(phase(Held::After, 1, 1.0, 0, 300_000_000))], "ours").pass);
+    }
+
+    #[test]
+    fn the_fastest_peer_is_one_whose_messages_have_outcomes_of_their_own() {
+        let sides = [side("ours", 900, vec![]), side("pgq", 800, vec![]), side("awa", 300, vec![])];
+        let condition = times_fastest_peer(&sides, "ours", 3.0);
+        assert!(condition.pass && condition.target.contains("awa"), "{condition:?}");
+        assert_eq!(condition.ratio, Some(3.0));
+    }
+}

@@ -15,6 +15,7 @@ use super::report::{Held, Phase, Round, RowReport, SideReport};
 use super::rows::{Beside, Row};
 use super::sides::{Program, Side};
 use super::{Plan, Sizes};
+use crate::foundation::progress;
 use crate::peers::{Peer, Prepared};
 use crate::targets::Kind;
 use crate::targets::postgres::connect;
@@ -27,19 +28,20 @@ pub struct Bench<'a> {
     cluster: &'a Cluster,
     admin: Client,
     sizes: Sizes,
+    only: &'a [String],
     folder: tempfile::TempDir,
     peers: BTreeMap<Peer, std::result::Result<Prepared, String>>,
 }
 
 impl<'a> Bench<'a> {
-    /// A place for measurements inside a PostgreSQL.
+    /// A place for measurements inside a PostgreSQL: of all sides, or only of those named.
     ///
     /// # Errors
     /// When PostgreSQL refuses.
-    pub async fn new(cluster: &'a Cluster, sizes: Sizes) -> Result<Bench<'a>> {
+    pub async fn new(cluster: &'a Cluster, sizes: Sizes, only: &'a [String]) -> Result<Bench<'a>> {
         let folder = crate::workloads::temporary_folder()?;
         let admin = cluster.admin().await?;
-        Ok(Bench { cluster, admin, sizes, folder, peers: BTreeMap::new() })
+        Ok(Bench { cluster, admin, sizes, only, folder, peers: BTreeMap::new() })
     }
 
     /// The settings of PostgreSQL that matter.
@@ -58,7 +60,9 @@ impl<'a> Bench<'a> {
     /// # Errors
     /// When PostgreSQL fails.
     pub async fn row(&mut self, row: &Row) -> Result<(RowReport, Option<String>)> {
-        let sides = (row.sides)(self.sizes);
+        let asked = |name: &str| self.only.is_empty() || self.only.iter().any(|n| n == name);
+        let mut sides = (row.sides)(self.sizes);
+        sides.retain(|side| asked(side.name));
         let named =
             |side: &Side| SideReport { name: side.name.to_owned(), ..SideReport::default() };
         let mut reports: Vec<SideReport> = sides.iter().map(named).collect();
@@ -71,16 +75,18 @@ impl<'a> Bench<'a> {
                 if found.trouble.is_some() {
                     continue;
                 }
+                progress(&format!("{}, {}, round {} …", row.name, side.name, round + 1));
                 match self.measure(side, row.beside).await {
                     Ok((ready, measured)) => {
                         found.trouble = wrong(&measured.answer);
                         found.ready = ready;
                         found.rounds.push(measured);
                     }
-                    Err(error) => found.trouble = Some(format!("{error:#}")),
+                    Err(error) => found.trouble = Some(one_line(&error)),
                 }
             }
         }
+        progress("");
         reports.iter_mut().for_each(SideReport::sum_up);
         let conditions = (row.conditions)(&reports);
         let ours = sides.iter().zip(&reports).filter(|(side, _)| side.is_ours());
@@ -192,6 +198,11 @@ fn wrong(answer: &Answer) -> Option<String> {
     let (missing, twice) = (answer.missing, answer.duplicates);
     (missing > 0 || twice > 0)
         .then(|| format!("of {} messages {missing} did not come, {twice} came twice", answer.sent))
+}
+
+/// An error with its causes, on one line.
+fn one_line(error: &anyhow::Error) -> String {
+    format!("{error:#}").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The transaction that is held open beside some rows.

@@ -36,6 +36,9 @@ pub struct Options {
     /// Only rows of these names.
     #[arg(long)]
     row: Vec<String>,
+    /// Only sides of these names, such as `ours` or `river`.
+    #[arg(long)]
+    side: Vec<String>,
     /// Measured seconds of each round.
     #[arg(long)]
     seconds: Option<f64>,
@@ -120,12 +123,18 @@ pub fn run(options: &Options) -> Result<()> {
     if let Some(unknown) = options.row.iter().find(|name| !rows.iter().any(|r| r.name == **name)) {
         bail!("no row is called {unknown:?}; see `slipring-lab list`");
     }
+    let named = |name: &String| {
+        rows.iter().any(|row| (row.sides)(sizes).iter().any(|side| side.name == *name))
+    };
+    if let Some(unknown) = options.side.iter().find(|name| !named(name)) {
+        bail!("no side of this run is called {unknown:?}");
+    }
     let asked = |row: &&Row| options.row.is_empty() || options.row.iter().any(|n| n == row.name);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let folder = folder::data()?;
     let (report, failed) = runtime.block_on(async {
         let cluster = Cluster::open(options.postgres.as_deref()).await?;
-        let mut bench = Bench::new(&cluster, sizes).await?;
+        let mut bench = Bench::new(&cluster, sizes, &options.side).await?;
         let mut report = Report {
             date: today(),
             command: command_line(),

@@ -41,6 +41,13 @@ pub fn all(sizes: Sizes, command: &Command) -> Vec<Side> {
     with([], sizes, command)
 }
 
+/// Ours and the SKIP LOCKED table.
+pub fn without_peers(command: &Command) -> Vec<Side> {
+    let mut sides = ours(command);
+    sides.push(own(SKIP_LOCKED, Kind::SkipLocked, command));
+    sides
+}
+
 /// As [`all`], with others in between.
 pub fn with<const N: usize>(more: [Side; N], sizes: Sizes, command: &Command) -> Vec<Side> {
     let mut sides = ours(command);

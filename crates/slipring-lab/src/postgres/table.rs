@@ -116,6 +116,11 @@ fn details(side: &SideReport) -> String {
     let figures: Vec<String> =
         figures.map(|(name, figure)| format!("{name} {}", number(*figure))).collect();
     line("figures", figures.join(", "));
+    if last.answer.sent == 0 {
+        let cpu = last.cost.cpu_seconds.map_or(String::new(), |s| format!(", CPU {s:.2} s"));
+        let (wal, commits) = (number(last.cost.wal_bytes), number(last.cost.commits));
+        line("PostgreSQL", format!("WAL {wal} bytes, {commits} commits{cpu}"));
+    }
     line("windows", windows(side, last));
     text
 }
@@ -141,7 +146,7 @@ fn windows(side: &SideReport, last: &Round) -> String {
     let Some(change) = Change::of(side) else { return String::new() };
     let worst = last.windows.iter().map(|phase| phase.dead_rows).max().unwrap_or(0);
     let size = |phase| {
-        let found = last.windows.iter().filter(|p| p.phase == phase).next_back();
+        let found = last.windows.iter().rfind(|p| p.phase == phase);
         found.map_or(f64::NAN, |phase| phase.bytes as f64 / 1e6)
     };
     format!(
