@@ -18,6 +18,9 @@ use slipring::{
 };
 use tokio::sync::watch;
 
+/// A task that was woken has begun its next call after so many turns of the others.
+const WAKE_TURNS: u32 = 20;
+
 /// A verb that can fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs, reason = "each is named like the verb of the store")]
@@ -52,6 +55,24 @@ pub struct FaultyStore {
     plan: Mutex<Plan>,
     hanging: watch::Sender<u64>,
     releases: watch::Sender<u64>,
+    /// Calls that have begun and not ended.
+    running: watch::Sender<u64>,
+}
+
+/// Counts a call as long as it runs, also when its caller goes away.
+struct Running<'s>(&'s watch::Sender<u64>);
+
+impl<'s> Running<'s> {
+    fn begin(running: &'s watch::Sender<u64>) -> Running<'s> {
+        running.send_modify(|count| *count += 1);
+        Running(running)
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count -= 1);
+    }
 }
 
 #[derive(Debug, Default)]
@@ -68,6 +89,7 @@ impl FaultyStore {
             plan: Mutex::default(),
             hanging: watch::Sender::new(0),
             releases: watch::Sender::new(0),
+            running: watch::Sender::new(0),
         })
     }
 
@@ -90,6 +112,21 @@ impl FaultyStore {
         let _ = hanging.wait_for(|now| *now >= count).await;
     }
 
+    /// Ends when no call runs and nobody who is awake begins one.
+    pub async fn idle(&self) {
+        let mut running = self.running.subscribe();
+        loop {
+            for _ in 0..WAKE_TURNS {
+                tokio::task::yield_now().await;
+            }
+            if *running.borrow_and_update() == 0 {
+                return;
+            }
+            // The sender lives as long as the store, so this cannot fail.
+            let _ = running.wait_for(|count| *count == 0).await;
+        }
+    }
+
     /// Lets all hanging calls go on.
     pub fn release(&self) {
         self.releases.send_modify(|releases| *releases += 1);
@@ -100,6 +137,7 @@ impl FaultyStore {
         verb: Verb,
         call: impl Future<Output = Result<T, Error>> + Send,
     ) -> Result<T, Error> {
+        let _running = Running::begin(&self.running);
         let fault = {
             let mut plan = self.plan.lock();
             let calls = plan.calls.entry(verb).or_default();

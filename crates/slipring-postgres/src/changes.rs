@@ -1,10 +1,10 @@
 //! Noticing what others did, without a trace in anybody's commit.
 //!
-//! Whoever changes something takes a transaction number first and then a value of the sequence
-//! `slipring.activity`. The sequence is not subject to MVCC: its value moves before the change can
-//! be seen. So after it has moved, a look at which transactions run tells everything that is still
-//! to come: the change can be seen when the transaction runs no more. Transactions of others that
-//! have nothing to do with queues move neither.
+//! Whoever changes something takes a transaction number first and then a value of one of the
+//! sequences `slipring.activity_0` to `_15`, by its queue. Sequences are not subject to MVCC: they
+//! move before the change can be seen. So after one has moved, a look at which transactions run
+//! tells everything that is still to come: the change can be seen when its transaction runs no
+//! more. Transactions that have nothing to do with queues move nothing.
 
 use parking_lot::Mutex;
 use slipring::Error;

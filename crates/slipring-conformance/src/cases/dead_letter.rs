@@ -18,6 +18,7 @@ pub(super) const CASES: &[Case] = &[
     case!(a_dead_letter_queue_that_is_not_there_parks, "S6.2"),
     case!(a_deleted_dead_letter_queue_parks, "S6.2"),
     case!(a_queue_that_is_its_own_dead_letter_queue_parks, "S6.2"),
+    case!(two_queues_may_be_the_dead_letter_queues_of_each_other, "S6.2", "S6.3"),
     case!(a_dead_letter_keeps_what_it_was_sent_with, "S6.4"),
     case!(a_dead_letter_keeps_its_number, "S6.4"),
     case!(a_dead_letter_starts_with_no_attempts_and_names_its_source, "S6.4"),
@@ -140,10 +141,43 @@ async fn a_queue_that_is_its_own_dead_letter_queue_parks(b: Bench) {
             }),
         )
         .await;
-    q.send("a").await;
+    q.send_all(["nacked", "lapsed", "given up"]).await;
     let delivery = q.claim_one().await;
     assert_eq!(q.nack(&delivery).await.unwrap(), Settled::Parked);
-    q.holds(0, 0, 0, 1).await;
+    q.claim_one().await;
+    b.pass(s(30)).await;
+    q.holds(1, 0, 0, 2).await;
+    let delivery = q.claim_one().await;
+    let answer = q.settle(&delivery, Settlement::DeadLetter).await;
+    assert_eq!(answer.unwrap(), Settled::Parked);
+    // Those that were kicked are not in their first lease any more.
+    assert_eq!(q.kick(3).await, 3);
+    let delivery = q.claim_one().await;
+    assert_eq!(q.nack(&delivery).await.unwrap(), Settled::Parked);
+    q.claim_one().await;
+    b.pass(s(30)).await;
+    q.holds(1, 0, 0, 2).await;
+}
+
+async fn two_queues_may_be_the_dead_letter_queues_of_each_other(b: Bench) {
+    let one = b.plain().await;
+    let two = b.source_of(&one, 1).await;
+    let mut settings = one.info.settings.clone();
+    settings.max_attempts = Some(1);
+    settings.dead_letter = Some(two.info.name.clone());
+    one.configure(&settings).await.unwrap();
+    one.send_all(["nacked", "lapsed"]).await;
+    let delivery = one.claim_one().await;
+    one.claim_one().await;
+    assert_eq!(one.nack(&delivery).await.unwrap(), Settled::DeadLettered(two.id));
+    b.pass(s(30)).await;
+    two.holds(2, 0, 0, 0).await;
+    let delivery = two.claim_one().await;
+    two.claim_one().await;
+    assert_eq!(two.nack(&delivery).await.unwrap(), Settled::DeadLettered(one.id));
+    b.pass(s(30)).await;
+    one.holds(2, 0, 0, 0).await;
+    two.holds(0, 0, 0, 0).await;
 }
 
 async fn a_dead_letter_keeps_what_it_was_sent_with(b: Bench) {

@@ -19,6 +19,8 @@ pub(super) const CASES: &[Case] = &[
     case!(leased_and_delayed_messages_are_not_moved, "S6.4", "S3.1"),
     case!(moved_messages_stand_in_the_order_of_sending, "S7.2"),
     case!(moving_from_or_to_a_queue_that_is_not_there_is_refused, "S6.4"),
+    case!(moving_from_a_queue_to_itself_is_refused, "S6.4"),
+    case!(a_redrive_between_queues_that_are_each_others_moves_each_message_once, "S6.4"),
     case!(moved_bytes_are_counted_where_they_are, "S6.3"),
 ];
 
@@ -187,6 +189,30 @@ async fn moving_from_or_to_a_queue_that_is_not_there_is_refused(b: Bench) {
         refused(answer, ErrorKind::QueueNotFound);
     }
     q.holds(1, 0, 0, 0).await;
+}
+
+async fn moving_from_a_queue_to_itself_is_refused(b: Bench) {
+    let q = b.plain().await;
+    q.send_all(["ready", "parked"]).await;
+    let delivery = q.claim_one().await;
+    q.park(&delivery).await.unwrap();
+    let request = MoveRequest { source: q.id, target: Some(q.id), limit: 10 };
+    refused(b.store().move_messages(request, b.now()).await, ErrorKind::Invalid);
+    q.holds(1, 0, 0, 1).await;
+}
+
+async fn a_redrive_between_queues_that_are_each_others_moves_each_message_once(b: Bench) {
+    let one = b.plain().await;
+    let two = b.source_of(&one, 1).await;
+    let mut settings = one.info.settings.clone();
+    settings.max_attempts = Some(1);
+    settings.dead_letter = Some(two.info.name.clone());
+    one.configure(&settings).await.unwrap();
+    one.send_all(["a", "b"]).await;
+    kill(&one, 2).await;
+    assert_eq!(whole(&b, &two, None).await, Moved::from([(one.id, 2)]));
+    assert!(step(&b, &one, None, 10).await.is_empty(), "what came back names no source");
+    one.holds(2, 0, 0, 0).await;
 }
 
 async fn moved_bytes_are_counted_where_they_are(b: Bench) {

@@ -204,7 +204,7 @@ async fn an_empty_batch_stores_nothing(b: Bench) {
     assert!(q.append(Vec::new()).await.is_empty());
     assert!(q.append(vec![Vec::new(), Vec::new()]).await.is_empty());
     q.holds(0, 0, 0, 0).await;
-    assert_eq!(q.send("a").await, MessageId(1));
+    assert_eq!(q.claim(1).await, []);
 }
 
 async fn priorities_from_the_first_to_the_last_are_kept(b: Bench) {

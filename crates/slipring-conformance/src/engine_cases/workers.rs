@@ -26,11 +26,12 @@ pub(super) const CASES: &[Case] = &[
     case!(a_stopping_worker_hands_back_what_does_not_finish, "S2.3"),
 ];
 
-/// Moves the clock by a second and lets the store catch up, which may work on threads of its own:
-/// calls are served in their order, so what was due before is done before this returns.
+/// Moves the clock by a second and lets everybody catch up; the store may work on threads of its
+/// own, or elsewhere.
 async fn advance(e: &EngineBench) {
     e.bench.advance(s(1));
     e.bench.due().await;
+    e.store.idle().await;
 }
 
 fn options(concurrency: u32) -> WorkerOptions {

@@ -8,6 +8,7 @@
     reason = "a failed step fails the test, and not every test program uses everything"
 )]
 
+pub mod pooler;
 mod server;
 
 use std::path::{Path, PathBuf};
@@ -62,6 +63,11 @@ impl Cluster {
     /// Kills the server as a loss of power does, and starts it again.
     pub fn crash(&self) {
         self.server.crash();
+    }
+
+    /// Host and port of the server.
+    pub fn place(&self) -> (&str, &str) {
+        self.server.place.split_once(':').expect("a host and a port")
     }
 
     /// The address of a database as its owner.
@@ -126,6 +132,10 @@ impl Cluster {
         let template = self.template.get_or_init(|| self.make_template()).await;
         let name = self.next_name();
         self.create(&name, template).await;
+        // A copy, but a store of its own.
+        let key = "UPDATE slipring.store SET receipt_key = sha256(gen_random_uuid()::text::bytea)";
+        let client = connect(&self.server.url(OWNER, "test", &name)).await;
+        client.batch_execute(key).await.expect("the key can be changed");
         name
     }
 

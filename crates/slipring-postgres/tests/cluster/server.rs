@@ -18,7 +18,7 @@ const MISSING: &str = "these tests need PostgreSQL 14 or newer: install the pack
 /// A PostgreSQL server.
 pub struct Server {
     /// `host:port`.
-    place: String,
+    pub place: String,
     /// User and password of a superuser.
     superuser: (String, String),
     guardian: Option<Mutex<Guardian>>,
@@ -126,7 +126,8 @@ fn programs() -> PathBuf {
     newest.map(|path| path.join("bin")).expect(MISSING)
 }
 
-fn free_port() -> u16 {
+/// A port that nobody listens on.
+pub fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     listener.local_addr().unwrap().port()
 }

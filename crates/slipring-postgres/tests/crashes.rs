@@ -1,0 +1,272 @@
+//! Connections, backends and the whole server that go away in the middle of anything: what was
+//! answered stands, what was refused never happened, nothing comes twice.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failed step fails the test"
+)]
+
+mod cluster;
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use cluster::{Cluster, Database};
+use slipring::lifecycle::Settlement;
+use slipring::store::{ClaimBatch, Demand, SettleBatch, Store};
+use slipring::{AdminStore, ErrorKind, MessageId, NewMessage, QueueId, Retry};
+use slipring_postgres::{PostgresOptions, PostgresStore};
+use support::{at, bodies, claim, counts, plain, send, try_send};
+
+/// What the clients have seen.
+#[derive(Default)]
+struct History {
+    /// Sends by body: `Some(true)` taken, `Some(false)` refused for certain, `None` unknown.
+    sent: BTreeMap<String, Option<bool>>,
+    /// Acks that were answered with success.
+    acked: BTreeSet<MessageId>,
+    /// Acks of which nobody knows.
+    maybe_acked: BTreeSet<MessageId>,
+    received: BTreeMap<MessageId, String>,
+    /// Messages that came although their ack had been answered.
+    risen: Vec<MessageId>,
+}
+
+impl History {
+    fn take_in(&mut self, other: History) {
+        self.sent.extend(other.sent);
+        self.acked.extend(other.acked);
+        self.maybe_acked.extend(other.maybe_acked);
+        self.received.extend(other.received);
+        self.risen.extend(other.risen);
+    }
+
+    /// What is left after a drain must be explained by what was answered.
+    fn check(&self) {
+        assert!(self.risen.is_empty(), "came after an answered ack: {:?}", self.risen);
+        let received: BTreeSet<&String> = self.received.values().collect();
+        assert_eq!(received.len(), self.received.len(), "a body came under two numbers");
+        for (body, outcome) in &self.sent {
+            match outcome {
+                Some(true) => assert!(received.contains(body), "{body} is lost"),
+                Some(false) => assert!(!received.contains(body), "{body} was refused, and came"),
+                None => {}
+            }
+        }
+        for body in received {
+            assert!(self.sent.contains_key(body), "{body} was never sent");
+        }
+    }
+}
+
+/// What senders and receivers share.
+#[derive(Default)]
+struct Signs {
+    stop: AtomicBool,
+    /// Sends that were answered with success.
+    taken: AtomicU64,
+}
+
+impl Signs {
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Waits until `more` messages were taken.
+    async fn progress(&self, more: u64) {
+        let wanted = self.taken.load(Ordering::Relaxed) + more;
+        let reached = async {
+            while self.taken.load(Ordering::Relaxed) < wanted {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), reached).await.expect("sends go on");
+    }
+}
+
+/// Sends until told to stop.
+async fn sender(store: Arc<PostgresStore>, q: QueueId, name: usize, signs: Arc<Signs>) -> History {
+    let mut history = History::default();
+    let mut n = 0;
+    while !signs.stopped() {
+        n += 1;
+        let body = format!("{name} {n}");
+        let sent = try_send(&store, q, vec![NewMessage::new(body.clone())], at(0)).await;
+        let outcome = match sent {
+            Ok(_) => {
+                signs.taken.fetch_add(1, Ordering::Relaxed);
+                Some(true)
+            }
+            Err(error) if error.retry() == Retry::Unknown => None,
+            Err(_) => Some(false),
+        };
+        history.sent.insert(body, outcome);
+    }
+    history
+}
+
+/// Receives and acks until told to stop.
+async fn receiver(store: Arc<PostgresStore>, q: QueueId, signs: Arc<Signs>) -> History {
+    let mut history = History::default();
+    while !signs.stopped() {
+        take(&store, q, &mut history).await;
+    }
+    history
+}
+
+/// One receive and its acks; answers how many messages came.
+async fn take(store: &PostgresStore, q: QueueId, history: &mut History) -> usize {
+    let demands = vec![Demand { up_to: 5, lease: None, session: false }];
+    let Ok(mut claimed) = store.claim(ClaimBatch { queue: q, now: at(0), demands }).await else {
+        return 0;
+    };
+    let list = claimed.deliveries.remove(0);
+    for delivery in &list {
+        let id = delivery.message.id;
+        if history.acked.contains(&id) {
+            history.risen.push(id);
+        }
+        let body = String::from_utf8(delivery.message.body.to_vec()).unwrap();
+        history.received.insert(id, body);
+    }
+    let entries = list.iter().map(|delivery| (delivery.receipt, Settlement::Ack)).collect();
+    let ids = list.iter().map(|delivery| delivery.message.id);
+    match store.settle(SettleBatch { queue: q, now: at(0), entries }).await {
+        Ok(answers) => {
+            let ok = ids.zip(answers).filter(|(_, answer)| answer.is_ok());
+            history.acked.extend(ok.map(|(id, _)| id));
+        }
+        Err(error) if error.retry() == Retry::Unknown => history.maybe_acked.extend(ids),
+        Err(_) => {}
+    }
+    list.len()
+}
+
+/// Runs senders and receivers over two stores while `disturb` does its worst, and checks.
+async fn survive(database: &Database, cluster: &Cluster, disturb: impl AsyncFn(&Signs)) {
+    let stores = [cluster.store(database).await, cluster.store(database).await];
+    let q = plain(&stores[0]).await;
+    let signs = Arc::new(Signs::default());
+    let mut tasks = Vec::new();
+    for (name, store) in stores.iter().cycle().take(4).enumerate() {
+        tasks.push(tokio::spawn(sender(Arc::clone(store), q, name, Arc::clone(&signs))));
+        tasks.push(tokio::spawn(receiver(Arc::clone(store), q, Arc::clone(&signs))));
+    }
+    disturb(&signs).await;
+    signs.stop.store(true, Ordering::Relaxed);
+    let mut history = History::default();
+    for task in tasks {
+        let done = tokio::time::timeout(Duration::from_secs(60), task).await;
+        history.take_in(done.expect("it ends in time").unwrap());
+    }
+    // Leases of receives whose answer was lost lapse.
+    let mut empty = 0;
+    while empty < 2 {
+        while let Ok(pass) = stores[0].expire(at(3600)).await
+            && pass.next.is_some_and(|next| next <= at(3600))
+        {}
+        empty = if take(&stores[0], q, &mut history).await == 0 { empty + 1 } else { 0 };
+    }
+    history.check();
+    assert_eq!(counts(&stores[0], q).await, [0; 4]);
+    let taken = history.sent.values().filter(|outcome| **outcome == Some(true)).count();
+    assert!(taken > 50, "only {taken} messages were taken");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn killed_backends_lose_nothing_and_bring_nothing_twice() {
+    let cluster = Cluster::shared();
+    let database = cluster.database().await;
+    let admin = cluster.superuser("postgres").await;
+    let kill = format!(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{}'",
+        database.name
+    );
+    survive(&database, cluster, async |signs| {
+        for _ in 0..50 {
+            signs.progress(10).await;
+            admin.batch_execute(&kill).await.unwrap();
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_server_that_is_killed_and_started_again_loses_nothing() {
+    // S1.1, S4.1, S1.4
+    let cluster = Cluster::start();
+    let database = cluster.database().await;
+    survive(&database, &cluster, async |signs| {
+        for _ in 0..4 {
+            signs.progress(50).await;
+            tokio::task::block_in_place(|| cluster.crash());
+        }
+        signs.progress(10).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn leases_and_attempts_are_as_they_were_after_the_server_was_killed() {
+    let cluster = Cluster::start();
+    let database = cluster.database().await;
+    let store = cluster.store(&database).await;
+    let q = plain(&store).await;
+    send(&store, q, &["a", "b", "c"]).await;
+    let held = claim(&store, q, 2, at(0)).await;
+    let nack = Settlement::Nack { delay: Some(Duration::from_secs(9)), priority: None };
+    support::settle(&store, q, &held[0], nack, at(1)).await.unwrap();
+    cluster.crash();
+    let store = cluster.store(&database).await;
+    assert_eq!(counts(&store, q).await, [1, 1, 1, 0]);
+    support::ack_all(&store, q, &held[1..], at(2)).await;
+    store.due(at(10)).await.unwrap();
+    let taken = claim(&store, q, 5, at(10)).await;
+    assert_eq!(bodies(&taken), ["a", "c"]);
+    assert_eq!(taken[0].message.attempts, 2);
+}
+
+#[tokio::test]
+async fn a_statement_that_gets_no_answer_is_given_up_and_the_next_one_works() {
+    let cluster = Cluster::shared();
+    let database = cluster.database().await;
+    let options = PostgresOptions {
+        statement_timeout: Duration::from_millis(300),
+        ..PostgresOptions::default()
+    };
+    let store = PostgresStore::open(&database.address, options).await.unwrap();
+    let q = plain(&store).await;
+    let holder = cluster.client(&database).await;
+    let lock = "BEGIN; LOCK TABLE slipring.queue IN ACCESS EXCLUSIVE MODE";
+    holder.batch_execute(lock).await.unwrap();
+    let error = try_send(&store, q, vec![NewMessage::new("a")], at(0)).await.unwrap_err();
+    assert_eq!((error.kind(), error.retry()), (ErrorKind::StorageUnavailable, Retry::Unknown));
+    let error = store.stats(q, at(0)).await.unwrap_err();
+    assert_eq!((error.kind(), error.retry()), (ErrorKind::StorageUnavailable, Retry::Later));
+    holder.batch_execute("COMMIT").await.unwrap();
+    // The cancelled send may have been a moment faster than its cancellation.
+    let before = counts(&store, q).await[0];
+    send(&store, q, &["b"]).await;
+    assert_eq!(counts(&store, q).await[0], before + 1);
+}
+
+#[tokio::test]
+async fn more_calls_than_connections_wait_their_turn() {
+    let cluster = Cluster::shared();
+    let database = cluster.database().await;
+    let options = PostgresOptions { connections: 1, ..PostgresOptions::default() };
+    let store = PostgresStore::open(&database.address, options).await.unwrap();
+    let q = plain(&store).await;
+    let sends = (0..100).map(|_| {
+        let store = Arc::clone(&store);
+        tokio::spawn(async move { send(&store, q, &["x"]).await })
+    });
+    for send in sends.collect::<Vec<_>>() {
+        send.await.unwrap();
+    }
+    assert_eq!(counts(&store, q).await, [100, 0, 0, 0]);
+}

@@ -1,0 +1,98 @@
+//! Through PgBouncer in transaction mode, with fewer connections to the server than clients:
+//! nothing may be kept on a connection.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failed step fails the test"
+)]
+
+mod cluster;
+mod support;
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use cluster::Cluster;
+use cluster::pooler::Pooler;
+use slipring::{Engine, EngineOptions, QueueSettings, ReceiveRequest, Store};
+use slipring_postgres::{PostgresOptions, PostgresStore, WhenToMigrate, migrate};
+
+const MISSING: &str = "this test needs PgBouncer: install the Debian package `pgbouncer` (cargo \
+                       xtask test does)";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn everything_works_through_a_pooler_that_shares_connections() {
+    const EACH: u32 = 50;
+    let cluster = Cluster::shared();
+    let pooler = Pooler::start(cluster).expect(MISSING);
+    let database = cluster.empty().await;
+    let address = pooler.address(&database.name);
+    let shown = migrate(&address, PostgresOptions::default(), true).await.unwrap();
+    assert!(!shown.is_empty());
+    let mut engines = Vec::new();
+    for migrate in [WhenToMigrate::Empty, WhenToMigrate::Never] {
+        let options = PostgresOptions { migrate, ..PostgresOptions::default() };
+        let store = PostgresStore::open(&address, options).await.expect("the store opens");
+        let engine = Engine::open(store, EngineOptions::default()).await.unwrap();
+        engine.queue_or_create("q", &QueueSettings::default()).await.unwrap();
+        engines.push(engine);
+    }
+    let mut tasks = Vec::new();
+    for (engine, sends) in [(&engines[0], true), (&engines[1], false), (&engines[1], true)] {
+        for task in 0..8 {
+            let q = engine.queue("q").await.unwrap();
+            tasks.push(tokio::spawn(async move {
+                let mut seen = Vec::new();
+                for n in 0..EACH {
+                    if sends {
+                        let body = format!("{task} {n}");
+                        q.send(slipring::NewMessage::new(body)).await.unwrap();
+                        continue;
+                    }
+                    let request = ReceiveRequest::up_to(2).wait(Duration::from_secs(3600));
+                    for delivery in q.receive(request).await.unwrap() {
+                        q.ack(&delivery.receipt).await.unwrap();
+                        seen.push(delivery.message.id);
+                    }
+                }
+                seen
+            }));
+        }
+    }
+    let mut all = Vec::new();
+    for task in tasks {
+        let done = tokio::time::timeout(Duration::from_secs(60), task).await;
+        all.extend(done.expect("it ends in time").unwrap());
+    }
+    let q = engines[0].queue("q").await.unwrap();
+    let left = q.stats().await.unwrap().total();
+    let distinct: BTreeSet<_> = all.iter().collect();
+    assert_eq!(distinct.len(), all.len(), "none twice");
+    assert_eq!(all.len() as u64 + left, u64::from(16 * EACH), "none lost");
+    for engine in engines {
+        engine.shutdown().await;
+    }
+}
+
+#[tokio::test]
+async fn looks_and_refusals_come_through_a_pooler() {
+    let cluster = Cluster::shared();
+    let pooler = Pooler::start(cluster).expect(MISSING);
+    let database = cluster.database().await;
+    let address = pooler.address(&database.name);
+    let store = PostgresStore::open(&address, PostgresOptions::default()).await.unwrap();
+    let q = support::plain(&store).await;
+    let ids = support::send(&store, q, &["a", "b"]).await;
+    let taken = support::claim(&store, q, 1, support::at(0)).await;
+    assert_eq!(support::counts(&store, q).await, [1, 0, 1, 0]);
+    slipring::AdminStore::check(&*store).await.unwrap();
+    let refused = slipring::AdminStore::cancel(&*store, ids[0], support::at(0)).await.unwrap_err();
+    assert_eq!(refused.kind(), slipring::ErrorKind::WrongState);
+    support::ack_all(&store, q, &taken, support::at(0)).await;
+    let before = store.foreign_changes().await.unwrap();
+    assert_eq!(store.foreign_changes().await.unwrap(), before);
+    let missing = pooler.address("not_there");
+    let error = PostgresStore::open(&missing, PostgresOptions::default()).await.unwrap_err();
+    assert_eq!(error.kind(), slipring::ErrorKind::StorageUnavailable, "{error}");
+}

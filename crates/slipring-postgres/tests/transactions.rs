@@ -1,0 +1,217 @@
+//! Messages that ride in transactions of others: seen if and only if they commit, whatever the
+//! order, the isolation level, or what happens to the tables meanwhile (S10).
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failed step fails the test"
+)]
+
+mod cluster;
+mod support;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cluster::{Cluster, Database};
+use slipring::store::Store;
+use slipring::{AdminStore, QueueId};
+use slipring_postgres::{PostgresOptions, PostgresStore};
+use support::{ack_all, at, bodies, claim, counts, plain, send};
+use tokio_postgres::Client;
+
+/// A store that retires tables whenever it can.
+async fn rotating(database: &Database) -> Arc<PostgresStore> {
+    let options = PostgresOptions {
+        connections: 6,
+        rotate_bytes: 0,
+        rotate_age: Duration::ZERO,
+        ..PostgresOptions::default()
+    };
+    PostgresStore::open(&database.address, options).await.expect("the store opens")
+}
+
+async fn begin(cluster: &Cluster, database: &Database, isolation: &str) -> Client {
+    let client = cluster.client(database).await;
+    client.batch_execute(&format!("BEGIN ISOLATION LEVEL {isolation}")).await.unwrap();
+    client
+}
+
+async fn sql_send(client: &Client, body: &str) {
+    let sql = format!("SELECT slipring.send('plain', '{body}'::text)");
+    client.batch_execute(&sql).await.expect("the message is taken");
+}
+
+async fn run(client: &Client, sql: &str) {
+    client.batch_execute(sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
+}
+
+/// Everything that is ready, acked.
+async fn drain(store: &PostgresStore, q: QueueId) -> Vec<String> {
+    let mut all = Vec::new();
+    loop {
+        let taken = claim(store, q, 100, at(0)).await;
+        if taken.is_empty() {
+            return all;
+        }
+        ack_all(store, q, &taken, at(0)).await;
+        all.extend(bodies(&taken));
+    }
+}
+
+async fn setup() -> (&'static Cluster, Database, Arc<PostgresStore>, QueueId) {
+    let cluster = Cluster::shared();
+    let database = cluster.database().await;
+    let store = rotating(&database).await;
+    let q = plain(&store).await;
+    (cluster, database, store, q)
+}
+
+#[tokio::test]
+async fn a_message_is_there_if_and_only_if_its_transaction_commits() {
+    let (cluster, database, store, q) = setup().await;
+    for (end, there) in [("COMMIT", true), ("ROLLBACK", false)] {
+        let sender = begin(cluster, &database, "READ COMMITTED").await;
+        sql_send(&sender, end).await;
+        assert!(drain(&store, q).await.is_empty());
+        assert_eq!(counts(&store, q).await, [0; 4]);
+        run(&sender, end).await;
+        assert_eq!(drain(&store, q).await.len(), usize::from(there));
+    }
+    let sender = begin(cluster, &database, "READ COMMITTED").await;
+    sql_send(&sender, "kept").await;
+    run(&sender, "SAVEPOINT s").await;
+    sql_send(&sender, "dropped").await;
+    run(&sender, "ROLLBACK TO s").await;
+    sql_send(&sender, "kept too").await;
+    run(&sender, "COMMIT").await;
+    assert_eq!(drain(&store, q).await, ["kept", "kept too"]);
+}
+
+#[tokio::test]
+async fn senders_that_commit_in_another_order_lose_nothing() {
+    let (cluster, database, store, q) = setup().await;
+    let mut senders = Vec::new();
+    for n in 0..10 {
+        let sender = begin(cluster, &database, "READ COMMITTED").await;
+        sql_send(&sender, &n.to_string()).await;
+        senders.push(sender);
+    }
+    let mut seen = Vec::new();
+    for (turn, nth) in [7, 2, 9, 0, 5, 1, 8, 3, 6, 4].into_iter().enumerate() {
+        run(&senders[nth], "COMMIT").await;
+        send(&store, q, &["between"]).await;
+        if turn % 3 != 1 {
+            seen.extend(drain(&store, q).await);
+        }
+        store.prune(at(turn as u64)).await.unwrap();
+    }
+    seen.extend(drain(&store, q).await);
+    let late: BTreeSet<&str> = seen.iter().map(String::as_str).collect();
+    assert_eq!((seen.len(), late.len()), (20, 11), "{seen:?}");
+    assert_eq!(counts(&store, q).await, [0; 4]);
+}
+
+#[tokio::test]
+async fn a_late_message_comes_before_what_was_sent_after_it() {
+    // S7.1: the order of sending holds wherever nothing was handed out meanwhile.
+    let (cluster, database, store, q) = setup().await;
+    let sender = begin(cluster, &database, "READ COMMITTED").await;
+    sql_send(&sender, "first").await;
+    send(&store, q, &["second", "third"]).await;
+    assert_eq!(bodies(&claim(&store, q, 1, at(0)).await), ["second"]);
+    run(&sender, "COMMIT").await;
+    assert_eq!(drain(&store, q).await, ["first", "third"]);
+}
+
+#[tokio::test]
+async fn old_snapshots_send_across_every_step_of_a_rotation() {
+    for isolation in ["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"] {
+        let (cluster, database, store, q) = setup().await;
+        let mut open: Vec<Client> = Vec::new();
+        let mut wanted = 0;
+        let mut seen = Vec::new();
+        for step in 0..12 {
+            // The snapshot is taken now, the message is sent some rotations later.
+            let sender = begin(cluster, &database, isolation).await;
+            run(&sender, "SELECT count(*) FROM slipring.queue").await;
+            open.push(sender);
+            send(&store, q, &["own"; 5]).await;
+            wanted += 5;
+            if open.len() > 4 {
+                let sender = open.remove(0);
+                sql_send(&sender, &format!("late {step}")).await;
+                store.prune(at(step * 100)).await.unwrap();
+                run(&sender, "COMMIT").await;
+                wanted += 1;
+            }
+            seen.extend(drain(&store, q).await);
+            store.prune(at(step * 100 + 50)).await.unwrap();
+        }
+        for sender in &open {
+            sql_send(sender, "last").await;
+            run(sender, "COMMIT").await;
+            wanted += 1;
+        }
+        seen.extend(drain(&store, q).await);
+        assert_eq!(seen.len(), wanted, "{isolation}");
+        assert_eq!(counts(&store, q).await, [0; 4], "{isolation}");
+    }
+}
+
+#[tokio::test]
+async fn rotation_empties_the_tables_and_keeps_what_is_open() {
+    let (cluster, database, store, q) = setup().await;
+    send(&store, q, &["held"]).await;
+    let held = claim(&store, q, 1, at(0)).await;
+    for round in 1..30 {
+        send(&store, q, &["x"; 100]).await;
+        drain(&store, q).await;
+        store.prune(at(round * 100)).await.unwrap();
+    }
+    let client = cluster.client(&database).await;
+    let rows = async |table: &str| -> i64 {
+        let sql = format!("SELECT count(*) FROM slipring.{table}");
+        client.query_one(&sql, &[]).await.unwrap().get(0)
+    };
+    assert!(rows("message").await < 2000, "{} messages are left", rows("message").await);
+    assert!(rows("state").await < 200, "{} states are left", rows("state").await);
+    assert!(rows("lease").await < 200, "{} leases are left", rows("lease").await);
+    assert_eq!(counts(&store, q).await, [0, 0, 1, 0]);
+    ack_all(&store, q, &held, at(0)).await;
+    assert_eq!(counts(&store, q).await, [0; 4]);
+}
+
+#[tokio::test]
+async fn a_prepared_transaction_counts_when_it_is_committed() {
+    let (cluster, database, store, q) = setup().await;
+    for (name, end) in [("one", "COMMIT"), ("two", "ROLLBACK")] {
+        let name = format!("{}_{name}", database.name);
+        let sender = begin(cluster, &database, "READ COMMITTED").await;
+        sql_send(&sender, &name).await;
+        run(&sender, &format!("PREPARE TRANSACTION '{name}'")).await;
+        drop(sender);
+        for round in 0..4 {
+            send(&store, q, &["x"]).await;
+            assert_eq!(drain(&store, q).await, ["x"]);
+            store.prune(at(round * 100)).await.unwrap();
+        }
+        run(&cluster.client(&database).await, &format!("{end} PREPARED '{name}'")).await;
+        assert_eq!(drain(&store, q).await.len(), usize::from(end == "COMMIT"));
+    }
+}
+
+#[tokio::test]
+async fn a_reader_in_a_table_that_wants_to_retire_is_not_disturbed() {
+    let (cluster, database, store, q) = setup().await;
+    let reader = begin(cluster, &database, "REPEATABLE READ").await;
+    run(&reader, "SELECT count(*) FROM slipring.message").await;
+    for round in 0..10 {
+        send(&store, q, &["x"; 10]).await;
+        assert_eq!(drain(&store, q).await.len(), 10, "nobody waits for the reader");
+        store.prune(at(round * 100)).await.unwrap();
+    }
+    run(&reader, "SELECT count(*) FROM slipring.message; COMMIT").await;
+    store.check().await.unwrap();
+}

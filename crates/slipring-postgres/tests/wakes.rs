@@ -1,0 +1,163 @@
+//! Receives that wait hear of what others send, and of nothing else.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failed step fails the test"
+)]
+
+mod cluster;
+mod support;
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cluster::{Cluster, Database};
+use slipring::store::Store;
+use slipring::{Engine, EngineOptions, QueueSettings, ReceiveRequest};
+use support::{claim, plain, send};
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
+    let ended = tokio::time::timeout(Duration::from_secs(30), future).await;
+    ended.unwrap_or_else(|_| panic!("{what} did not come to an end"))
+}
+
+async fn engine(cluster: &Cluster, database: &Database) -> Engine {
+    let store = cluster.store(database).await;
+    Engine::open(store, EngineOptions::default()).await.expect("the engine opens")
+}
+
+/// Sends by SQL, inside whatever transaction is open.
+async fn sql_send(client: &tokio_postgres::Client, queue: &str, body: &str) {
+    let sql = format!("SELECT slipring.send('{queue}', '{body}'::text)");
+    client.batch_execute(&sql).await.expect("the message is taken");
+}
+
+#[tokio::test]
+async fn a_change_counts_when_it_can_be_seen_and_a_look_costs_no_transaction() {
+    let cluster = Cluster::shared();
+    let database = cluster.database().await;
+    let (one, two) = (cluster.store(&database).await, cluster.store(&database).await);
+    let q = plain(&one).await;
+    let seen = async || two.foreign_changes().await.unwrap();
+    let before = seen().await;
+    send(&one, q, &["a"]).await;
+    let after = seen().await;
+    assert_ne!(after, before);
+    assert_eq!(seen().await, after);
+    let client = cluster.client(&database).await;
+    let sql = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::int8";
+    let next = async || client.query_one(sql, &[]).await.unwrap().get::<_, i64>(0);
+    // Another database of the cluster may take numbers, but not one for each of the looks.
+    let first = next().await;
+    for _ in 0..1000 {
+        seen().await;
+    }
+    assert!(next().await - first < 500, "looking takes transaction numbers");
+}
+
+#[tokio::test]
+async fn an_open_transaction_of_a_sender_is_noticed_when_it_ends() {
+    let cluster = Cluster::shared();
+    let database = cluster.database().await;
+    let store = cluster.store(&database).await;
+    let q = plain(&store).await;
+    let sender = cluster.client(&database).await;
+    sender.batch_execute("BEGIN").await.unwrap();
+    sql_send(&sender, "plain", "late").await;
+    let seen = async || store.foreign_changes().await.unwrap();
+    let before = seen().await;
+    // What others do meanwhile is no change of queues.
+    let other = cluster.client(&database).await;
+    other.batch_execute("CREATE TABLE business (a int); DROP TABLE business").await.unwrap();
+    assert_eq!(seen().await, before);
+    assert!(claim(&store, q, 1, support::at(0)).await.is_empty());
+    let before = seen().await;
+    sender.batch_execute("COMMIT").await.unwrap();
+    assert_ne!(seen().await, before);
+    assert_eq!(claim(&store, q, 1, support::at(0)).await.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_waiting_receive_gets_what_is_sent_by_sql() {
+    let cluster = Cluster::shared();
+    let database = cluster.database().await;
+    let engine = engine(cluster, &database).await;
+    let q = engine.create_queue("q", QueueSettings::default()).await.unwrap();
+    let sender = cluster.client(&database).await;
+    for round in 0..20 {
+        let receiver = q.clone();
+        let waits = tokio::spawn(async move {
+            receiver.receive(ReceiveRequest::up_to(1).wait(HOUR)).await.unwrap()
+        });
+        if round % 2 == 0 {
+            within("the wait", async {
+                while q.waiting() == 0 {
+                    tokio::task::yield_now().await;
+                }
+            })
+            .await;
+        }
+        sql_send(&sender, "q", &round.to_string()).await;
+        let list = within("the receive", waits).await.unwrap();
+        assert_eq!(support::bodies(&list), [round.to_string()]);
+        q.ack(&list[0].receipt).await.unwrap();
+    }
+    within("the shutdown", engine.shutdown()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_queue_made_and_a_delay_set_by_sql_are_noticed() {
+    let cluster = Cluster::shared();
+    let database = cluster.database().await;
+    let engine = engine(cluster, &database).await;
+    let sql = cluster.client(&database).await;
+    sql.batch_execute("SELECT slipring.create_queue('made')").await.unwrap();
+    let q = within("the queue", engine.queue("made")).await.unwrap();
+    let receiver = q.clone();
+    let waits = tokio::spawn(async move {
+        receiver.receive(ReceiveRequest::up_to(1).wait(HOUR)).await.unwrap()
+    });
+    let delayed = "SELECT slipring.send('made', 'soon'::text, delay => interval '50 milliseconds')";
+    sql.batch_execute(delayed).await.unwrap();
+    assert_eq!(support::bodies(&within("the receive", waits).await.unwrap()), ["soon"]);
+    within("the shutdown", engine.shutdown()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_lets_only_those_look_whose_queue_has_a_message() {
+    const QUEUES: usize = 50;
+    let cluster = Cluster::shared();
+    let database = cluster.database().await;
+    let store = slipring_conformance::fault::FaultyStore::new(cluster.store(&database).await);
+    let engine = Engine::open(Arc::clone(&store) as _, EngineOptions::default()).await.unwrap();
+    let mut waits = Vec::new();
+    for n in 0..QUEUES {
+        let q = engine.create_queue(&format!("q{n}"), QueueSettings::default()).await.unwrap();
+        let receiver = q.clone();
+        waits.push(tokio::spawn(async move {
+            receiver.receive(ReceiveRequest::up_to(1).wait(HOUR)).await.unwrap()
+        }));
+        within("the wait", async {
+            while q.waiting() == 0 {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
+    }
+    let claims = || store.calls(slipring_conformance::fault::Verb::Claim);
+    let before = claims();
+    let sender = cluster.client(&database).await;
+    for n in 0..10 {
+        sql_send(&sender, &format!("q{n}"), "x").await;
+    }
+    for wait in waits.drain(..10) {
+        assert_eq!(within("a receive", wait).await.unwrap().len(), 1);
+    }
+    let more = claims() - before;
+    assert!(more < QUEUES as u64, "{more} claims for 10 messages");
+    within("the shutdown", engine.shutdown()).await;
+}
