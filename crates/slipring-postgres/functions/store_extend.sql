@@ -26,7 +26,7 @@ BEGIN
     END IF;
     FOR v_row IN
         WITH l AS MATERIALIZED (
-            SELECT * FROM slipring.lease_newest(p_queue, p_fences) WHERE n > 0)
+            SELECT * FROM slipring.lease_newest(v_queue.queue_id, p_fences) WHERE n > 0)
         SELECT e.n::int, e.message, e.fence, l.lane, l.deadline_ms AS lapses, i.id,
             i.fence = e.fence AS newest, i.state = 2 AND p_now_ms < i.turn AS held,
             p_now_ms + coalesce(e.lease_ms, i.lease_ms,
@@ -40,9 +40,9 @@ BEGIN
         ORDER BY e.n
     LOOP
         v_outcome := CASE
+            WHEN v_queue.queue_id IS NULL THEN 'gone'
             WHEN v_row.lane IS NOT NULL AND p_now_ms >= v_row.lapses THEN 'late'
             WHEN v_row.lane IS NOT NULL THEN 'log'
-            WHEN v_queue.queue_id IS NULL THEN 'gone'
             WHEN v_row.id IS NULL AND slipring.log_holds(v_queue, v_row.message) THEN 'old'
             WHEN v_row.id IS NULL THEN 'gone'
             WHEN NOT v_row.newest THEN 'old'

@@ -18,9 +18,19 @@ CREATE TABLE slipring.store (
     system_identifier bigint
 );
 
-INSERT INTO slipring.store (receipt_key)
-SELECT sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())
-              || uuid_send(gen_random_uuid()));
+DO $$
+DECLARE
+    v_system bigint;
+BEGIN
+    BEGIN
+        v_system := (SELECT c.system_identifier FROM pg_control_system() c);
+    EXCEPTION WHEN insufficient_privilege THEN
+        RAISE NOTICE 'the server does not say which cluster it is; a restore is not noticed';
+    END;
+    INSERT INTO slipring.store (receipt_key, system_identifier)
+    VALUES (sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())
+        || uuid_send(gen_random_uuid())), v_system);
+END $$;
 
 -- Sets of three tables that hold the messages of a queue; used again after their queue is gone.
 CREATE TABLE slipring.place (

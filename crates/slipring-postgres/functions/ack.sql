@@ -1,0 +1,28 @@
+-- Purpose: acks messages inside the caller's transaction (S10.2, S10.3): takes effect if and only
+--          if that commits; an error when a lease is lost.
+-- Inputs:  receipts of slipring.receive; all of them or, with an error, none.
+-- Lock:    the leases' locks, shared, to the end of the transaction: until then the messages are
+--          handed to nobody else, also when their deadline passes.
+-- Index:   lease_newest, item_pkey; ack's indexes grow.
+-- Answers: how many.
+CREATE OR REPLACE FUNCTION slipring.ack(receipts text[])
+RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
+DECLARE
+    v_part record;
+    v_count bigint := 0;
+BEGIN
+    FOR v_part IN
+        SELECT o.queue, array_agg(o.message ORDER BY o.message, o.fence) AS messages,
+            array_agg(o.fence ORDER BY o.message, o.fence) AS fences
+        FROM slipring.receipt_open(receipts) o GROUP BY o.queue ORDER BY o.queue
+    LOOP
+        PERFORM slipring.ack_queue(v_part.queue, v_part.messages, v_part.fences);
+        v_count := v_count + cardinality(v_part.messages);
+    END LOOP;
+    RETURN v_count;
+END $$;
+
+CREATE OR REPLACE FUNCTION slipring.ack(receipt text)
+RETURNS void LANGUAGE sql SET search_path = pg_catalog, slipring, pg_temp AS $$
+    SELECT slipring.ack(ARRAY[$1]) WHERE true
+$$;

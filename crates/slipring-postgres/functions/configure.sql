@@ -1,0 +1,18 @@
+-- Purpose: changes some of a queue's settings.
+-- Inputs:  the queue's name; the settings to change, as a JSON object.
+-- Lock:    the queue's lock, to the end of the transaction.
+-- Index:   queue_name.
+-- Answers: all settings as they are now.
+CREATE OR REPLACE FUNCTION slipring.configure(queue text, changes jsonb)
+RETURNS jsonb LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
+DECLARE
+    v_queue slipring.queue := slipring.queue_named(configure.queue);
+    v_settings jsonb;
+BEGIN
+    PERFORM slipring.isolation_check();
+    v_queue := slipring.queue_lock(v_queue.queue_id);
+    v_settings := v_queue.settings || changes;
+    PERFORM slipring.settings_check(v_settings);
+    RETURN (SELECT q.settings
+            FROM slipring.store_configure(v_queue.queue_id, v_settings, slipring.now_ms()) q);
+END $$;

@@ -1,0 +1,18 @@
+-- Purpose: creates a queue, or finds the existing one with equal settings (S14.1, S14.2).
+-- Inputs:  the queue's name; settings that differ from the defaults, as a JSON object.
+-- Lock:    the lock of administration.
+-- Index:   queue_name.
+-- Answers: whether it is new.
+CREATE OR REPLACE FUNCTION slipring.create_queue(name text, settings jsonb DEFAULT '{}')
+RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
+DECLARE
+    v_settings jsonb := slipring.settings_default() || coalesce(settings, '{}');
+BEGIN
+    IF name IS NULL OR name !~ '^[A-Za-z0-9+/;.$_()][-A-Za-z0-9+/;.$_()]{0,199}$' THEN
+        PERFORM slipring.fail('SR007', format('queue name %L is not 1 to 200 of letters, digits '
+            'and - + / ; . $ _ ( ), not beginning with -', left(name, 64)), '{}');
+    END IF;
+    PERFORM slipring.settings_check(v_settings);
+    RETURN (SELECT q.created
+            FROM slipring.store_create_queue(name, v_settings, slipring.now_ms()) q);
+END $$;

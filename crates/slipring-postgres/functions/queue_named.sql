@@ -1,0 +1,16 @@
+-- Purpose: the queue of a name.
+-- Inputs:  p_name, which it is an error not to find (SR001).
+-- Lock:    none.
+-- Index:   queue_name.
+CREATE OR REPLACE FUNCTION slipring.queue_named(p_name text)
+RETURNS slipring.queue LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_queue slipring.queue;
+BEGIN
+    SELECT * INTO v_queue FROM slipring.queue q WHERE q.name = p_name;
+    IF v_queue.queue_id IS NULL THEN
+        PERFORM slipring.fail('SR001', format('queue %s does not exist', p_name),
+            jsonb_build_object('queue', p_name));
+    END IF;
+    RETURN v_queue;
+END $$;

@@ -1,0 +1,27 @@
+-- Purpose: hands out ready messages (S7) under a lease. Call it in a transaction of its own: its
+--          queue waits for the end of the transaction.
+-- Inputs:  the queue's name; n, at most how many, 1 to 10,000; lease, or null for the message's or
+--          the queue's own.
+-- Lock:    the queue's lock, to the end of the transaction.
+-- Index:   see store_claim.
+CREATE OR REPLACE FUNCTION slipring.receive(
+    queue text, n int DEFAULT 1, lease interval DEFAULT NULL)
+RETURNS TABLE (receipt text, body bytea, id bigint, priority bigint, attempts bigint,
+    sent_at timestamptz, lease_until timestamptz, "group" text, dedup_id text, headers jsonb)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    v_queue slipring.queue := slipring.queue_named(receive.queue);
+    v_key bytea := (SELECT s.receipt_key FROM slipring.store s);
+BEGIN
+    IF receive.n IS NULL OR receive.n NOT BETWEEN 1 AND 10000 THEN
+        PERFORM slipring.fail_limit(v_queue, 'receive_messages_max', 10000, receive.n);
+    END IF;
+    PERFORM slipring.isolation_check();
+    RETURN QUERY SELECT slipring.receipt_seal(v_key, v_queue.queue_id, c.id, c.fence), c.body,
+        c.id, c.priority, c.attempts, to_timestamp(c.sent_ms / 1000.0),
+        to_timestamp(c.deadline_ms / 1000.0), c.group_name, c.dedup_id, c.headers::jsonb
+    FROM slipring.store_claim(v_queue.queue_id, slipring.now_ms(), ARRAY[receive.n],
+        ARRAY[slipring.interval_ms(receive.lease, 'the lease')], '{f}', NULL) c
+    WHERE c.id IS NOT NULL;
+END $$;
