@@ -1,22 +1,30 @@
 -- Purpose: empties the message tables of deleted queues, once nobody can write to them any more,
 --          so that new queues may use them.
 -- Inputs:  none.
--- Lock:    ACCESS EXCLUSIVE on the tables of one place at a time; a busy one is left for later.
+-- Lock:    the caller holds the lock of rotation. ACCESS EXCLUSIVE on the
+--          tables of one place at a time; a busy one is left for later.
 -- Index:   place_free.
+-- Answers: whether it did something.
 CREATE OR REPLACE FUNCTION slipring.places_empty()
-RETURNS void LANGUAGE plpgsql AS $$
+RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     v_place slipring.place;
     v_base bigint := (SELECT s.xid_base FROM slipring.store s);
     v_queue int;
+    v_did boolean := false;
 BEGIN
+    IF pg_current_xact_id_if_assigned() IS NOT NULL THEN
+        RETURN false;
+    END IF;
     FOR v_place IN SELECT * FROM slipring.place p WHERE p.queue_id IS NULL AND NOT p.empty
-        ORDER BY p.place LIMIT 10 FOR UPDATE SKIP LOCKED LOOP
+        ORDER BY p.place LIMIT 10 LOOP
         IF v_place.mark IS NULL THEN
-            -- Whoever saw the queue has a lower transaction number than this later transaction.
+            -- Whoever saw the queue had its number before the queue was deleted, and that was
+            -- seen above; the number that this transaction gets now is higher.
             UPDATE slipring.place p
             SET mark = pg_current_xact_id()::text::bigint + v_base
             WHERE p.place = v_place.place;
+            v_did := true;
             CONTINUE;
         END IF;
         CONTINUE WHEN pg_snapshot_xmin(pg_current_snapshot())::text::bigint + v_base
@@ -35,9 +43,11 @@ BEGIN
             DELETE FROM slipring.dedup d WHERE d.queue_id = v_queue;
             UPDATE slipring.place p SET empty = true, generation = NULL, endings = NULL
             WHERE p.place = v_place.place;
+            v_did := true;
         EXCEPTION WHEN lock_not_available THEN
             -- Somebody is in one of the tables; the next pass tries again.
             NULL;
         END;
     END LOOP;
+    RETURN v_did;
 END $$;

@@ -1,5 +1,5 @@
 -- Purpose: removes what retention and deduplication windows allow to forget, at most 10,000
---          messages, and empties tables of deleted queues.
+--          messages.
 -- Inputs:  p_now_ms.
 -- Lock:    the locks of queues with a retention, in the order of their numbers.
 -- Index:   queue_retention, dedup_until; see remove_old.
@@ -37,7 +37,6 @@ BEGIN
     WHERE d.queue_id = o.queue_id AND d.scope = o.scope AND d.dedup_id = o.dedup_id;
     GET DIAGNOSTICS v_gone = ROW_COUNT;
     v_left := v_left - v_gone;
-    PERFORM slipring.places_empty();
     removed := v_sum;
     next_ms := CASE WHEN v_left <= 0 THEN p_now_ms ELSE greatest(p_now_ms + 1000, least(v_first,
         (SELECT d.until_ms FROM slipring.dedup d ORDER BY d.until_ms LIMIT 1))) END;

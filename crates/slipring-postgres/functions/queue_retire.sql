@@ -1,0 +1,42 @@
+-- Purpose: empties the oldest message table of a queue, if all its messages are done with. What is
+--          left of a few messages for long is moved to item.
+-- Inputs:  p_queue, whose oldest generation nobody writes to any more; p_now_ms; p_age_ms.
+-- Lock:    the queue's lock; ACCESS EXCLUSIVE on the table, which is only tried.
+-- Index:   the table's order index, lease_newest.
+-- Answers: whether it did something.
+CREATE OR REPLACE FUNCTION slipring.queue_retire(
+    p_queue int, p_now_ms bigint, p_age_ms bigint)
+RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    v_queue slipring.queue := slipring.queue_lock(p_queue, false);
+    v_state slipring.state;
+    v_table text;
+    v_left bigint;
+BEGIN
+    IF v_queue.queue_id IS NULL THEN
+        RETURN false;
+    END IF;
+    v_state := slipring.acks_take(v_queue, slipring.state_read(v_queue), p_now_ms);
+    v_table := format('slipring.message_%s_%s', v_queue.place, v_state.generation_low % 3);
+    v_left := slipring.retire_ready(v_queue, v_table,
+        p_now_ms >= v_state.generation_since_ms + 10 * p_age_ms);
+    IF v_left = 0 AND v_state.leased > 0 THEN
+        v_left := slipring.retire_leased(v_queue, v_table, p_now_ms - p_age_ms);
+    END IF;
+    IF v_left > 0 THEN
+        RETURN false;
+    END IF;
+    BEGIN
+        EXECUTE format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE NOWAIT', v_table);
+        EXECUTE format('TRUNCATE %s', v_table);
+    EXCEPTION WHEN lock_not_available THEN
+        -- Somebody is in the table; a later step tries again.
+        RETURN false;
+    END;
+    v_state := slipring.state_read(v_queue);
+    v_state.seq := v_state.seq + 1;
+    v_state.generation_low := v_state.generation_low + 1;
+    v_state.generation_mark := NULL;
+    PERFORM slipring.state_write(v_queue, v_state);
+    RETURN true;
+END $$;

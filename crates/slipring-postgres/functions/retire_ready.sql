@@ -1,0 +1,42 @@
+-- Purpose: how many ready messages a table that wants to retire still has, counted to 1,000; moves
+--          them to item when they are fewer and have been there for long.
+-- Inputs:  p_queue; p_table; p_move, whether they may be moved.
+-- Lock:    the caller holds the queue's lock.
+-- Index:   the table's order index, a range for each run of ids.
+CREATE OR REPLACE FUNCTION slipring.retire_ready(
+    p_queue slipring.queue, p_table text, p_move boolean)
+RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    v_state slipring.state := slipring.state_read(p_queue);
+    v_range int8range;
+    v_left record;
+    v_n int;
+    v_sum bigint := 0;
+BEGIN
+    FOR v_at IN 1..cardinality(v_state.lanes) LOOP
+        FOR v_range IN SELECT unnest(v_state.open[v_at]) LOOP
+            EXECUTE format('SELECT array_agg(id) AS ids, array_agg(bytes) AS sizes,
+                range_agg(int8range(id, id + 1)) AS taken FROM (SELECT id, bytes FROM %s
+                    WHERE lane = $1 AND id >= $2 AND id < $3 ORDER BY id LIMIT 1000) m', p_table)
+            INTO v_left USING v_state.lanes[v_at], lower(v_range),
+                coalesce(upper(v_range), 9223372036854775807);
+            v_n := coalesce(cardinality(v_left.ids), 0);
+            CONTINUE WHEN v_n = 0;
+            IF NOT p_move OR p_queue.fifo OR v_sum + v_n >= 1000 THEN
+                RETURN v_sum + v_n;
+            END IF;
+            PERFORM slipring.log_to_items(p_table, p_queue,
+                array_fill(v_state.lanes[v_at], ARRAY[v_n]), v_left.ids,
+                array_fill(1, ARRAY[v_n]), NULL, NULL, array_fill(0::bigint, ARRAY[v_n]),
+                array_fill(0::bigint, ARRAY[v_n]), NULL, NULL, NULL);
+            v_state.open[v_at] := v_state.open[v_at] - v_left.taken;
+            v_state := slipring.state_uncount(v_state, v_at, v_left.ids, v_left.sizes);
+            v_sum := v_sum + v_n;
+        END LOOP;
+    END LOOP;
+    IF v_sum > 0 THEN
+        v_state.seq := v_state.seq + 1;
+        PERFORM slipring.state_write(p_queue, v_state);
+    END IF;
+    RETURN 0;
+END $$;

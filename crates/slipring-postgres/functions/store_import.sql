@@ -1,0 +1,41 @@
+-- Purpose: makes the store usable after its database was restored into another cluster, whose
+--          transaction numbers begin anew: raises what is added to them, so that new message
+--          numbers are above all old ones.
+-- Inputs:  none. Nobody may use the store meanwhile.
+-- Lock:    the table of queues against all other writers; the lock of administration.
+-- Index:   the partitions' order indexes, one step for each lane; item_pkey.
+-- Answers: what is added now, and how many queues there are.
+CREATE OR REPLACE FUNCTION slipring.store_import()
+RETURNS TABLE (xid_base bigint, queues bigint)
+LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS $$
+#variable_conflict use_column
+DECLARE
+    v_queue slipring.queue;
+    v_state slipring.state;
+    v_most bigint := (SELECT i.id FROM slipring.item i ORDER BY i.id DESC LIMIT 1);
+    v_found bigint;
+    v_base bigint;
+BEGIN
+    PERFORM pg_advisory_xact_lock(1397511506, 0);
+    LOCK TABLE slipring.queue IN EXCLUSIVE MODE;
+    v_most := greatest(v_most, (SELECT max(a.id) FROM slipring.ack a));
+    FOR v_queue IN SELECT * FROM slipring.queue LOOP
+        v_state := slipring.state_read(v_queue);
+        FOR v_at IN 1..cardinality(v_state.lanes) LOOP
+            v_most := greatest(v_most, (SELECT max(lower(r)) FROM unnest(v_state.open[v_at]) r));
+            EXECUTE format('SELECT id FROM %s m WHERE lane = $1 ORDER BY id DESC LIMIT 1',
+                slipring.live_tables(v_queue, v_state))
+            INTO v_found USING v_state.lanes[v_at];
+            v_most := greatest(v_most, v_found);
+        END LOOP;
+        v_most := greatest(v_most, (SELECT max(lower(r)) FROM unnest(v_state.uncounted) r),
+            (SELECT max(lower(r)) FROM unnest(v_state.acks) r), v_state.generation_mark << 18);
+    END LOOP;
+    v_base := (coalesce(v_most, 0) >> 18) + 1;
+    UPDATE slipring.store SET xid_base = v_base,
+        system_identifier = slipring.store_system_identifier();
+    UPDATE slipring.queue q SET xid_base = v_base;
+    UPDATE slipring.place p SET mark = NULL WHERE p.mark IS NOT NULL;
+    PERFORM setval('slipring.journal_mark', 0);
+    RETURN QUERY SELECT v_base, count(*) FROM slipring.queue;
+END $$;

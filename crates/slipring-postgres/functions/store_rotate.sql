@@ -1,0 +1,33 @@
+-- Purpose: one step of emptying tables as a whole: of a queue's messages, of a deleted queue's, or
+--          of the journal (state, lease, ack).
+-- Inputs:  p_now_ms; a generation is left when it has p_bytes_min bytes, or 1 MiB and is p_age_ms
+--          old. Must be a transaction of its own: a mark is the transaction's number, and
+--          has to come after the look at what it marks.
+-- Lock:    the lock of rotation, which is only tried; then see the steps.
+-- Index:   queue_pkey, state_newest.
+-- Answers: whether there may be another step at once.
+CREATE OR REPLACE FUNCTION slipring.store_rotate(
+    p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint)
+RETURNS TABLE (done boolean)
+LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS $$
+#variable_conflict use_column
+DECLARE
+    v_queue slipring.queue;
+BEGIN
+    IF pg_current_xact_id_if_assigned() IS NOT NULL THEN
+        PERFORM slipring.fail('SR007', 'the transaction has written something already; call '
+            'store_rotate in a transaction of its own', '{}');
+    END IF;
+    IF NOT pg_try_advisory_xact_lock(1397511507, 0) THEN
+        RETURN QUERY SELECT false;
+        RETURN;
+    END IF;
+    FOR v_queue IN SELECT * FROM slipring.queue q ORDER BY q.queue_id LOOP
+        IF slipring.rotate_queue(v_queue, p_now_ms, p_bytes_min, p_age_ms) THEN
+            RETURN QUERY SELECT true;
+            RETURN;
+        END IF;
+    END LOOP;
+    RETURN QUERY SELECT slipring.rotate_journal(p_now_ms, p_bytes_min, p_age_ms)
+        OR slipring.places_empty();
+END $$;
