@@ -16,18 +16,30 @@ struct Wall {
 }
 
 const HTTP: [&str; 4] = ["axum", "http", "hyper", "hyper-util"];
-const ALL: [&str; 5] =
-    ["slipring", "slipring-server", "slipring-sqlite", "slipring-wire", "slipring-conformance"];
+const ALL: [&str; 6] = [
+    "slipring",
+    "slipring-server",
+    "slipring-sqlite",
+    "slipring-postgres",
+    "slipring-wire",
+    "slipring-conformance",
+];
 
-const WALLS: [Wall; 8] = [
+const WALLS: [Wall; 9] = [
     Wall {
         name: "slipring",
         may: &[],
         may_in_tests: &[],
-        never: &["rusqlite", "axum", "http", "hyper", "hyper-util"],
+        never: &["rusqlite", "tokio-postgres", "axum", "http", "hyper", "hyper-util"],
     },
     Wall {
         name: "slipring-sqlite",
+        may: &["slipring"],
+        may_in_tests: &["slipring-conformance"],
+        never: &HTTP,
+    },
+    Wall {
+        name: "slipring-postgres",
         may: &["slipring"],
         may_in_tests: &["slipring-conformance"],
         never: &HTTP,
@@ -43,13 +55,13 @@ const WALLS: [Wall; 8] = [
         name: "slipring-server",
         may: &["slipring", "slipring-wire"],
         may_in_tests: &["slipring-sqlite"],
-        never: &["rusqlite"],
+        never: &["rusqlite", "tokio-postgres"],
     },
     Wall {
         name: "slipring-cli",
-        may: &["slipring", "slipring-server", "slipring-sqlite"],
+        may: &["slipring", "slipring-server", "slipring-sqlite", "slipring-postgres"],
         may_in_tests: &["slipring-wire"],
-        never: &["rusqlite"],
+        never: &["rusqlite", "tokio-postgres"],
     },
     Wall { name: "slipring-lab", may: &ALL, may_in_tests: &[], never: &[] },
     Wall { name: "xtask", may: &[], may_in_tests: &[], never: &["rusqlite", "tokio"] },
