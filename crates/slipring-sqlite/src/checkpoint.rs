@@ -12,7 +12,7 @@ use parking_lot::{Condvar, Mutex};
 use rusqlite::Connection;
 use slipring::{Error, WaitClass};
 
-use crate::fault::{Fault, Outcome, poisoned, storage_error};
+use crate::fault::{Fault, Outcome, storage_error};
 use crate::flush::Log;
 use crate::open::PAGE_BYTES;
 use crate::task::Classes;
@@ -21,6 +21,7 @@ use crate::task::Classes;
 const PASSES_BESIDE_MAX: u32 = 3;
 /// The writer is held once so small a part of what makes a checkpoint due is left.
 const REST_PART: u64 = 8;
+const NOT_COPIED: &str = "the log could not be copied into the file";
 
 /// When the log is copied, and the connection that does it. Locks are taken in this order:
 /// connection, then the writer's core; the bell's lock is a leaf.
@@ -70,9 +71,13 @@ impl Checkpoints {
         }
     }
 
+    fn is_due(&self) -> bool {
+        self.log_pages.load(Ordering::Relaxed) >= self.due_pages.load(Ordering::Relaxed)
+    }
+
     /// Asks for a checkpoint when the log has grown enough.
     pub(crate) fn ask_if_due(&self) {
-        if self.log_pages.load(Ordering::Relaxed) >= self.due_pages.load(Ordering::Relaxed) {
+        if self.is_due() {
             let mut asked = self.asked.lock();
             if !asked.now {
                 asked.now = true;
@@ -92,8 +97,11 @@ impl Checkpoints {
                 return;
             }
             drop(asked);
-            if log.check().is_ok() {
-                self.checkpoint(&hold).unwrap_or_else(|fault| report(fault, log));
+            if log.check().is_ok()
+                && let Err(fault) = self.checkpoint(&hold)
+            {
+                self.put_off();
+                log.report(fault, NOT_COPIED);
             }
             self.asked.lock().now = false;
         }
@@ -118,12 +126,20 @@ impl Checkpoints {
         Ok(())
     }
 
+    /// After a failure the next try waits until the log has grown a little more, which it cannot
+    /// while there is no room: a full disk is told of once, not with each call.
+    fn put_off(&self) {
+        let pages = self.log_pages.load(Ordering::Relaxed);
+        let more = (self.grow_pages / REST_PART).max(1);
+        self.due_pages.store(pages + more, Ordering::Relaxed);
+    }
+
     /// Copies all that is left, for the end; the writer writes no more.
     pub(crate) fn finish(&self, writer: &Connection, log: &Log) {
         self.close();
         self.connection.lock().take();
         let copied = self.pause.measure(|| copy(writer, "truncate"));
-        copied.map(drop).unwrap_or_else(|fault| report(fault, log));
+        copied.map(drop).unwrap_or_else(|fault| log.report(fault, NOT_COPIED));
     }
 
     /// Lets [`Checkpoints::run`] end.
@@ -143,15 +159,6 @@ fn copy(connection: &Connection, mode: &str) -> Outcome<Pages> {
     Ok(Pages { log, rest: log.saturating_sub(copied) })
 }
 
-fn report(fault: Fault, log: &Log) {
-    let lost_a_flush = fault.lost_a_flush();
-    let error = fault.into_error();
-    tracing::warn!(%error, "the log could not be copied into the file");
-    if lost_a_flush {
-        log.poison(poisoned(error.message()));
-    }
-}
-
 /// Counts the pages of the log after each commit into the result.
 pub(crate) fn count_log_pages(connection: &mut Connection) -> Result<Arc<AtomicU64>, Error> {
     let pages = Arc::new(AtomicU64::new(0));
@@ -162,4 +169,39 @@ pub(crate) fn count_log_pages(connection: &mut Connection) -> Result<Arc<AtomicU
     };
     connection.wal_hook(Some(hook)).map_err(storage_error)?;
     Ok(pages)
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::OpenFlags;
+
+    use super::*;
+
+    #[test]
+    fn after_a_failure_the_next_try_waits_until_the_log_has_grown() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        let writer = Connection::open(&path).unwrap();
+        writer.execute_batch("PRAGMA journal_mode = wal; CREATE TABLE t (x)").unwrap();
+        // A connection that may not write cannot copy.
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
+        let connection = Connection::open_with_flags(&path, flags).unwrap();
+        let pages = Arc::new(AtomicU64::new(1000));
+        let waits = slipring::Waits::new();
+        let classes = Classes::new(&waits);
+        let own = Checkpoints::new(connection, Arc::clone(&pages), 800 * PAGE_BYTES, &classes);
+        let log = Log::open(&path, waits.class("flush")).unwrap();
+        own.ask_if_due();
+        std::thread::scope(|scope| {
+            scope.spawn(|| own.run(&log, || ()));
+            while own.asked.lock().now {
+                std::thread::yield_now();
+            }
+            own.close();
+        });
+        assert!(!own.is_due(), "nothing has changed since the failure");
+        pages.store(1100, Ordering::Relaxed);
+        assert!(own.is_due());
+        log.check().expect("a copy that failed has lost nothing");
+    }
 }

@@ -16,7 +16,7 @@ use slipring::Error;
 
 use crate::checkpoint::Checkpoints;
 use crate::fault::closed;
-use crate::flush::{Flusher, Log, flush_and_answer};
+use crate::flush::{Flusher, Log, Unwinding, flush_and_answer};
 use crate::inbox::Inbox;
 use crate::task::Classes;
 use crate::writer::{Core, WriterTask};
@@ -119,7 +119,7 @@ impl Driver {
 
     fn run_as_caller(&self) {
         let Some(mut core) = self.core.try_lock() else { return };
-        let durable = self.round(&mut core, false);
+        let durable = self.round(&mut core, CALLER_WEIGHT_MAX, false);
         drop(core);
         if let Some((tasks, written)) = durable {
             flush_and_answer(&self.log, tasks, written);
@@ -134,11 +134,16 @@ impl Driver {
         }
     }
 
-    /// Runs what waits in one transaction; answers the calls that wait for a flush, and up to
-    /// which transaction. Where another process writes at the moment it either waits, or leaves
-    /// the calls in the inbox.
-    fn round(&self, core: &mut Option<Core>, wait: bool) -> Option<(Vec<WriterTask>, u64)> {
-        let mut tasks = self.inbox.take(TRANSACTION_WEIGHT_MAX);
+    /// Runs what waits in one transaction, up to a weight; answers the calls that wait for a flush,
+    /// and up to which transaction. Where another process writes at the moment it either waits, or
+    /// leaves the calls in the inbox.
+    fn round(
+        &self,
+        core: &mut Option<Core>,
+        weight_max: usize,
+        wait: bool,
+    ) -> Option<(Vec<WriterTask>, u64)> {
+        let mut tasks = self.inbox.take(weight_max);
         if tasks.is_empty() {
             return None;
         }
@@ -153,7 +158,9 @@ impl Driver {
         for task in &mut tasks {
             task.taken(&self.classes.writer_inbox);
         }
+        let unwinding = Unwinding(&self.log);
         let served = core.serve(tasks, wait);
+        drop(unwinding);
         let postponed = served.postponed.into_iter();
         let weighed = |task: WriterTask| (task.weight(), task);
         self.inbox.put_back(postponed.map(weighed).collect());
@@ -190,7 +197,7 @@ impl Driver {
 
     fn work_off(&self) {
         while self.inbox.weight() > 0 {
-            let durable = self.round(&mut self.core.lock(), true);
+            let durable = self.round(&mut self.core.lock(), TRANSACTION_WEIGHT_MAX, true);
             let Some((tasks, written)) = durable else { continue };
             if self.inbox.weight() == 0 && self.flusher.is_idle() {
                 flush_and_answer(&self.log, tasks, written);
@@ -217,8 +224,7 @@ impl Driver {
             Ok(()) if core.is_clearing() => self.wake(),
             Ok(()) => {}
             Err(fault) => {
-                let error = fault.into_error();
-                tracing::warn!(%error, "what a deleted queue left is not cleared away yet");
+                self.log.report(fault, "what a deleted queue left is not cleared away yet");
             }
         }
     }
@@ -237,8 +243,7 @@ impl Driver {
             return;
         }
         if let Err(fault) = core.alone(|writer| writer.leave_last_stamp()) {
-            let error = fault.into_error();
-            tracing::warn!(%error, "the time of the last send could not be kept");
+            self.log.report(fault, "the time of the last send could not be kept");
         }
         self.checkpoints.finish(core.connection(), &self.log);
     }
@@ -255,5 +260,133 @@ impl Drop for End<'_> {
         }
         self.0.flusher.close();
         self.0.checkpoints.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use slipring::store::Store;
+    use slipring::{AdminStore, QueueName, QueueSettings, Timestamp};
+
+    use super::*;
+    use crate::fault::{Fault, Outcome};
+    use crate::writer::Writer;
+    use crate::{SqliteOptions, SqliteStore};
+
+    fn open(folder: &tempfile::TempDir) -> Arc<SqliteStore> {
+        SqliteStore::open(folder.path().join("a.db"), SqliteOptions::default()).unwrap()
+    }
+
+    /// The name of the thread that runs a call of a weight.
+    async fn thread_of(store: &SqliteStore, weight: usize) -> Option<String> {
+        let name = |writer: &mut Writer<'_>| {
+            // Answered after a flush, and so not while the thread still has the core.
+            writer.promise(slipring::Durability::Full);
+            Ok(thread::current().name().map(str::to_owned))
+        };
+        store.write("thread_of", weight, name).await.unwrap()
+    }
+
+    const WRITING: &str = "slipring-write";
+
+    /// Calls until a call is run by its caller, which is when the thread is idle too.
+    async fn be_lonely(store: &SqliteStore) {
+        let lonely = async {
+            while thread_of(store, 1).await.as_deref() == Some(WRITING) {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(std::time::Duration::from_secs(30), lonely).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_lone_caller_runs_its_small_calls_and_never_a_pass() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(&folder);
+        for _ in 0..LONELY_CALLS_MIN {
+            assert_eq!(thread_of(&store, 1).await.as_deref(), Some(WRITING));
+        }
+        be_lonely(&store).await;
+        assert_ne!(thread_of(&store, CALLER_WEIGHT_MAX).await.as_deref(), Some(WRITING));
+        for weight in [CALLER_WEIGHT_MAX + 1, crate::store::PASS_WEIGHT] {
+            assert_eq!(thread_of(&store, weight).await.as_deref(), Some(WRITING), "{weight}");
+        }
+    }
+
+    #[tokio::test]
+    async fn after_a_call_that_panics_every_call_is_answered_and_none_is_done() {
+        for lonely in [false, true] {
+            let folder = tempfile::tempdir().unwrap();
+            let store = open(&folder);
+            if lonely {
+                be_lonely(&store).await;
+            }
+            let broken = Arc::clone(&store);
+            let panics = |_: &mut Writer<'_>| -> Outcome<()> { panic!("on purpose") };
+            let call = tokio::spawn(async move { broken.write("panics", 1, panics).await });
+            // The panic of a lone caller is its own; of others only the thread's.
+            assert_eq!(call.await.map_err(|error| error.is_panic()).is_err(), lonely);
+            for _ in 0..3 {
+                store.write("after", 1, |_| Ok(())).await.unwrap_err();
+            }
+            store.check().await.expect_err("such a store is not ready");
+            store.close().await.unwrap_err();
+            drop(store);
+            thread_of(&open(&folder), 1).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn looks_are_answered_also_after_looks_that_panicked() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(&folder);
+        for _ in 0..5 {
+            let look = store.read("panics", |_| -> Outcome<()> { panic!("on purpose") });
+            look.await.unwrap_err();
+        }
+        assert!(store.queues().await.unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn the_end_of_a_pause_is_told_again_when_the_transaction_was_undone() {
+        // S14.3, S2.4
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(&folder);
+        let at = Timestamp::from_millis;
+        let paused = QueueSettings { paused_until: Some(at(5)), ..QueueSettings::default() };
+        let name = QueueName::new("q").unwrap();
+        let (queue, _) = store.create_queue(&name, &paused, at(1)).await.unwrap();
+        let batch = slipring::store::AppendBatch {
+            queue: queue.id,
+            now: at(2),
+            messages: vec![slipring::NewMessage::new("a")],
+            units: vec![1],
+        };
+        store.append(batch).await.unwrap();
+        // The first call keeps the thread until the two others wait, so that these share the next
+        // transaction.
+        let (go, wait) = mpsc::channel::<()>();
+        let running = Arc::new(tokio::sync::Notify::new());
+        let runs = Arc::clone(&running);
+        let holds = store.write("holds", 1, move |_| {
+            runs.notify_one();
+            // Whether told or left alone, it is over.
+            let _ = wait.recv();
+            Ok(())
+        });
+        let fails =
+            |_: &mut Writer<'_>| -> Outcome<()> { Err(Fault::Damaged("on purpose".to_owned())) };
+        let fails = store.write("fails", 1, fails);
+        let both = async {
+            running.notified().await;
+            tokio::join!(store.due(at(10)), fails, async move { drop(go) })
+        };
+        let (held, (pass, failed, ())) = tokio::join!(holds, both);
+        held.unwrap();
+        failed.unwrap_err();
+        assert_eq!(pass.unwrap().ready, [(queue.id, 1)]);
+        assert!(store.due(at(11)).await.unwrap().ready.is_empty(), "it is told once");
     }
 }

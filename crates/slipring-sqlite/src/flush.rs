@@ -9,15 +9,15 @@
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::{Condvar, Mutex};
 use slipring::clock::monotonic_ns;
-use slipring::{Error, WaitClass};
+use slipring::{Error, ErrorKind, WaitClass};
 
-use crate::fault::poisoned;
+use crate::fault::{Fault, poisoned};
 use crate::open::beside;
 use crate::writer::WriterTask;
 
@@ -27,9 +27,11 @@ const QUICK_NS: u64 = 250_000;
 /// The log, and what keeps the store from going on after a failed flush: the operating system
 /// forgets what it could not write, so a later flush that succeeds proves nothing.
 pub(crate) struct Log {
-    path: PathBuf,
-    /// Held during a flush.
-    flushing: Mutex<Flushing>,
+    /// Held during a flush; how many of [`Log::written`] are on disk.
+    flushed: Mutex<u64>,
+    /// Open from the beginning, so that no flush fails for want of a handle or of the name. SQLite
+    /// keeps the same file while a connection is open.
+    file: File,
     /// Transactions that were written and must last.
     written: AtomicU64,
     /// What a flush took lately, in nanoseconds.
@@ -38,24 +40,18 @@ pub(crate) struct Log {
     class: Arc<WaitClass>,
 }
 
-#[derive(Default)]
-struct Flushing {
-    /// Opened at the first flush; SQLite keeps the same file while a connection is open.
-    file: Option<File>,
-    /// How many of [`Log::written`] are on disk.
-    flushed: u64,
-}
-
 impl Log {
-    pub(crate) fn new(database: &Path, class: Arc<WaitClass>) -> Log {
-        Log {
-            path: beside(database, "-wal"),
-            flushing: Mutex::default(),
+    /// The log of a database that a connection has open.
+    pub(crate) fn open(database: &Path, class: Arc<WaitClass>) -> io::Result<Log> {
+        let file = OpenOptions::new().read(true).write(true).open(beside(database, "-wal"))?;
+        Ok(Log {
+            flushed: Mutex::default(),
+            file,
             written: AtomicU64::new(0),
             usual_ns: AtomicU64::new(0),
             poison: Mutex::new(None),
             class,
-        }
+        })
     }
 
     /// Takes note of a committed transaction that must last; answers what [`Log::flush`] needs.
@@ -74,21 +70,21 @@ impl Log {
     /// # Errors
     /// When this or an earlier flush has failed.
     pub(crate) fn flush(&self, written: u64) -> Result<(), Error> {
-        let mut flushing = self.flushing.lock();
+        let mut flushed = self.flushed.lock();
         self.check()?;
-        if flushing.flushed >= written {
+        if *flushed >= written {
             self.class.passed();
             return Ok(());
         }
         let covers = self.written.load(Ordering::Acquire);
         let since_ns = monotonic_ns();
-        let flushed = self.class.measure(|| flushing.file(&self.path)?.sync_data());
+        let synced = self.class.measure(|| self.file.sync_data());
         let took_ns = monotonic_ns().saturating_sub(since_ns);
         let usual_ns = self.usual_ns.load(Ordering::Relaxed);
         self.usual_ns.store(usual_ns - usual_ns / 8 + took_ns / 8, Ordering::Relaxed);
-        match flushed {
+        match synced {
             Ok(()) => {
-                flushing.flushed = covers;
+                *flushed = covers;
                 Ok(())
             }
             Err(error) => {
@@ -96,6 +92,17 @@ impl Log {
                 self.poison(error.clone());
                 Err(error)
             }
+        }
+    }
+
+    /// Tells of a failure of work that nobody waits for; lets nothing be written any more where
+    /// the failure is a flush.
+    pub(crate) fn report(&self, fault: Fault, what: &str) {
+        let lost_a_flush = fault.lost_a_flush();
+        let error = fault.into_error();
+        tracing::warn!(%error, "{what}");
+        if lost_a_flush {
+            self.poison(poisoned(error.message()));
         }
     }
 
@@ -111,12 +118,17 @@ impl Log {
     }
 }
 
-impl Flushing {
-    fn file(&mut self, path: &Path) -> io::Result<&File> {
-        if self.file.is_none() {
-            self.file = Some(OpenOptions::new().read(true).write(true).open(path)?);
+/// Lets nothing be written any more after a call has panicked: its transaction is still open, and
+/// what is in memory may be half changed. Closing the connection undoes the transaction.
+pub(crate) struct Unwinding<'a>(pub(crate) &'a Log);
+
+impl Drop for Unwinding<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let text = "a call of the store has panicked; nothing more is written until the store \
+                        is opened again";
+            self.0.poison(Error::new(ErrorKind::Internal, text));
         }
-        self.file.as_ref().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 }
 
@@ -192,5 +204,23 @@ pub(crate) fn flush_and_answer(
             Ok(()) => task.answer(),
             Err(error) => task.fail(error.clone()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_calls_are_flushed_also_when_the_log_has_lost_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("a.db");
+        std::fs::write(beside(&database, "-wal"), "frames").unwrap();
+        let log = Log::open(&database, slipring::Waits::new().class("flush")).unwrap();
+        let written = log.wrote();
+        // As SQLite does when the last connection closes.
+        std::fs::remove_file(beside(&database, "-wal")).unwrap();
+        log.flush(written).unwrap();
+        log.check().unwrap();
     }
 }

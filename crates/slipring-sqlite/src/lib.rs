@@ -4,10 +4,11 @@
 //! `docs/stores/sqlite.md`; every statement stands in `queries/`, the schema in `schema.sql`.
 //!
 //! The files in reading order: `store` and `admin` (the two traits), `task`, `inbox`, `driver`,
-//! `flush` and `checkpoint` (how calls reach the one writer, share transactions and last), `writer` and `picture`
-//! (what it keeps in memory), `lane` and `lease` (the log), `append`, `claim`, `settle`, `extend`,
-//! `passes` and `prune` (the verbs), `item`, `rows`, `fifo` and `dedup` (messages outside the log),
-//! `catalog` and `bulk` (administration), `reader` and `inspect` (looking).
+//! `flush` and `checkpoint` (how calls reach the one writer, share transactions and last),
+//! `writer` and `picture` (what it keeps in memory), `lane` and `lease` (the log), `append`,
+//! `claim`, `settle`, `extend`, `passes` and `prune` (the verbs), `item`, `rows`, `fifo` and
+//! `dedup` (messages outside the log), `catalog` and `bulk` (administration), `reader` and
+//! `inspect` (looking).
 
 mod admin;
 mod append;

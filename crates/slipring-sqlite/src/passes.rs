@@ -96,6 +96,7 @@ impl Writer<'_> {
             } else if self.memory.announced.insert(queue, until) != Some(until)
                 && let Some(picture) = self.picture(queue)?
             {
+                self.memory.told.push(queue);
                 tally.ready(queue, picture.lock().ready());
             }
         }

@@ -1,6 +1,7 @@
 //! Looking without changing: each call sees one state of the file, on a connection that never
 //! writes and so waits for nobody.
 
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
@@ -46,7 +47,12 @@ pub(crate) fn start_reading(
         let mut reader = Reader { db: Statements::new(&connection) };
         while let Some(mut task) = inbox.wait_for_one() {
             task.taken(&classes.reader_inbox);
-            reader.serve(task);
+            // A look that panics has changed nothing; the others still want their answers. Its own
+            // caller is answered by the task's being dropped.
+            let served = panic::catch_unwind(AssertUnwindSafe(|| reader.serve(task)));
+            if served.is_err() {
+                reader.end();
+            }
         }
     })
 }
@@ -56,12 +62,17 @@ impl Reader<'_> {
     fn serve(&mut self, mut task: ReaderTask) {
         let begun = self.db.execute(Query::BeginRead, ()).map_err(Fault::Storage);
         let result = begun.and_then(|_| task.run(self));
-        // Nothing was written; a transaction that could not begin needs no end.
-        let _ = self.db.execute(Query::Rollback, ());
+        self.end();
         match result {
             Ok(()) => task.answer(),
             Err(fault) => task.fail(fault.into_error()),
         }
+    }
+
+    /// Lets the state of the file go.
+    fn end(&self) {
+        // Nothing was written; a transaction that could not begin needs no end.
+        let _ = self.db.execute(Query::Rollback, ());
     }
 
     /// All queues, by name.

@@ -26,6 +26,10 @@ use crate::reader::{Reader, ReaderTask, start_reading};
 use crate::task::{Call, Classes};
 use crate::writer::{Core, Writer};
 
+/// What a pass over deadlines counts as. It may touch so many messages, which is too much for a
+/// caller's own thread.
+pub(crate) const PASS_WEIGHT: usize = 1000;
+
 /// A store in one SQLite file, which several processes may open at once.
 ///
 /// Beside the file stand SQLite's own `-wal` and `-shm` and an empty `-lock`; a copy of the
@@ -76,7 +80,8 @@ impl SqliteStore {
             }
         }
         lock.lock_shared().map_err(|error| at_path(unreadable(error)))?;
-        let log = Log::new(path, Arc::clone(&classes.flush));
+        let log = Log::open(path, Arc::clone(&classes.flush));
+        let log = log.map_err(|error| at_path(unreadable(error)))?;
         let bytes = options.checkpoint_bytes;
         let checkpoints = Checkpoints::new(open::copying(path)?, log_pages, bytes, &classes);
         let driver = Arc::new(Driver::new(core, log, classes.clone(), checkpoints));
@@ -256,15 +261,15 @@ impl Store for SqliteStore {
     }
 
     async fn due(&self, now: Timestamp) -> Result<Pass, Error> {
-        self.write("due", 1, move |writer| writer.due(now)).await
+        self.write("due", PASS_WEIGHT, move |writer| writer.due(now)).await
     }
 
     async fn expire(&self, now: Timestamp) -> Result<Pass, Error> {
-        self.write("expire", 1, move |writer| writer.expire(now)).await
+        self.write("expire", PASS_WEIGHT, move |writer| writer.expire(now)).await
     }
 
     async fn prune(&self, now: Timestamp) -> Result<Pass, Error> {
-        self.write("prune", 1, move |writer| writer.prune(now)).await
+        self.write("prune", PASS_WEIGHT, move |writer| writer.prune(now)).await
     }
 
     async fn foreign_changes(&self) -> Result<u64, Error> {

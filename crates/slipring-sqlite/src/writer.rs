@@ -25,7 +25,7 @@ pub(crate) type WriterTask = Box<dyn for<'c> Task<Writer<'c>>>;
 
 /// A queue's picture, shared between the table of pictures and the verb that works on it. The
 /// writer is used by one thread at a time, so the lock is never waited for; no verb takes the
-/// lock of one queue twice.
+/// lock of one queue twice, since a move and a dead letter lead to another queue or not at all.
 pub(crate) type Shared = Arc<Mutex<Picture>>;
 
 /// First and longest pause between two tries to get the write lock.
@@ -58,6 +58,8 @@ pub(crate) struct Memory {
     durable: bool,
     /// The ends of pauses that were announced by [`Writer::due`].
     pub(crate) announced: HashMap<QueueId, u64>,
+    /// Those announced in the transaction that runs; nobody is told if it is undone.
+    pub(crate) told: Vec<QueueId>,
     /// Where the next [`Writer::prune`] goes on.
     pub(crate) prune: crate::prune::Round,
     /// Whether a queue was deleted whose messages are still to be cleared away.
@@ -101,6 +103,7 @@ impl Core {
             foreign_changes: 0,
             durable: false,
             announced: HashMap::new(),
+            told: Vec::new(),
             prune: crate::prune::Round::default(),
             // What an earlier run has left of deleted queues.
             clearing: true,
@@ -154,23 +157,25 @@ impl<'c> Writer<'c> {
             Ok(()) => served.answer(tasks),
             Err(fault) if fault.lost_a_flush() => served.fail(tasks, fault),
             Err(fault) if is_busy(&fault) && !self.memory.wait => {
-                served.postponed = tasks.into_iter().map(|(task, _)| task).collect();
+                served.postpone(tasks);
             }
             Err(fault) if tasks.len() == 1 || is_busy(&fault) => {
                 let error = fault.into_error();
                 tasks.into_iter().for_each(|(task, _)| task.fail(error.clone()));
             }
-            Err(_) => {
-                for task in tasks {
-                    let mut alone = vec![task];
-                    match self.transact(&mut alone) {
-                        Ok(()) => served.answer(alone),
-                        Err(fault) => served.fail(alone, fault),
-                    }
-                }
-            }
+            Err(_) => tasks.into_iter().for_each(|task| self.serve_alone(task, &mut served)),
         }
         served
+    }
+
+    /// Runs a call in a transaction of its own, after one that it shared was undone.
+    fn serve_alone(&mut self, task: (WriterTask, bool), served: &mut Served) {
+        let mut alone = vec![task];
+        match self.transact(&mut alone) {
+            Ok(()) => served.answer(alone),
+            Err(fault) if is_busy(&fault) && !self.memory.wait => served.postpone(alone),
+            Err(fault) => served.fail(alone, fault),
+        }
     }
 
     fn transact(&mut self, tasks: &mut [(WriterTask, bool)]) -> Result<(), Fault> {
@@ -193,6 +198,7 @@ impl<'c> Writer<'c> {
         work: impl FnOnce(&mut Writer<'c>) -> Outcome<T>,
     ) -> Outcome<T> {
         self.begin()?;
+        self.memory.told.clear();
         let result = self.look_for_foreign_changes().and_then(|()| work(self)).and_then(|result| {
             let commit = || self.db.execute(Query::Commit, ());
             let committed = self.memory.classes.commit.measure(commit);
@@ -204,6 +210,9 @@ impl<'c> Writer<'c> {
                 let _ = self.db.execute(Query::Rollback, ());
             }
             self.forget_pictures();
+            for queue in self.memory.told.drain(..) {
+                self.memory.announced.remove(&queue);
+            }
         }
         result
     }
@@ -337,6 +346,10 @@ impl Served {
         for (task, durable) in tasks {
             if durable { self.durable.push(task) } else { task.answer() }
         }
+    }
+
+    fn postpone(&mut self, tasks: Vec<(WriterTask, bool)>) {
+        self.postponed.extend(tasks.into_iter().map(|(task, _)| task));
     }
 
     fn fail(&mut self, tasks: Vec<(WriterTask, bool)>, fault: Fault) {

@@ -16,7 +16,7 @@ use slipring::lifecycle::Settlement;
 use slipring::store::Store;
 use slipring::{AdminStore, ErrorKind, NewMessage, QueueSettings, Retry};
 use slipring_sqlite::SqliteOptions;
-use support::{ack_all, at, bodies, claim, counts, open, plain, send, settle, try_send};
+use support::{ack_all, at, bodies, claim, counts, open, open_with, plain, send, settle, try_send};
 
 #[tokio::test]
 async fn what_one_store_does_the_other_sees() {
@@ -56,6 +56,57 @@ async fn changes_by_others_are_noticed_and_own_ones_are_not_counted() {
     let after = one.foreign_changes().await.unwrap();
     assert!(after > before);
     assert_eq!(one.foreign_changes().await.unwrap(), after);
+}
+
+/// A store that copies its log into the file after every few transactions.
+fn open_copying(folder: &std::path::Path) -> Arc<slipring_sqlite::SqliteStore> {
+    open_with(folder, SqliteOptions { checkpoint_bytes: 16 << 10, ..SqliteOptions::default() })
+}
+
+#[tokio::test]
+async fn copying_the_log_is_no_change_by_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open_copying(folder.path());
+    let q = plain(&store).await;
+    let before = store.foreign_changes().await.unwrap();
+    for _ in 0..200 {
+        let large = vec![NewMessage::new(vec![b'x'; 5000])];
+        try_send(&store, q, large, at(0)).await.unwrap();
+    }
+    let file = std::fs::metadata(support::database(folder.path())).unwrap().len();
+    assert!(file > 400_000, "the log was not copied into the file, which has {file} bytes");
+    assert_eq!(store.foreign_changes().await.unwrap(), before);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn two_stores_that_both_copy_the_log_lose_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (one, two) = (open_copying(folder.path()), open_copying(folder.path()));
+    let q = plain(&one).await;
+    let mut tasks = Vec::new();
+    for (who, store) in [("one", &one), ("two", &two), ("one more", &one)] {
+        let store = Arc::clone(store);
+        tasks.push(tokio::spawn(async move {
+            for n in 0..100 {
+                let body = format!("{who}/{n}/{}", "x".repeat(2000));
+                try_send(&store, q, vec![NewMessage::new(body)], at(0)).await.unwrap();
+                if n % 2 == 0 {
+                    let held = claim(&store, q, 1, at(0)).await;
+                    ack_all(&store, q, &held, at(0)).await;
+                }
+            }
+        }));
+    }
+    for task in tasks {
+        task.await.unwrap();
+    }
+    assert_eq!(counts(&one, q).await, [150, 0, 0, 0]);
+    assert_eq!(counts(&two, q).await, [150, 0, 0, 0]);
+    let whole: String =
+        support::look(folder.path()).query_row("PRAGMA integrity_check", [], |r| r.get(0)).unwrap();
+    assert_eq!(whole, "ok");
+    one.close().await.unwrap();
+    two.close().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
