@@ -41,6 +41,7 @@ BEGIN
             UNION ALL
             (SELECT 0, i.turn, i.id, i.bytes, i.lease_ms, i.attempts, i.fence
              FROM slipring.item i WHERE i.queue_id = p_queue.queue_id AND i.state = 1
+                 AND i.id <@ v_done
              ORDER BY i.turn, i.id LIMIT v_limit)) m
         ORDER BY m.rank, m.id LIMIT v_limit) m;
     v_deal := slipring.claim_deal(p_queue, p_up_to, v_feed.attempts, v_feed.sizes, v_room);

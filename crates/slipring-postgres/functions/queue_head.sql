@@ -22,6 +22,7 @@ BEGIN
         FROM slipring.log_feed(p_queue, v_state, v_done, 1) f
         UNION ALL
         (SELECT i.turn, i.sent_ms, i.id FROM slipring.item i
-         WHERE i.queue_id = p_queue.queue_id AND i.state = 1 ORDER BY i.turn, i.id LIMIT 1)) h
+         WHERE i.queue_id = p_queue.queue_id AND i.state = 1 AND i.id <@ v_done
+         ORDER BY i.turn, i.id LIMIT 1)) h
     ORDER BY h.priority, h.id LIMIT 1;
 END $$;
