@@ -1,5 +1,6 @@
 -- Purpose: how often anybody has begun to change something, read outside MVCC, and which
---   transactions run. It takes no transaction number and writes nothing
+--   transactions are over: those below the second column and not in the third. It takes no
+--   transaction number and writes nothing
 -- Inputs: none
 -- Lock: none
 -- Index: none
@@ -10,4 +11,5 @@ SELECT (SELECT COALESCE(sum(pg_sequence_last_value(name::regclass)), 0)::int8
     ('slipring.activity_9'), ('slipring.activity_10'), ('slipring.activity_11'),
     ('slipring.activity_12'), ('slipring.activity_13'), ('slipring.activity_14'),
     ('slipring.activity_15')) AS activity (name)),
+  pg_snapshot_xmax(pg_current_snapshot())::text::int8,
   ARRAY(SELECT x::text::int8 FROM pg_snapshot_xip(pg_current_snapshot()) AS x)

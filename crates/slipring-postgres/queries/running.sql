@@ -1,5 +1,6 @@
 -- Purpose: how often anybody has begun to change something, and which transactions run that are
---   not known to be another database's. pg_stat_activity shows numbers modulo 2^32
+--   not known to be another database's. A snapshot does not tell the youngest ones, but each
+--   holds a lock on its own number, modulo 2^32
 -- Inputs: none
 -- Lock: none
 -- Index: none
@@ -10,10 +11,16 @@ SELECT (SELECT COALESCE(sum(pg_sequence_last_value(name::regclass)), 0)::int8
     ('slipring.activity_9'), ('slipring.activity_10'), ('slipring.activity_11'),
     ('slipring.activity_12'), ('slipring.activity_13'), ('slipring.activity_14'),
     ('slipring.activity_15')) AS activity (name)),
+  highest.xid,
   ARRAY(
-    SELECT x::text::int8 FROM pg_snapshot_xip(pg_current_snapshot()) AS x
-    WHERE x::text::int8 % 4294967296 NOT IN (
-      SELECT backend_xid::text::int8 FROM pg_stat_activity
-      WHERE backend_xid IS NOT NULL AND datname <> current_database()
-    )
+    SELECT highest.xid
+      + (transactionid::text::int8 - highest.xid % 4294967296 + 6442450944) % 4294967296
+      - 2147483648
+    FROM pg_locks
+    WHERE locktype = 'transactionid' AND mode = 'ExclusiveLock' AND granted
+      AND NOT EXISTS (
+        SELECT FROM pg_stat_activity AS a
+        WHERE a.pid = pg_locks.pid AND a.datname <> current_database()
+      )
   )
+FROM (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::int8) AS highest (xid)

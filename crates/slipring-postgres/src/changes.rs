@@ -33,26 +33,42 @@ struct Seen {
     times: u64,
 }
 
+/// What one look has told.
+struct Look {
+    activity: i64,
+    /// Transactions from this number on may run.
+    highest: i64,
+    /// Below it, these do.
+    running: Vec<i64>,
+}
+
+impl Look {
+    fn still_runs(&self, transaction: i64) -> bool {
+        transaction >= self.highest || self.running.contains(&transaction)
+    }
+}
+
 impl Seen {
     /// Takes a look in; true when another one has to tell which transactions run.
-    fn look(&mut self, activity: i64, running: &[i64]) -> bool {
-        if self.activity.replace(activity) != Some(activity) {
+    fn look(&mut self, look: &Look) -> bool {
+        if self.activity.replace(look.activity) != Some(look.activity) {
             self.moving = true;
         }
         let before = self.running.len();
-        self.running.retain(|transaction| running.contains(transaction));
+        self.running.retain(|transaction| look.still_runs(*transaction));
         if self.moving || self.running.len() < before {
             self.times += 1;
         }
         self.moving
     }
 
-    /// Takes the second look in, which began after the first had ended.
-    fn look_again(&mut self, activity: i64, running: Vec<i64>) {
+    /// Takes the second look in, which began after the first had ended and tells every transaction
+    /// that runs.
+    fn look_again(&mut self, look: Look) {
         // Has it moved meanwhile, the next look counts it; the transaction may have begun after
         // this one took its picture of what runs.
-        self.moving = self.activity.replace(activity) != Some(activity);
-        self.running = running;
+        self.moving = self.activity.replace(look.activity) != Some(look.activity);
+        self.running = look.running;
     }
 }
 
@@ -68,13 +84,13 @@ impl Changes {
     /// A number that moves after every change by anybody, this process included. Costs one
     /// statement that touches no table, and a second one after a change.
     pub(crate) async fn messages(&self, session: &Session) -> Result<u64, Error> {
-        let (activity, running) = look(session, &queries::ACTIVITY).await?;
-        if !self.messages.lock().look(activity, &running) {
+        let first = look(session, &queries::ACTIVITY).await?;
+        if !self.messages.lock().look(&first) {
             return Ok(self.messages.lock().times);
         }
-        let (activity, running) = look(session, &queries::RUNNING).await?;
+        let second = look(session, &queries::RUNNING).await?;
         let mut seen = self.messages.lock();
-        seen.look_again(activity, running);
+        seen.look_again(second);
         Ok(seen.times)
     }
 
@@ -100,20 +116,24 @@ impl Changes {
     }
 }
 
-async fn look(session: &Session, query: &Query) -> Result<(i64, Vec<i64>), Error> {
+async fn look(session: &Session, query: &Query) -> Result<Look, Error> {
     let row: Option<Row> = session.row(query, &[]).await?;
     let row = row.ok_or_else(|| garbled("no row"))?;
-    Ok((value(&row, 0)?, value(&row, 1)?))
+    Ok(Look { activity: value(&row, 0)?, highest: value(&row, 1)?, running: value(&row, 2)? })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn look(activity: i64, highest: i64, running: &[i64]) -> Look {
+        Look { activity, highest, running: running.to_vec() }
+    }
+
     fn settled() -> Seen {
         let mut seen = Seen::default();
-        assert!(seen.look(1, &[]));
-        seen.look_again(1, Vec::new());
+        assert!(seen.look(&look(1, 5, &[])));
+        seen.look_again(look(1, 5, &[]));
         seen
     }
 
@@ -121,8 +141,8 @@ mod tests {
     fn what_moves_no_sequence_is_no_change() {
         let mut seen = settled();
         let before = seen.times;
-        for running in [&[7][..], &[7, 8], &[]] {
-            assert!(!seen.look(1, running));
+        for (highest, running) in [(8, &[7][..]), (9, &[7, 8]), (10, &[])] {
+            assert!(!seen.look(&look(1, highest, running)));
         }
         assert_eq!(seen.times, before);
     }
@@ -131,24 +151,26 @@ mod tests {
     fn a_change_counts_when_it_begins_and_when_its_transaction_is_over() {
         let mut seen = settled();
         let before = seen.times;
-        assert!(seen.look(2, &[7]));
-        seen.look_again(2, vec![5, 7]);
+        assert!(seen.look(&look(2, 7, &[5])));
+        // The lock on its number shows the youngest one, which no snapshot tells.
+        seen.look_again(look(2, 7, &[5, 7]));
         assert_eq!(seen.times, before + 1);
-        assert!(!seen.look(2, &[5, 7, 9]));
+        assert!(!seen.look(&look(2, 7, &[5])));
+        assert!(!seen.look(&look(2, 10, &[5, 7, 9])));
         assert_eq!(seen.times, before + 1, "nothing can be seen that could not be seen before");
-        assert!(!seen.look(2, &[5, 9]));
+        assert!(!seen.look(&look(2, 10, &[5, 9])));
         assert_eq!(seen.times, before + 2);
-        assert!(!seen.look(2, &[5]), "a younger one is none of those that had begun");
+        assert!(!seen.look(&look(2, 10, &[5])), "a younger one is none of those that had begun");
         assert_eq!(seen.times, before + 2);
     }
 
     #[test]
     fn a_change_that_begins_between_two_looks_is_not_lost() {
         let mut seen = settled();
-        assert!(seen.look(2, &[]));
-        seen.look_again(3, Vec::new());
+        assert!(seen.look(&look(2, 8, &[])));
+        seen.look_again(look(3, 8, &[]));
         let before = seen.times;
-        assert!(seen.look(3, &[8]), "its transaction may not have been in the last picture");
+        assert!(seen.look(&look(3, 9, &[8])), "it may not have been in the last picture");
         assert_eq!(seen.times, before + 1);
     }
 }

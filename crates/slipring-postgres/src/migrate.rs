@@ -17,7 +17,6 @@ use crate::session::Session;
 const MIGRATION_LOCK: &str = include_str!("../queries/migration_lock.sql");
 const CREATE_SCHEMA: &str = include_str!("../queries/create_schema.sql");
 const CREATE_MIGRATION: &str = include_str!("../queries/create_migration.sql");
-const NOTE_CLUSTER: &str = include_str!("../queries/note_cluster.sql");
 
 /// What was done to a schema, or would be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -154,7 +153,6 @@ fn plan(state: &State) -> Vec<Step> {
     for (name, sql) in schema::functions() {
         step(name, (*sql).to_owned());
     }
-    step("cluster", NOTE_CLUSTER.to_owned());
     let digest = schema::digest();
     step(
         "digest of the functions",

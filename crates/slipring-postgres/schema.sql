@@ -1,0 +1,429 @@
+-- The schema that migrations and functions make, as the catalogue tells it: tables, sequences and
+-- constraints, indexes, signatures of functions. Written by the test `schema`; not to be run.
+
+TABLE ack PARTITION BY LIST (slot)
+  slot integer NOT NULL
+  queue_id integer NOT NULL
+  id bigint NOT NULL
+  message_id bigint NOT NULL
+  fence bigint NOT NULL
+
+TABLE ack_0 OF slipring.ack FOR VALUES IN (0) WITH (autovacuum_enabled=false)
+
+TABLE ack_1 OF slipring.ack FOR VALUES IN (1) WITH (autovacuum_enabled=false)
+
+TABLE ack_2 OF slipring.ack FOR VALUES IN (2) WITH (autovacuum_enabled=false)
+
+SEQUENCE activity_0
+
+SEQUENCE activity_1
+
+SEQUENCE activity_10
+
+SEQUENCE activity_11
+
+SEQUENCE activity_12
+
+SEQUENCE activity_13
+
+SEQUENCE activity_14
+
+SEQUENCE activity_15
+
+SEQUENCE activity_2
+
+SEQUENCE activity_3
+
+SEQUENCE activity_4
+
+SEQUENCE activity_5
+
+SEQUENCE activity_6
+
+SEQUENCE activity_7
+
+SEQUENCE activity_8
+
+SEQUENCE activity_9
+
+TABLE dedup WITH (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_cost_delay=0)
+  queue_id integer NOT NULL
+  scope text NOT NULL
+  dedup_id text NOT NULL
+  message_id bigint NOT NULL
+  until_ms bigint NOT NULL
+  CONSTRAINT dedup_pkey PRIMARY KEY (queue_id, scope, dedup_id)
+
+TABLE fifo_group WITH (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_cost_delay=0)
+  queue_id integer NOT NULL
+  name text NOT NULL
+  head_id bigint
+  CONSTRAINT fifo_group_pkey PRIMARY KEY (queue_id, name)
+
+TABLE fifo_touched WITH (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_cost_delay=0)
+  queue_id integer NOT NULL
+  name text NOT NULL
+
+TABLE item WITH (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_cost_delay=0)
+  id bigint NOT NULL
+  queue_id integer NOT NULL
+  state smallint NOT NULL
+  turn bigint NOT NULL
+  priority bigint NOT NULL
+  sent_ms bigint NOT NULL
+  attempts bigint NOT NULL
+  fence bigint NOT NULL
+  first_received_ms bigint
+  delay_ms bigint NOT NULL
+  lease_ms bigint
+  holder bigint
+  bytes integer NOT NULL
+  fifo_group text
+  source text
+  group_name text
+  dedup_id text
+  headers text
+  body bytea NOT NULL
+  CONSTRAINT item_pkey PRIMARY KEY (id)
+  CONSTRAINT item_state_check CHECK (((state >= 0) AND (state <= 3)))
+
+SEQUENCE journal
+
+SEQUENCE journal_low
+
+SEQUENCE journal_mark
+
+SEQUENCE journal_since
+
+TABLE lease PARTITION BY LIST (slot)
+  slot integer NOT NULL
+  queue_id integer NOT NULL
+  fence bigint NOT NULL
+  part bigint NOT NULL
+  seq bigint NOT NULL
+  lane bigint NOT NULL
+  deadline_ms bigint NOT NULL
+  leased_ms bigint NOT NULL
+  holder bigint
+  n bigint NOT NULL
+  bytes bigint NOT NULL
+  bytes_each bigint
+  open int8multirange NOT NULL
+
+TABLE lease_0 OF slipring.lease FOR VALUES IN (0) WITH (autovacuum_enabled=false)
+
+TABLE lease_1 OF slipring.lease FOR VALUES IN (1) WITH (autovacuum_enabled=false)
+
+TABLE lease_2 OF slipring.lease FOR VALUES IN (2) WITH (autovacuum_enabled=false)
+
+TABLE message PARTITION BY LIST (place)
+  id bigint NOT NULL
+  lane bigint NOT NULL
+  sent_ms bigint NOT NULL
+  place integer NOT NULL
+  bytes integer NOT NULL
+  priority bigint
+  lease_ms bigint
+  group_name text
+  dedup_id text
+  headers text
+  body bytea NOT NULL
+
+TABLE migration
+  version integer NOT NULL
+  name text NOT NULL
+  applied_at timestamp with time zone NOT NULL DEFAULT now()
+  CONSTRAINT migration_pkey PRIMARY KEY (version)
+
+TABLE place
+  place integer NOT NULL IDENTITY
+  queue_id integer
+  mark bigint
+  empty boolean NOT NULL DEFAULT false
+  generation text
+  endings text
+  CONSTRAINT place_pkey PRIMARY KEY (place)
+
+SEQUENCE place_place_seq
+
+TABLE queue WITH (fillfactor=50)
+  queue_id integer NOT NULL IDENTITY
+  name text NOT NULL
+  settings jsonb NOT NULL
+  created_ms bigint NOT NULL
+  modified_ms bigint NOT NULL
+  xid_base bigint NOT NULL
+  place integer NOT NULL
+  generation regclass NOT NULL
+  endings regclass NOT NULL
+  activity regclass NOT NULL
+  lanes bigint[] NOT NULL
+  visibility_timeout_ms bigint NOT NULL
+  max_attempts bigint
+  backoff_kind text NOT NULL
+  backoff_base_ms bigint NOT NULL
+  backoff_max_ms bigint NOT NULL
+  dead_letter text
+  retention_ms bigint
+  delay_ms bigint NOT NULL
+  relaxed boolean NOT NULL
+  fifo boolean NOT NULL
+  dedup_window_ms bigint NOT NULL
+  dedup_by_group boolean NOT NULL
+  paused boolean NOT NULL
+  paused_until_ms bigint
+  pause_over boolean NOT NULL DEFAULT false
+  messages_max bigint
+  bytes_max bigint
+  message_bytes_max bigint NOT NULL
+  in_flight_max bigint NOT NULL
+  CONSTRAINT queue_pkey PRIMARY KEY (queue_id)
+  CONSTRAINT queue_place_fkey FOREIGN KEY (place) REFERENCES slipring.place(place)
+
+SEQUENCE queue_queue_id_seq
+
+TABLE state PARTITION BY LIST (slot)
+  slot integer NOT NULL
+  queue_id integer NOT NULL
+  seq bigint NOT NULL
+  fence bigint NOT NULL
+  lanes bigint[] NOT NULL
+  open int8multirange[] NOT NULL
+  counted bigint[] NOT NULL
+  counted_bytes bigint[] NOT NULL
+  uncounted int8multirange NOT NULL
+  acks int8multirange NOT NULL
+  leased bigint NOT NULL
+  leased_bytes bigint NOT NULL
+  lapse_ms bigint
+  endings bigint NOT NULL
+  generation_low bigint NOT NULL
+  generation_mark bigint
+  generation_since_ms bigint NOT NULL
+  journal bigint NOT NULL
+
+TABLE state_0 OF slipring.state FOR VALUES IN (0) WITH (autovacuum_enabled=false)
+
+TABLE state_1 OF slipring.state FOR VALUES IN (1) WITH (autovacuum_enabled=false)
+
+TABLE state_2 OF slipring.state FOR VALUES IN (2) WITH (autovacuum_enabled=false)
+
+TABLE store
+  id integer NOT NULL DEFAULT 1
+  receipt_key bytea NOT NULL
+  xid_base bigint NOT NULL DEFAULT 0
+  system_identifier bigint
+  CONSTRAINT store_id_check CHECK ((id = 1))
+  CONSTRAINT store_pkey PRIMARY KEY (id)
+  CONSTRAINT store_receipt_key_check CHECK ((octet_length(receipt_key) = 32))
+
+TABLE tally WITH (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_cost_delay=0)
+  queue_id integer NOT NULL
+  ready bigint NOT NULL
+  urgent bigint NOT NULL
+  delayed bigint NOT NULL
+  leased bigint NOT NULL
+  parked bigint NOT NULL
+  bytes bigint NOT NULL
+
+CREATE INDEX ack_queue ON ONLY slipring.ack USING btree (queue_id, id)
+
+CREATE UNIQUE INDEX dedup_pkey ON slipring.dedup USING btree (queue_id, scope, dedup_id)
+
+CREATE INDEX dedup_until ON slipring.dedup USING btree (until_ms)
+
+CREATE INDEX fifo_group_open ON slipring.fifo_group USING btree (queue_id, head_id) WHERE (head_id IS NOT NULL)
+
+CREATE UNIQUE INDEX fifo_group_pkey ON slipring.fifo_group USING btree (queue_id, name)
+
+CREATE INDEX fifo_touched_queue ON slipring.fifo_touched USING btree (queue_id)
+
+CREATE INDEX item_blocking ON slipring.item USING btree (queue_id, fifo_group) WHERE ((fifo_group IS NOT NULL) AND ((state = 2) OR ((state = 0) AND (attempts > 0))))
+
+CREATE INDEX item_deadline ON slipring.item USING btree (turn) WHERE (state = 2)
+
+CREATE INDEX item_due ON slipring.item USING btree (turn) WHERE (state = 0)
+
+CREATE INDEX item_group ON slipring.item USING btree (queue_id, fifo_group, id) WHERE ((fifo_group IS NOT NULL) AND (state <> 3))
+
+CREATE INDEX item_holder ON slipring.item USING btree (holder) WHERE (holder IS NOT NULL)
+
+CREATE INDEX item_order ON slipring.item USING btree (queue_id, state, turn, id)
+
+CREATE UNIQUE INDEX item_pkey ON slipring.item USING btree (id)
+
+CREATE INDEX item_sent ON slipring.item USING btree (queue_id, id)
+
+CREATE INDEX item_source ON slipring.item USING btree (queue_id, source, state, turn, id) WHERE (source IS NOT NULL)
+
+CREATE INDEX lease_deadline ON ONLY slipring.lease USING btree (queue_id, deadline_ms)
+
+CREATE INDEX lease_holder ON ONLY slipring.lease USING btree (holder) WHERE (holder IS NOT NULL)
+
+CREATE INDEX lease_newest ON ONLY slipring.lease USING btree (queue_id, fence, part, seq)
+
+CREATE UNIQUE INDEX migration_pkey ON slipring.migration USING btree (version)
+
+CREATE INDEX place_free ON slipring.place USING btree (place) WHERE (queue_id IS NULL)
+
+CREATE UNIQUE INDEX place_pkey ON slipring.place USING btree (place)
+
+CREATE UNIQUE INDEX queue_name ON slipring.queue USING btree (name)
+
+CREATE INDEX queue_pause ON slipring.queue USING btree (paused_until_ms) WHERE ((paused_until_ms IS NOT NULL) AND (NOT pause_over))
+
+CREATE UNIQUE INDEX queue_pkey ON slipring.queue USING btree (queue_id)
+
+CREATE INDEX queue_retention ON slipring.queue USING btree (queue_id) WHERE (retention_ms IS NOT NULL)
+
+CREATE INDEX state_newest ON ONLY slipring.state USING btree (queue_id, seq)
+
+CREATE UNIQUE INDEX store_pkey ON slipring.store USING btree (id)
+
+CREATE INDEX tally_queue ON slipring.tally USING btree (queue_id)
+FUNCTION ack(receipt text) RETURNS void
+FUNCTION ack(receipts text[]) RETURNS bigint SECURITY DEFINER
+FUNCTION ack_queue(p_queue integer, p_messages bigint[], p_fences bigint[]) RETURNS void
+FUNCTION ack_refused(p_queue slipring.queue, p_message bigint) RETURNS void
+FUNCTION acks_take(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint) RETURNS slipring.state
+FUNCTION append_fits(p_queue slipring.queue, p_now_ms bigint, p_first integer, p_last integer, p_bodies bytea[], p_groups text[], p_dedup_ids text[], p_headers text[], INOUT p_total bigint, INOUT p_bytes bigint, INOUT p_keys text[], OUT p_over jsonb) RETURNS record
+FUNCTION append_refused(p_queue slipring.queue, p_now_ms bigint, p_units integer[], p_bodies bytea[], p_groups text[], p_dedup_ids text[], p_headers text[]) RETURNS jsonb[]
+FUNCTION append_rows(p_queue slipring.queue, p_now_ms bigint, p_before bigint, p_bodies bytea[], p_priorities bigint[], p_delays_ms bigint[], p_leases_ms bigint[], p_groups text[], p_dedup_ids text[], p_headers text[], p_refused jsonb[], p_first bigint[]) RETURNS void
+FUNCTION claim_deal(p_queue slipring.queue, p_up_to integer[], p_attempts bigint[], p_sizes integer[], p_room bigint, OUT demands integer[], OUT end_kind text) RETURNS record
+FUNCTION claim_fifo(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_up_to integer[], p_lease_ms bigint[], p_session boolean[], p_holder bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text)
+FUNCTION claim_fits(p_sizes integer[], p_most bigint, p_before bigint) RETURNS bigint
+FUNCTION claim_log(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_up_to integer[], p_lease_ms bigint[], p_session boolean[], p_holder bigint, p_leased bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text)
+FUNCTION claim_mixed(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_up_to integer[], p_lease_ms bigint[], p_session boolean[], p_holder bigint, p_leased bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text)
+FUNCTION commit_mode(p_relaxed boolean) RETURNS void
+FUNCTION company(p_queue slipring.queue, p_attempts bigint, p_up_to bigint) RETURNS bigint
+FUNCTION configure(queue text, changes jsonb) RETURNS jsonb SECURITY DEFINER
+FUNCTION create_queue(name text, settings jsonb DEFAULT '{}'::jsonb) RETURNS boolean SECURITY DEFINER
+FUNCTION cut(p_xid_base bigint) RETURNS int8multirange
+FUNCTION dead_letter_queue(p_queue slipring.queue) RETURNS slipring.queue
+FUNCTION dedup_enter(p_queue slipring.queue, p_now_ms bigint, p_before bigint, p_groups text[], p_dedup_ids text[], p_refused jsonb[]) RETURNS bigint[]
+FUNCTION dedup_scope(p_by_group boolean, p_group text) RETURNS text
+FUNCTION endings_note(p_queue slipring.queue) RETURNS void
+FUNCTION extend(receipt text, lease interval DEFAULT NULL::interval) RETURNS timestamp with time zone SECURITY DEFINER
+FUNCTION fail(p_state text, p_message text, p_context jsonb) RETURNS void
+FUNCTION fail_limit(p_queue slipring.queue, p_limit text, p_value bigint, p_asked bigint) RETURNS void
+FUNCTION fifo_bring_in(p_queue slipring.queue, p_state slipring.state, p_wanted bigint) RETURNS slipring.state
+FUNCTION fifo_open(p_queue integer, p_limit bigint) RETURNS TABLE(id bigint, attempts bigint, bytes integer, fence bigint)
+FUNCTION fifo_refresh(p_queue integer) RETURNS void
+FUNCTION generation_now(p_queue slipring.queue) RETURNS bigint
+FUNCTION headers_bytes(p_headers text) RETURNS integer
+FUNCTION headers_text(p_headers jsonb) RETURNS text
+FUNCTION id_take(p_queue slipring.queue, p_count integer) RETURNS bigint
+FUNCTION interval_ms(p_interval interval, p_name text) RETURNS bigint
+FUNCTION isolation_check() RETURNS void
+FUNCTION item_hand_out(p_queue slipring.queue, p_now_ms bigint, p_ids bigint[], p_demands integer[], p_fence bigint, p_lease_ms bigint[], p_session boolean[], p_holder bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text)
+FUNCTION item_move(p_queue slipring.queue, p_to slipring.queue, p_ids bigint[], p_source text) RETURNS void
+FUNCTION item_oldest(p_queue integer) RETURNS bigint
+FUNCTION item_prolong(p_ids bigint[], p_untils_ms bigint[]) RETURNS void
+FUNCTION item_remove(p_queue slipring.queue, p_ids bigint[]) RETURNS bigint
+FUNCTION item_set(p_queue slipring.queue, p_ids bigint[], p_states integer[], p_untils_ms bigint[], p_priorities bigint[] DEFAULT NULL::bigint[], p_attempts bigint[] DEFAULT NULL::bigint[], p_fences bigint[] DEFAULT NULL::bigint[], p_delays_ms bigint[] DEFAULT NULL::bigint[], p_first_ms bigint DEFAULT NULL::bigint, p_holders bigint[] DEFAULT NULL::bigint[]) RETURNS void
+FUNCTION journal_copy(p_queue integer, p_journal bigint, p_now_ms bigint) RETURNS void
+FUNCTION journal_grew(p_slot integer) RETURNS boolean
+FUNCTION lane_stats(p_queue slipring.queue, p_state slipring.state, p_at integer, OUT ready bigint, OUT urgent bigint, OUT bytes bigint, OUT oldest_ms bigint) RETURNS record
+FUNCTION lanes_learn(p_queue slipring.queue, p_priorities bigint[]) RETURNS bigint[]
+FUNCTION lapse_items(p_queue slipring.queue, p_target slipring.queue, p_ids bigint[], OUT ready bigint, OUT dead bigint, OUT parked bigint) RETURNS record
+FUNCTION lapse_log(p_queue slipring.queue, p_target slipring.queue, p_now_ms bigint, p_left bigint, p_holder bigint, OUT lapsed bigint, OUT next text, OUT busy boolean) RETURNS record
+FUNCTION lapse_next(p_queue integer, p_after_ms bigint) RETURNS bigint
+FUNCTION lapse_queue(p_queue integer, p_now_ms bigint, p_left bigint, p_ids bigint[], p_holder bigint, p_log boolean) RETURNS TABLE(queue integer, ready bigint, removed bigint, handled bigint, busy boolean)
+FUNCTION lapses() RETURNS TABLE(queue_id integer, lapse_ms bigint)
+FUNCTION lease_ack(p_queue slipring.queue, INOUT p_state slipring.state, p_messages bigint[], p_fences bigint[], OUT rest integer[]) RETURNS record
+FUNCTION lease_add(p_queue slipring.queue, INOUT p_state slipring.state, p_now_ms bigint, p_lane bigint, p_region int8multirange, p_ids bigint[], p_bytes integer[], p_own_ms bigint[], p_demands integer[], p_lease_ms bigint[], p_session boolean[], p_holder bigint, OUT fences bigint[], OUT deadlines bigint[]) RETURNS record
+FUNCTION lease_key(p_queue integer, p_fence bigint) RETURNS bigint
+FUNCTION lease_lost(p_late boolean) RETURNS text
+FUNCTION lease_members(p_from text, p_lease slipring.lease, p_limit bigint) RETURNS TABLE(id bigint, bytes integer, sent_ms bigint)
+FUNCTION lease_newest(p_queue integer, p_fences bigint[]) RETURNS SETOF slipring.lease
+FUNCTION lease_open(p_queue integer) RETURNS SETOF slipring.lease
+FUNCTION lease_prolong(p_queue slipring.queue, p_state slipring.state, p_ids bigint[], p_fences bigint[], p_untils_ms bigint[]) RETURNS void
+FUNCTION leased_log(p_queue slipring.queue, p_state slipring.state, p_limit bigint) RETURNS TABLE(lane bigint, id bigint, leased_ms bigint, deadline_ms bigint)
+FUNCTION live_tables(p_queue slipring.queue, p_state slipring.state) RETURNS text
+FUNCTION log_cut_out(p_queue slipring.queue, INOUT p_state slipring.state, p_message bigint, OUT lane bigint) RETURNS record
+FUNCTION log_drop(p_queue slipring.queue, INOUT p_state slipring.state, p_sent_until_ms bigint, p_limit bigint, OUT removed bigint) RETURNS record
+FUNCTION log_feed(p_queue slipring.queue, p_state slipring.state, p_done int8multirange, p_limit bigint) RETURNS TABLE(at integer, id bigint, bytes integer, lease_ms bigint, sent_ms bigint)
+FUNCTION log_find(p_message bigint, OUT queue integer, OUT lane bigint, OUT leased boolean, OUT leased_ms bigint, OUT deadline_ms bigint) RETURNS record
+FUNCTION log_holds(p_queue slipring.queue, p_message bigint) RETURNS boolean
+FUNCTION log_leave(INOUT p_state slipring.state, p_at integer, p_done int8multirange, p_ids bigint[], p_sizes integer[], OUT region int8multirange) RETURNS record
+FUNCTION log_own_lease(p_queue slipring.queue, p_state slipring.state, p_lane bigint, p_message bigint) RETURNS bigint
+FUNCTION log_show(p_queue slipring.queue, p_state slipring.state, p_lanes bigint[], p_ids bigint[], p_leased_ms bigint[], p_untils_ms bigint[]) RETURNS TABLE(rank bigint, queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint)
+FUNCTION log_to_items(p_from text, p_to slipring.queue, p_lanes bigint[], p_ids bigint[], p_states integer[], p_untils_ms bigint[], p_priorities bigint[], p_attempts bigint[], p_fences bigint[], p_first_ms bigint[], p_delays_ms bigint[], p_source text, p_holders bigint[] DEFAULT NULL::bigint[]) RETURNS void
+FUNCTION message_check(p_queue slipring.queue, p_body bytea, p_priority bigint, p_group text, p_dedup_id text, p_headers text) RETURNS void
+FUNCTION message_gone(p_message bigint) RETURNS void
+FUNCTION message_held(p_message bigint) RETURNS void
+FUNCTION message_queue(p_message bigint, p_now_ms bigint) RETURNS slipring.queue
+FUNCTION move_ready(p_source slipring.queue, p_target slipring.queue, p_limit bigint) RETURNS bigint
+FUNCTION moves_apply(p_from text, p_queue slipring.queue, p_target slipring.queue, p_moves slipring.move[]) RETURNS void
+FUNCTION nack(receipt text, delay interval DEFAULT NULL::interval) RETURNS text SECURITY DEFINER
+FUNCTION now_ms() RETURNS bigint
+FUNCTION pause(queue text, until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS void SECURITY DEFINER
+FUNCTION peek(queue text, state text DEFAULT NULL::text, n integer DEFAULT 10) RETURNS TABLE(id bigint, message_state text, until timestamp with time zone, body bytea, priority bigint, attempts bigint, sent_at timestamp with time zone, "group" text, dedup_id text, headers jsonb, dead_letter_source text) SECURITY DEFINER
+FUNCTION peek_items(p_queue integer, p_state integer, p_limit bigint) RETURNS TABLE(rank bigint, queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint)
+FUNCTION place_take(p_queue integer) RETURNS integer
+FUNCTION places_empty() RETURNS boolean
+FUNCTION purge(queue text) RETURNS bigint SECURITY DEFINER
+FUNCTION queue_head(p_queue slipring.queue) RETURNS TABLE(priority bigint, sent_ms bigint, id bigint)
+FUNCTION queue_lock(p_queue integer, p_needed boolean DEFAULT true) RETURNS slipring.queue
+FUNCTION queue_named(p_name text) RETURNS slipring.queue
+FUNCTION queue_oldest(p_queue slipring.queue) RETURNS bigint
+FUNCTION queue_retire(p_queue integer, p_now_ms bigint, p_age_ms bigint) RETURNS boolean
+FUNCTION receipt_open(p_receipts text[]) RETURNS TABLE(n integer, queue integer, message bigint, fence bigint)
+FUNCTION receipt_seal(p_key bytea, p_queue integer, p_message bigint, p_fence bigint) RETURNS text
+FUNCTION receive(queue text, n integer DEFAULT 1, lease interval DEFAULT NULL::interval) RETURNS TABLE(receipt text, body bytea, id bigint, priority bigint, attempts bigint, sent_at timestamp with time zone, lease_until timestamp with time zone, "group" text, dedup_id text, headers jsonb) SECURITY DEFINER
+FUNCTION redrive(source text, target text DEFAULT NULL::text, n integer DEFAULT 1000) RETURNS bigint SECURITY DEFINER
+FUNCTION remove_old(p_queue slipring.queue, p_sent_until_ms bigint, p_limit bigint) RETURNS bigint
+FUNCTION resume(queue text) RETURNS void SECURITY DEFINER
+FUNCTION retire_leased(p_queue slipring.queue, p_table text, p_before_ms bigint) RETURNS bigint
+FUNCTION retire_ready(p_queue slipring.queue, p_table text, p_move boolean) RETURNS bigint
+FUNCTION rotate_journal(p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint) RETURNS boolean
+FUNCTION rotate_queue(p_queue slipring.queue, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint) RETURNS boolean
+FUNCTION send(queue text, body bytea, priority bigint DEFAULT 1024, delay interval DEFAULT NULL::interval, "group" text DEFAULT NULL::text, dedup_id text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb) RETURNS bigint SECURITY DEFINER
+FUNCTION send(queue text, body jsonb, priority bigint DEFAULT 1024, delay interval DEFAULT NULL::interval, "group" text DEFAULT NULL::text, dedup_id text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb) RETURNS bigint
+FUNCTION send(queue text, body text, priority bigint DEFAULT 1024, delay interval DEFAULT NULL::interval, "group" text DEFAULT NULL::text, dedup_id text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb) RETURNS bigint
+FUNCTION send_batch(queue text, bodies bytea[], priority bigint DEFAULT 1024, delay interval DEFAULT NULL::interval, "group" text DEFAULT NULL::text, dedup_ids text[] DEFAULT NULL::text[], headers jsonb[] DEFAULT NULL::jsonb[]) RETURNS bigint[] SECURITY DEFINER
+FUNCTION send_batch(queue text, bodies jsonb[], priority bigint DEFAULT 1024, delay interval DEFAULT NULL::interval, "group" text DEFAULT NULL::text, dedup_ids text[] DEFAULT NULL::text[], headers jsonb[] DEFAULT NULL::jsonb[]) RETURNS bigint[]
+FUNCTION send_batch(queue text, bodies text[], priority bigint DEFAULT 1024, delay interval DEFAULT NULL::interval, "group" text DEFAULT NULL::text, dedup_ids text[] DEFAULT NULL::text[], headers jsonb[] DEFAULT NULL::jsonb[]) RETURNS bigint[]
+FUNCTION send_rows(p_queue text, p_bodies bytea[], p_priorities bigint[], p_delays_ms bigint[], p_groups text[], p_dedup_ids text[], p_headers text[]) RETURNS bigint[]
+FUNCTION settings_check(p_settings jsonb) RETURNS void
+FUNCTION settings_default() RETURNS jsonb
+FUNCTION settings_fill(p_queue slipring.queue, p_settings jsonb) RETURNS slipring.queue
+FUNCTION settings_number(p_settings jsonb, p_name text) RETURNS bigint
+FUNCTION settle_items(p_queue slipring.queue, p_target slipring.queue, p_now_ms bigint, p_ns integer[], p_messages bigint[], p_fences bigint[], p_kinds text[], p_delays_ms bigint[], p_priorities bigint[], p_jitter double precision[]) RETURNS TABLE(n integer, outcome text, until_ms bigint, target integer)
+FUNCTION settle_log(p_queue slipring.queue, p_target slipring.queue, p_now_ms bigint, p_ns integer[], p_messages bigint[], p_fences bigint[], p_kinds text[], p_delays_ms bigint[], p_priorities bigint[], p_jitter double precision[]) RETURNS TABLE(n integer, outcome text, until_ms bigint, target integer)
+FUNCTION settle_next(p_queue slipring.queue, p_kind text, p_attempts bigint, p_delay_ms bigint, p_jitter double precision, OUT next text, OUT delay_ms bigint) RETURNS record
+FUNCTION settle_others(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_messages bigint[], p_fences bigint[], p_kinds text[], p_delays_ms bigint[], p_priorities bigint[], p_jitter double precision[]) RETURNS TABLE(n integer, outcome text, until_ms bigint, target integer, error text, error_message text, error_context jsonb)
+FUNCTION settled(p_message bigint, p_n integer, p_outcome text, p_until_ms bigint, p_target integer) RETURNS TABLE(n integer, outcome text, until_ms bigint, target integer, error text, error_message text, error_context jsonb)
+FUNCTION state_add_lane(p_state slipring.state, p_lane bigint) RETURNS slipring.state
+FUNCTION state_begin(p_queue slipring.queue, p_now_ms bigint) RETURNS void
+FUNCTION state_count(p_queue slipring.queue, p_state slipring.state) RETURNS slipring.state
+FUNCTION state_read(p_queue slipring.queue) RETURNS slipring.state
+FUNCTION state_uncount(p_state slipring.state, p_at integer, p_ids bigint[], p_bytes integer[]) RETURNS slipring.state
+FUNCTION state_write(p_queue slipring.queue, p_state slipring.state) RETURNS void
+FUNCTION stats(queue text) RETURNS TABLE(ready bigint, urgent bigint, delayed bigint, leased bigint, parked bigint, bytes bigint, oldest_ready_at timestamp with time zone) SECURITY DEFINER
+FUNCTION store_append(p_queue integer, p_now_ms bigint, p_units integer[], p_bodies bytea[], p_priorities bigint[], p_delays_ms bigint[], p_leases_ms bigint[], p_groups text[], p_dedup_ids text[], p_headers text[]) RETURNS TABLE(ord integer, id bigint, duplicate boolean, due_ms bigint, error text, error_message text, error_context jsonb)
+FUNCTION store_cancel(p_message bigint, p_now_ms bigint) RETURNS integer
+FUNCTION store_claim(p_queue integer, p_now_ms bigint, p_up_to integer[], p_lease_ms bigint[], p_session boolean[], p_holder bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text)
+FUNCTION store_claim_message(p_queue integer, p_message bigint, p_lease_ms bigint, p_session boolean, p_holder bigint, p_now_ms bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text)
+FUNCTION store_configure(p_queue integer, p_settings jsonb, p_now_ms bigint) RETURNS TABLE(queue_id integer, name text, settings jsonb, created_ms bigint, modified_ms bigint)
+FUNCTION store_create_queue(p_name text, p_settings jsonb, p_now_ms bigint) RETURNS TABLE(queue_id integer, name text, settings jsonb, created_ms bigint, modified_ms bigint, created boolean)
+FUNCTION store_delete_queue(p_queue integer) RETURNS void
+FUNCTION store_due(p_now_ms bigint, p_hint_queues integer[]) RETURNS TABLE(queue integer, ready bigint, removed bigint, next_ms bigint, watermark bigint)
+FUNCTION store_end_sessions(p_holder bigint, p_now_ms bigint) RETURNS TABLE(queue integer, ready bigint)
+FUNCTION store_expire(p_now_ms bigint, p_after_deadline_ms bigint) RETURNS TABLE(queue integer, ready bigint, removed bigint, next_ms bigint, watermark bigint)
+FUNCTION store_extend(p_queue integer, p_now_ms bigint, p_messages bigint[], p_fences bigint[], p_leases_ms bigint[]) RETURNS TABLE(ord integer, deadline_ms bigint, error text, error_message text, error_context jsonb)
+FUNCTION store_heads(p_queues integer[], p_now_ms bigint) RETURNS TABLE(ord integer, priority bigint, sent_ms bigint, id bigint)
+FUNCTION store_import() RETURNS TABLE(xid_base bigint, queues bigint)
+FUNCTION store_kick(p_queue integer, p_limit integer, p_now_ms bigint) RETURNS bigint
+FUNCTION store_kick_message(p_message bigint, p_now_ms bigint) RETURNS integer
+FUNCTION store_lookup(p_message bigint, p_now_ms bigint) RETURNS TABLE(queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint)
+FUNCTION store_move(p_source integer, p_target integer, p_limit integer, p_now_ms bigint) RETURNS TABLE(queue integer, moved bigint)
+FUNCTION store_peek(p_queue integer, p_state text, p_limit integer, p_now_ms bigint) RETURNS TABLE(queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint)
+FUNCTION store_prune(p_now_ms bigint) RETURNS TABLE(queue integer, ready bigint, removed bigint, next_ms bigint, watermark bigint)
+FUNCTION store_purge(p_queue integer, p_limit integer, p_sent_until_ms bigint) RETURNS bigint
+FUNCTION store_queues() RETURNS TABLE(queue_id integer, name text, settings jsonb, created_ms bigint, modified_ms bigint)
+FUNCTION store_rotate(p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint) RETURNS TABLE(done boolean)
+FUNCTION store_settle(p_queue integer, p_now_ms bigint, p_messages bigint[], p_fences bigint[], p_kinds text[], p_delays_ms bigint[], p_priorities bigint[], p_jitter double precision[]) RETURNS TABLE(ord integer, outcome text, until_ms bigint, target integer, error text, error_message text, error_context jsonb)
+FUNCTION store_stats(p_queue integer, p_now_ms bigint) RETURNS TABLE(ready bigint, urgent bigint, delayed bigint, leased bigint, parked bigint, bytes bigint, oldest_ready_ms bigint)
+FUNCTION store_system_identifier() RETURNS bigint
+FUNCTION tally_fold(p_queue integer) RETURNS void

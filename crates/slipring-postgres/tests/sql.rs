@@ -1,0 +1,246 @@
+//! The functions for users of SQL: in their transactions, with their rights, against their tricks.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failed step fails the test"
+)]
+
+mod cluster;
+mod support;
+
+use std::sync::Arc;
+
+use cluster::{Cluster, Database, connect};
+use slipring::lifecycle::Settlement;
+use slipring::store::Store;
+use slipring::{AdminStore, MessageState};
+use slipring_postgres::PostgresStore;
+use support::{at, bodies, claim, counts};
+use tokio_postgres::Client;
+
+async fn setup() -> (&'static Cluster, Database, Client) {
+    let cluster = Cluster::shared();
+    let database = cluster.database().await;
+    let client = cluster.client(&database).await;
+    run(&client, "SELECT slipring.create_queue('q')").await;
+    (cluster, database, client)
+}
+
+async fn run(client: &Client, sql: &str) {
+    client.batch_execute(sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
+}
+
+/// The SQLSTATE that a statement fails with.
+async fn refused(client: &Client, sql: &str) -> String {
+    let error = client.batch_execute(sql).await.expect_err(sql);
+    error.code().unwrap_or_else(|| panic!("{error:?}")).code().to_owned()
+}
+
+async fn text(client: &Client, sql: &str) -> String {
+    let row = client.query_one(sql, &[]).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
+    row.get(0)
+}
+
+async fn receipt(client: &Client) -> String {
+    text(client, "SELECT receipt FROM slipring.receive('q')").await
+}
+
+async fn total(client: &Client) -> i64 {
+    let sql = "SELECT (ready + delayed + leased + parked)::int8 FROM slipring.stats('q')";
+    client.query_one(sql, &[]).await.unwrap().get(0)
+}
+
+async fn user(cluster: &Cluster, database: &Database, role: &str) -> Client {
+    let admin = cluster.superuser(&database.name).await;
+    let name = format!("{}_{role}", database.name);
+    let sql = format!("CREATE ROLE {name} LOGIN PASSWORD 'test'; GRANT slipring_{role} TO {name}");
+    run(&admin, &sql).await;
+    connect(&cluster.url(&name, "test", &database.name)).await
+}
+
+#[tokio::test]
+async fn bodies_of_every_kind_and_all_that_goes_with_them_come_back() {
+    let (cluster, database, client) = setup().await;
+    run(
+        &client,
+        r#"SELECT slipring.send('q', '\x00ff'::bytea), slipring.send('q', '{"a": 1}'::jsonb),
+           slipring.send('q', 'text'::text, priority => 7, "group" => 'g', dedup_id => 'd',
+               headers => '{"kind": "greeting"}'::jsonb),
+           slipring.send_batch('q', ARRAY['x', 'y']::text[])"#,
+    )
+    .await;
+    let store = cluster.store(&database).await;
+    let q = store.queues().await.unwrap()[0].id;
+    let taken = claim(&store, q, 10, at(0)).await;
+    assert_eq!(bodies(&taken)[0], "text", "the best priority comes first");
+    let first = &taken[0].message;
+    assert_eq!((first.group.as_deref(), first.dedup_id.as_deref()), (Some("g"), Some("d")));
+    assert_eq!(first.headers.as_ref().unwrap()["kind"], "greeting");
+    assert_eq!(taken[1].message.body.as_ref(), [0, 255]);
+    assert_eq!(bodies(&taken)[2..], [r#"{"a": 1}"#, "x", "y"]);
+    assert!(taken[1..].windows(2).all(|pair| pair[0].message.id < pair[1].message.id));
+}
+
+#[tokio::test]
+async fn an_ack_in_the_callers_transaction_takes_effect_if_and_only_if_it_commits() {
+    // S10.2
+    let (_, _, client) = setup().await;
+    run(&client, "CREATE TABLE result (a int); SELECT slipring.send('q', 'job'::text)").await;
+    let receipt = receipt(&client).await;
+    let work = format!("BEGIN; INSERT INTO result VALUES (1); SELECT slipring.ack('{receipt}')");
+    run(&client, &format!("{work}; ROLLBACK")).await;
+    assert_eq!(total(&client).await, 1);
+    run(&client, &format!("{work}; COMMIT")).await;
+    assert_eq!(total(&client).await, 0);
+    assert_eq!(text(&client, "SELECT count(*)::text FROM result").await, "1");
+    // A second time it has gone, and takes the transaction along.
+    assert_eq!(refused(&client, &work).await, "SR003");
+    run(&client, "ROLLBACK").await;
+    assert_eq!(text(&client, "SELECT count(*)::text FROM result").await, "1");
+}
+
+#[tokio::test]
+async fn a_message_sent_and_received_in_one_transaction_is_not_handed_out() {
+    // S10.5
+    let (_, _, client) = setup().await;
+    run(&client, "BEGIN; SELECT slipring.send('q', 'own'::text)").await;
+    let sql = "SELECT count(*)::text FROM slipring.receive('q', 10)";
+    assert_eq!(text(&client, sql).await, "0");
+    run(&client, "COMMIT").await;
+    assert_eq!(text(&client, sql).await, "1");
+}
+
+#[tokio::test]
+async fn a_lost_lease_fails_the_transaction_that_acks() {
+    let (cluster, database, client) = setup().await;
+    run(&client, "SELECT slipring.send('q', 'job'::text)").await;
+    let first = receipt(&client).await;
+    let store: Arc<PostgresStore> = cluster.store(&database).await;
+    let q = store.queues().await.unwrap()[0].id;
+    // The lease lapses, and somebody else gets the message.
+    let later = slipring::Timestamp::from_millis(i64::MAX as u64 / 2);
+    store.expire(later).await.unwrap();
+    let second = receipt(&client).await;
+    for verb in ["ack", "nack", "extend"] {
+        let sql = format!("SELECT slipring.{verb}('{first}')");
+        assert_eq!(refused(&client, &sql).await, "SR004", "{verb}");
+    }
+    assert_eq!(counts(&store, q).await, [0, 0, 1, 0]);
+    run(&client, &format!("SELECT slipring.ack('{second}')")).await;
+    let forged = second.replace(|c: char| c.is_ascii_digit(), "z");
+    for text in [forged.as_str(), "", "x", "ü"] {
+        assert_eq!(refused(&client, &format!("SELECT slipring.ack('{text}')")).await, "SR005");
+    }
+}
+
+#[tokio::test]
+async fn an_open_ack_keeps_its_message_from_everybody_else() {
+    // S10.2
+    let (cluster, database, client) = setup().await;
+    run(&client, "SELECT slipring.send('q', 'job'::text)").await;
+    let receipt = receipt(&client).await;
+    let store = cluster.store(&database).await;
+    let q = store.queues().await.unwrap()[0].id;
+    run(&client, &format!("BEGIN; SELECT slipring.ack('{receipt}')")).await;
+    let later = slipring::Timestamp::from_millis(i64::MAX as u64 / 2);
+    store.expire(later).await.unwrap();
+    assert!(claim(&store, q, 1, later).await.is_empty());
+    run(&client, "COMMIT").await;
+    store.expire(later).await.unwrap();
+    assert!(claim(&store, q, 1, later).await.is_empty());
+    assert_eq!(counts(&store, q).await, [0; 4]);
+}
+
+#[tokio::test]
+async fn queues_are_administered_by_sql() {
+    let (cluster, database, client) = setup().await;
+    let store = cluster.store(&database).await;
+    let q = store.queues().await.unwrap()[0].id;
+    run(&client, "SELECT slipring.send_batch('q', ARRAY['a', 'b']::text[])").await;
+    run(&client, "SELECT slipring.pause('q')").await;
+    assert!(claim(&store, q, 9, at(0)).await.is_empty());
+    run(&client, "SELECT slipring.resume('q')").await;
+    let taken = claim(&store, q, 1, at(0)).await;
+    let park = Settlement::Park { priority: None };
+    support::settle(&store, q, &taken[0], park, at(0)).await.unwrap();
+    assert_eq!(support::peek(&store, q, MessageState::Parked).await, ["a"]);
+    let sql = "SELECT convert_from(body, 'UTF8') FROM slipring.peek('q', 'parked')";
+    assert_eq!(text(&client, sql).await, "a");
+    let set = r#"SELECT slipring.configure('q', '{"max_attempts": 3}')"#;
+    run(&client, set).await;
+    assert_eq!(store.queues().await.unwrap()[0].settings.max_attempts, Some(3));
+    for wrong in [r#"{"max_attempts": 0}"#, r#"{"no_such": 1}"#, r#"{"fifo": true}"#] {
+        let state = refused(&client, &format!("SELECT slipring.configure('q', '{wrong}')")).await;
+        assert!(["SR007", "SR006"].contains(&state.as_str()), "{wrong}: {state}");
+    }
+    assert_eq!(refused(&client, "SELECT slipring.send('none', 'a'::text)").await, "SR001");
+    run(&client, "SELECT slipring.purge('q')").await;
+    assert_eq!(counts(&store, q).await, [0; 4]);
+}
+
+#[tokio::test]
+async fn each_role_may_do_its_part_and_nothing_else() {
+    let (cluster, database, client) = setup().await;
+    let producer = user(cluster, &database, "producer").await;
+    let consumer = user(cluster, &database, "consumer").await;
+    let admin = user(cluster, &database, "admin").await;
+    run(&producer, "SELECT slipring.send('q', 'a'::text)").await;
+    for sql in [
+        "SELECT slipring.receive('q')",
+        "SELECT slipring.peek('q')",
+        "SELECT body FROM slipring.message",
+        "SELECT receipt_key FROM slipring.store",
+        "SELECT slipring.purge('q')",
+        "SELECT slipring.create_queue('mine')",
+        "INSERT INTO slipring.queue (name) VALUES ('mine')",
+    ] {
+        assert_eq!(refused(&producer, sql).await, "42501", "{sql}");
+    }
+    run(&consumer, &format!("SELECT slipring.ack('{}')", receipt(&consumer).await)).await;
+    for sql in [
+        "SELECT slipring.configure('q', '{}')",
+        "SELECT slipring.pause('q')",
+        "SELECT slipring.purge('q')",
+        "SELECT receipt_key FROM slipring.store",
+        "DELETE FROM slipring.message",
+        "SELECT slipring.store_purge(1, 10, 0)",
+    ] {
+        assert_eq!(refused(&consumer, sql).await, "42501", "{sql}");
+    }
+    run(&admin, "SELECT slipring.create_queue('more'); SELECT slipring.pause('more')").await;
+    let stranger = format!("CREATE ROLE {}_x LOGIN PASSWORD 'test'", database.name);
+    run(&cluster.superuser("postgres").await, &stranger).await;
+    let url = cluster.url(&format!("{}_x", database.name), "test", &database.name);
+    let stranger = connect(&url).await;
+    assert_eq!(refused(&stranger, "SELECT slipring.send('q', 'a'::text)").await, "42501");
+    drop(client);
+}
+
+#[tokio::test]
+async fn a_search_path_or_a_name_full_of_sql_changes_nothing() {
+    let (cluster, database, client) = setup().await;
+    let admin = cluster.superuser(&database.name).await;
+    run(&admin, "GRANT CREATE ON SCHEMA public TO PUBLIC").await;
+    let producer = user(cluster, &database, "producer").await;
+    // Functions and tables of the caller's own stand before those of the system.
+    run(
+        &producer,
+        "CREATE FUNCTION public.now_ms() RETURNS bigint LANGUAGE sql AS 'SELECT 1/0::bigint';
+         CREATE FUNCTION public.cardinality(anyarray) RETURNS int LANGUAGE sql AS 'SELECT 1/0';
+         CREATE TEMP TABLE queue (queue_id int, name text);
+         CREATE TEMP TABLE store (receipt_key bytea);
+         SET search_path = pg_temp, public, pg_catalog, slipring",
+    )
+    .await;
+    run(&producer, "SELECT slipring.send('q', 'a'::text, dedup_id => 'x')").await;
+    assert_eq!(total(&client).await, 1);
+    for name in ["q'; DROP TABLE slipring.queue; --", "q\"", "a b", "%I", ""] {
+        let quoted = name.replace('\'', "''");
+        let sql = format!("SELECT slipring.create_queue('{quoted}')");
+        assert_eq!(refused(&client, &sql).await, "SR007", "{name:?}");
+        let sql = format!("SELECT slipring.send('{quoted}', 'a'::text)");
+        assert_eq!(refused(&producer, &sql).await, "SR001", "{name:?}");
+    }
+    assert_eq!(total(&client).await, 1);
+}
