@@ -16,8 +16,3 @@ CREATE TABLE IF NOT EXISTS plain (
     body bytea NOT NULL
 );
 CREATE INDEX IF NOT EXISTS plain_order ON plain (priority, id);
-CREATE TABLE IF NOT EXISTS business (
-    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    made_at timestamptz NOT NULL DEFAULT now(),
-    amount bigint NOT NULL
-)

@@ -2,4 +2,4 @@
 -- Inputs: $1 receipts.
 -- Lock: the leases', shared.
 -- Index: that of the acks.
-SELECT count(slipring.ack(receipt)) FROM unnest($1::text[]) AS receipt
+SELECT slipring.ack($1::text[])

@@ -26,7 +26,7 @@ pub enum Peer {
     River,
     /// From npm.
     PgBoss,
-    /// From crates.io.
+    /// A crate.
     Awa,
 }
 

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::process::Command as Process;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use tokio_postgres::Client;
 
 use super::cluster::Cluster;
 use super::driver::{Driver, Step};
-use super::meter::{Meter, Tables};
-use super::protocol::{Answer, Command, Ready};
+use super::meter::{Meter, Tables, position};
+use super::protocol::{Answer, Command, Ready, Work};
 use super::report::{Held, Phase, Round, RowReport, SideReport};
 use super::rows::{Beside, Row};
 use super::sides::{Program, Side};
@@ -22,6 +22,9 @@ use crate::targets::postgres::connect;
 
 /// For making a schema, and for ending.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// PostgreSQL notes what is running at most every 15 s, and only when something was written.
+const STILL: Duration = Duration::from_secs(20);
+const STILL_WITHIN: Duration = Duration::from_secs(150);
 
 /// Where measurements are made.
 pub struct Bench<'a> {
@@ -151,19 +154,16 @@ impl<'a> Bench<'a> {
         command: &Command,
         beside: Beside,
     ) -> Result<Round> {
-        let mut meter = Meter::begin(self.cluster, &self.admin, database).await?;
+        if command.queues > 1 {
+            self.make_queues(&mut driver, database, command).await?;
+        }
+        let meter = Meter::begin(self.cluster, &self.admin, database).await?;
         let mut held = Transaction::new(self.cluster, database, beside, self.sizes.plan());
         driver.give(command).await?;
-        let limit = PATIENCE + Duration::from_secs_f64(3.0 * (command.warmup + command.seconds));
         let mut windows = Vec::new();
         let answer = loop {
-            match driver.step(limit).await? {
+            match driver.step(limit(command)).await? {
                 Step::Done(answer) => break answer,
-                Step::Window(_) if beside == Beside::Quiet => {
-                    // What making the queues leaves to do is done now, not in the quiet time.
-                    self.admin.batch_execute("CHECKPOINT").await.ok();
-                    meter.restart().await?;
-                }
                 Step::Window(window) => {
                     let tables = Tables::of(self.cluster, database).await?;
                     windows.push(Phase {
@@ -181,6 +181,50 @@ impl<'a> Bench<'a> {
         let cost = meter.end(paused).await?;
         Ok(Round { command: command.clone(), answer, cost, windows })
     }
+
+    /// Makes the queues of some rows, and does now what that leaves to do for autovacuum and the
+    /// checkpointer: it is no cost of what is measured.
+    async fn make_queues(
+        &self,
+        driver: &mut Driver,
+        database: &str,
+        command: &Command,
+    ) -> Result<()> {
+        driver.give(&Command { work: Work::MakeQueues, ..command.clone() }).await?;
+        match driver.step(limit(command)).await? {
+            Step::Done(_) => {}
+            Step::Window(window) => anyhow::bail!("a window while making queues: {window:?}"),
+        }
+        let client = connect(&self.cluster.url(database)).await?;
+        for statement in ["ANALYZE", "VACUUM"] {
+            client.batch_execute(statement).await.context("cleaning up behind new queues")?;
+        }
+        self.admin.batch_execute("CHECKPOINT").await.ok();
+        if command.work == Work::Idle && !self.sizes.smoke {
+            self.stillness().await?;
+        }
+        Ok(())
+    }
+
+    /// Waits until nothing has written WAL for longer than PostgreSQL's own duties pause, or
+    /// until it is clear that something always does.
+    async fn stillness(&self) -> Result<()> {
+        let deadline = Instant::now() + STILL_WITHIN;
+        let mut last = (position(&self.admin).await?, Instant::now());
+        while last.1.elapsed() < STILL && Instant::now() < deadline {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            let now = position(&self.admin).await?;
+            if now != last.0 {
+                last = (now, Instant::now());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How long a driver may take for one thing, windows counted one by one.
+fn limit(command: &Command) -> Duration {
+    PATIENCE + Duration::from_secs_f64(3.0 * (command.warmup + command.seconds))
 }
 
 /// This program as the driver of one of its targets.
@@ -233,7 +277,7 @@ impl<'a> Transaction<'a> {
     async fn window_over(&mut self) -> Result<()> {
         let before = self.phase();
         self.windows += 1;
-        if self.phase() == before || matches!(self.beside, Beside::Nothing | Beside::Quiet) {
+        if self.phase() == before || self.beside == Beside::Nothing {
             return Ok(());
         }
         let Some(open) = self.open.take() else {

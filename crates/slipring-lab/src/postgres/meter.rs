@@ -110,17 +110,6 @@ impl<'a> Meter<'a> {
         })
     }
 
-    /// Begins anew, with the load as it is at this moment.
-    ///
-    /// # Errors
-    /// When PostgreSQL fails.
-    pub async fn restart(&mut self) -> Result<()> {
-        self.cpu = self.cluster.cpu_seconds();
-        self.commits = commits(self.admin, &self.database).await?;
-        self.wal = position(self.admin).await?;
-        Ok(())
-    }
-
     /// WAL and processor time until now; the rest is for the end.
     ///
     /// # Errors
@@ -152,7 +141,11 @@ impl Drop for Meter<'_> {
     }
 }
 
-async fn position(admin: &Client) -> Result<String> {
+/// Where the WAL ends.
+///
+/// # Errors
+/// When PostgreSQL fails.
+pub async fn position(admin: &Client) -> Result<String> {
     Ok(admin.query_one("SELECT pg_current_wal_lsn()::text", &[]).await?.try_get(0)?)
 }
 

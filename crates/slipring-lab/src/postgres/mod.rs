@@ -2,7 +2,7 @@
 //! peers by turns, each in a fresh database of one PostgreSQL.
 
 mod ask;
-mod cluster;
+pub mod cluster;
 mod driver;
 mod measure;
 mod meter;

@@ -58,9 +58,11 @@ pub enum Work {
     Wake,
     /// As before, but the message is sent by SQL.
     WakeBySql,
-    /// Cycles on a few of many queues, a caller each.
+    /// Makes many queues; what follows works on some of them.
+    MakeQueues,
+    /// Cycles on a few queues, a caller each.
     Queues,
-    /// Many queues, a waiting receive on some of them, and nothing happens.
+    /// A waiting receive on each of a few queues, and nothing happens.
     Idle,
 }
 

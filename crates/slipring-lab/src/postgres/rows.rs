@@ -33,8 +33,6 @@ pub enum Beside {
     Reader,
     /// A transaction that has written stays open.
     Writer,
-    /// Nothing, and only what happens after the first window is counted.
-    Quiet,
 }
 
 /// All rows, in the order of the table.
@@ -228,11 +226,10 @@ fn idle() -> Row {
         sides: |sizes| {
             let seconds = if sizes.smoke { 0.5 } else { sizes.seconds.max(60.0) };
             let (callers, queues) = (10, queues(sizes));
-            let command =
-                Command { seconds, callers, queues, windows: 1, ..batch(sizes, Work::Idle, 1) };
+            let command = Command { seconds, callers, queues, ..batch(sizes, Work::Idle, 1) };
             vec![sides::own("ours", Kind::Postgres, &command)]
         },
-        beside: Beside::Quiet,
+        beside: Beside::Nothing,
         conditions: |sides| ask::costs_nothing(sides, "ours"),
     }
 }

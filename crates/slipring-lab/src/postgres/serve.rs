@@ -93,7 +93,9 @@ async fn introduction(settings: &Settings) -> Result<Ready> {
         Kind::PgCopy => "binary COPY into a table without an index",
         Kind::PgCopyIndexed => "binary COPY into a table with a primary key",
         Kind::PgInsert => "INSERT … SELECT unnest into a table without an index",
-        Kind::PgInsertIndexed => "INSERT … SELECT unnest into a table with a primary key",
+        Kind::PgInsertIndexed => {
+            "INSERT … SELECT unnest into a table with a primary key; single: a prepared INSERT"
+        }
         Kind::SkipLocked => "UPDATE … FOR UPDATE SKIP LOCKED, DELETE; batched, two indexes",
         Kind::Pgmq => "send_batch, read_with_poll, delete of arrays",
         Kind::Pgq => "insert_event by unnest, next_batch, finish_batch; no outcome per message",
@@ -130,6 +132,7 @@ async fn work<T: Target>(
             sql.stop().await?;
             return woken;
         }
+        Work::MakeQueues => return queues::make(command, target).await,
         Work::Queues => return queues::run(command, target).await,
         Work::Idle => return queues::idle(command, target).await,
     };

@@ -59,6 +59,9 @@ impl Pace {
 /// Runs it; see the file's head for the shape. `callers` is the number of senders and, where the
 /// target allows as many, of receivers.
 pub async fn run<T: Target>(command: &Command, target: &T) -> Result<Answer> {
+    // All are there before the first of them works: making one may lock the queue's tables.
+    let sending = callers(target, command.callers).await?;
+    let receiving = callers(target, target.receivers(command.callers)).await?;
     let pace = Arc::new(Pace {
         start_ns: monotonic_ns() + 50_000_000,
         batch: command.batch.max(1) as u64,
@@ -70,11 +73,11 @@ pub async fn run<T: Target>(command: &Command, target: &T) -> Result<Answer> {
         window: Mutex::new(Seen::new()?),
     });
     let (mut senders, mut receivers) = (JoinSet::new(), JoinSet::new());
-    for _ in 0..command.callers {
-        senders.spawn(send(target.caller("paced").await?, Arc::clone(&pace)));
+    for caller in sending {
+        senders.spawn(send(caller, Arc::clone(&pace)));
     }
-    for _ in 0..target.receivers(command.callers) {
-        receivers.spawn(receive(target.caller("paced").await?, Arc::clone(&pace)));
+    for caller in receiving {
+        receivers.spawn(receive(caller, Arc::clone(&pace)));
     }
     let mut all = Latencies::new()?;
     let mut measured = (0, 0.0);
@@ -115,6 +118,14 @@ pub async fn run<T: Target>(command: &Command, target: &T) -> Result<Answer> {
     answer.figures.insert("backlog_at_the_end".into(), left as f64);
     answer.figures.insert("late_starts".into(), pace.late.load(Ordering::Relaxed) as f64);
     Ok(answer)
+}
+
+async fn callers<T: Target>(target: &T, count: usize) -> Result<Vec<T::Caller>> {
+    let mut callers = Vec::with_capacity(count);
+    for _ in 0..count {
+        callers.push(target.caller("paced").await?);
+    }
+    Ok(callers)
 }
 
 /// Reports a task that has ended with an error.

@@ -15,19 +15,23 @@ use tokio::task::JoinSet;
 use super::answer;
 use crate::body;
 use crate::ledger::{Checks, Ledger, MESSAGES_MAX};
-use crate::postgres::protocol::{Answer, Command, Line, Spread, Window};
-use crate::postgres::serve::say;
+use crate::postgres::protocol::{Answer, Command, Spread};
 use crate::process::Usage;
 use crate::stats::Latencies;
 use crate::targets::{Caller, Target};
 use crate::workloads::closed_loop::{self, Load, Step, Until};
 
-/// What making the queues has left to do must be over.
-const SETTLE: Duration = Duration::from_secs(3);
+/// Makes `queues` queues.
+pub async fn make<T: Target>(command: &Command, target: &T) -> Result<Answer> {
+    for number in 0..command.queues {
+        // A caller that goes away again: only its queue is wanted.
+        drop(target.caller(&name(number)).await?);
+    }
+    Ok(Answer::default())
+}
 
-/// Cycles on `callers` of `queues` queues.
+/// Cycles on the first `callers` queues.
 pub async fn run<T: Target>(command: &Command, target: &T) -> Result<Answer> {
-    make(command, target).await?;
     let until = Until::Over {
         warmup: Duration::from_secs_f64(command.warmup.max(0.0)),
         measured: Duration::from_secs_f64(command.seconds.max(0.0)),
@@ -55,10 +59,8 @@ pub async fn run<T: Target>(command: &Command, target: &T) -> Result<Answer> {
     Ok(answer((messages, seconds), checks, ("cycle", Spread::from(&latencies))))
 }
 
-/// Makes the queues, lets receives wait on `callers` of them, and does nothing. A window says
-/// when nothing begins.
+/// Lets receives wait on the first `callers` queues, and does nothing.
 pub async fn idle<T: Target>(command: &Command, target: &T) -> Result<Answer> {
-    make(command, target).await?;
     let mut waiting = JoinSet::new();
     for number in 0..command.callers {
         let mut caller = target.caller(&name(number)).await?;
@@ -69,8 +71,6 @@ pub async fn idle<T: Target>(command: &Command, target: &T) -> Result<Answer> {
             }
         });
     }
-    tokio::time::sleep(SETTLE).await;
-    say(&Line::Window(Window::default()))?;
     let before = Usage::own()?;
     tokio::time::sleep(Duration::from_secs_f64(command.seconds.max(0.0))).await;
     let cpu = Usage::own()?.cpu_seconds - before.cpu_seconds;
@@ -81,14 +81,6 @@ pub async fn idle<T: Target>(command: &Command, target: &T) -> Result<Answer> {
     waiting.shutdown().await;
     let figures = [("driver_cpu_seconds".to_owned(), cpu)].into();
     Ok(Answer { seconds: command.seconds, figures, ..Answer::default() })
-}
-
-async fn make<T: Target>(command: &Command, target: &T) -> Result<()> {
-    for number in 0..command.queues {
-        // A caller that goes away again: only its queue is wanted.
-        drop(target.caller(&name(number)).await?);
-    }
-    Ok(())
 }
 
 fn name(number: usize) -> String {

@@ -31,8 +31,9 @@ struct Meter {
     stop: AtomicBool,
 }
 
-/// What a transaction runs, and how to count what is there in the end.
+/// What is made before, what a transaction runs, and how to count what is there in the end.
 struct Statements {
+    make: &'static str,
     send: &'static str,
     count: &'static str,
 }
@@ -41,10 +42,12 @@ impl Statements {
     fn of(kind: Kind) -> Result<Statements> {
         match kind {
             Kind::PgInsertIndexed => Ok(Statements {
+                make: include_str!("../../../queries/plain_table.sql"),
                 send: include_str!("../../../queries/plain_insert.sql"),
                 count: "SELECT count(*) FROM plain",
             }),
             Kind::Sql => Ok(Statements {
+                make: "SELECT slipring.create_queue('transactions')",
                 send: "SELECT slipring.send('transactions', $1::bytea)",
                 count: "SELECT ready FROM slipring.stats('transactions')",
             }),
@@ -59,7 +62,8 @@ pub async fn run(command: &Command, settings: &Settings) -> Result<Answer> {
     let statements = Statements::of(settings.target)?;
     let url = url(settings)?;
     let admin = connect(url).await?;
-    admin.batch_execute(include_str!("../../../queries/plain_table.sql")).await?;
+    admin.batch_execute(include_str!("../../../queries/business_table.sql")).await?;
+    admin.batch_execute(statements.make).await?;
     let meter = Arc::new(Meter::default());
     let mut callers = JoinSet::new();
     for _ in 0..command.callers {

@@ -24,7 +24,8 @@ impl Target for Pgmq {
 
     async fn caller(&self, queue: &str) -> Result<PgmqCaller> {
         let client = connect(&self.0).await?;
-        client.execute("SELECT pgmq.create($1)", &[&queue]).await.context("making a queue")?;
+        let create = include_str!("../../../queries/pgmq_create.sql");
+        client.execute(create, &[&queue]).await.context("making a queue")?;
         Ok(PgmqCaller {
             send: client.prepare(include_str!("../../../queries/pgmq_send.sql")).await?,
             read: client.prepare(include_str!("../../../queries/pgmq_read.sql")).await?,

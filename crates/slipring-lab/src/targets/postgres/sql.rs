@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use tokio_postgres::{Client, Statement};
 
-use super::{bytes, connect, url};
+use super::{bytes, connect, count, url};
 use crate::body::Body;
 use crate::targets::{Caller, Kind, Look, Store, Target, Wait};
 use crate::workloads::Settings;
@@ -94,7 +94,10 @@ impl Caller for SqlCaller {
         if self.held.is_empty() {
             return Ok(());
         }
-        self.client.query_one(&self.ack, &[&self.held]).await.context("acking by SQL")?;
+        let row = self.client.query_one(&self.ack, &[&self.held]).await.context("acking by SQL")?;
+        if count(row.try_get(0)?) != Some(self.held.len() as u64) {
+            bail!("not all of {} receipts were acked", self.held.len());
+        }
         self.held.clear();
         Ok(())
     }
