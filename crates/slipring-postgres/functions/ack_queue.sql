@@ -16,8 +16,9 @@ BEGIN
     IF v_queue.queue_id IS NULL THEN
         PERFORM slipring.message_gone(p_messages[1]);
     END IF;
-    PERFORM pg_advisory_xact_lock_shared(slipring.lease_key(p_queue, f.fence))
-    FROM (SELECT DISTINCT fence FROM unnest(p_fences) fence ORDER BY fence) f;
+    PERFORM pg_advisory_xact_lock_shared(k.key)
+    FROM (SELECT DISTINCT slipring.lease_key(p_queue, a.fence, a.message) AS key
+          FROM unnest(p_messages, p_fences) AS a(message, fence) ORDER BY key) k;
     IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted')
     THEN
         v_state := slipring.state_read(v_queue);

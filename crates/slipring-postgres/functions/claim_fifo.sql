@@ -33,7 +33,7 @@ BEGIN
         v_n := cardinality(v_deal.demands);
         IF v_n > 0 THEN
             p_state.seq := p_state.seq + 1;
-            p_state.fence := greatest(p_state.fence, v_feed.fence) + 1;
+            p_state.fence := greatest(p_state.fence, v_feed.fence, p_now_ms << 20) + 1;
             PERFORM slipring.state_write(p_queue, p_state);
             RETURN QUERY SELECT * FROM slipring.item_hand_out(p_queue, p_now_ms,
                 v_feed.ids[:v_n], array_fill(d - 1, ARRAY[v_n]), p_state.fence, p_lease_ms,

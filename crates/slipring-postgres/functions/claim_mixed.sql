@@ -72,7 +72,7 @@ BEGIN
     INTO v_items FROM unnest(v_feed.ats, v_feed.ids, v_feed.fences, v_deal.demands)
         AS f(at, id, fence, demand) WHERE f.demand IS NOT NULL AND f.at = 0;
     IF v_items.ids <> '{}' THEN
-        p_state.fence := greatest(p_state.fence, v_items.fence) + 1;
+        p_state.fence := greatest(p_state.fence, v_items.fence, p_now_ms << 20) + 1;
     END IF;
     IF cardinality(v_deal.demands) > 0 THEN
         PERFORM slipring.state_write(p_queue, p_state);

@@ -18,7 +18,8 @@ BEGIN
     FROM (SELECT i.id, (slipring.settle_next(p_queue, 'lapse', i.attempts, NULL, NULL)).next
           FROM slipring.item i
           WHERE i.id = ANY (p_ids) AND i.queue_id = p_queue.queue_id AND i.state = 2
-              AND pg_try_advisory_xact_lock(slipring.lease_key(i.queue_id, i.fence))) i;
+              AND pg_try_advisory_xact_lock(slipring.lease_key(i.queue_id, i.fence,
+                  i.id))) i;
     ready := cardinality(v_ready);
     dead := CASE WHEN p_target.queue_id IS NULL THEN 0 ELSE cardinality(v_over) END;
     parked := cardinality(v_over) - dead;

@@ -2,17 +2,17 @@
 --          messages.
 -- Inputs:  p_queue; p_target, its dead-letter queue or null; p_now_ms; p_holder: instead end the
 --          leases that end with this process, whatever their deadline.
--- Lock:    the queue's lock; a lease with an ack in a user's open transaction is left for later.
+-- Lock:    the queue's lock; a message with an ack in a user's open transaction is left for
+--          later.
 -- Index:   lease_deadline or lease_holder, lease_newest; the partitions' order indexes.
 -- Answers: how many messages, whether they went to the dead-letter queue or were parked, and
---          whether a lease was left.
+--          whether a message was left.
 CREATE OR REPLACE FUNCTION slipring.lapse_log(
     p_queue slipring.queue, p_target slipring.queue, p_now_ms bigint, p_left bigint,
     p_holder bigint, OUT lapsed bigint, OUT next text, OUT busy boolean)
 LANGUAGE plpgsql AS $$
 DECLARE
-    v_state slipring.state := slipring.acks_take(p_queue, slipring.state_read(p_queue),
-        p_now_ms);
+    v_state slipring.state := slipring.state_read(p_queue);
     v_from text := slipring.live_tables(p_queue, v_state);
     v_lease slipring.lease;
     v_ids bigint[];
@@ -33,14 +33,13 @@ BEGIN
         ORDER BY l.deadline_ms, l.fence
     LOOP
         EXIT WHEN lapsed >= p_left;
-        IF NOT pg_try_advisory_xact_lock(slipring.lease_key(v_lease.queue_id, v_lease.fence))
-        THEN
-            busy := true;
-            CONTINUE;
-        END IF;
-        v_ids := ARRAY(SELECT m.id FROM slipring.lease_members(v_from, v_lease, p_left - lapsed)
-                       m);
+        v_ids := ARRAY(SELECT m.id
+            FROM slipring.lease_members(v_from, v_lease, p_left - lapsed) m
+            WHERE pg_try_advisory_xact_lock(slipring.lease_key(v_lease.queue_id, v_lease.fence,
+                m.id)));
         v_n := cardinality(v_ids);
+        busy := busy OR v_n < least(v_lease.n, p_left - lapsed);
+        CONTINUE WHEN v_n = 0;
         v_state.seq := v_state.seq + 1;
         v_state := (slipring.lease_ack(p_queue, v_state, v_ids,
             array_fill(v_lease.fence, ARRAY[v_n]))).p_state;

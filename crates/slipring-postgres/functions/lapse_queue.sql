@@ -24,6 +24,7 @@ BEGIN
     IF v_queue.queue_id IS NULL THEN
         RETURN;
     END IF;
+    PERFORM slipring.acks_take(v_queue, slipring.state_read(v_queue), p_now_ms);
     v_target := slipring.dead_letter_queue(v_queue);
     busy := false;
     IF p_log THEN

@@ -1,9 +1,11 @@
--- Purpose: the number of the advisory lock of a lease: shared by acks inside users' transactions,
---          exclusive for whoever ends the lease otherwise.
--- Inputs:  p_queue, p_fence.
+-- Purpose: the number of the advisory lock of a message's lease: shared by acks inside users'
+--          transactions, exclusive for whoever ends the lease otherwise. The messages of a lease
+--          have 64 locks between them, so that an ack of a thousand takes few and an ack of one
+--          does not stand in the way of most others.
+-- Inputs:  p_queue, p_fence, p_message.
 -- Lock:    none; it names one.
 -- Index:   none.
-CREATE OR REPLACE FUNCTION slipring.lease_key(p_queue int, p_fence bigint)
+CREATE OR REPLACE FUNCTION slipring.lease_key(p_queue int, p_fence bigint, p_message bigint)
 RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
-    SELECT (p_queue::bigint << 40) # p_fence
+    SELECT hashint8extended(p_fence, p_queue) & ~63::bigint | (p_message & 63)
 $$;

@@ -12,7 +12,12 @@ DECLARE
 BEGIN
     FOR v_at IN 1..coalesce(cardinality(p_receipts), 0) LOOP
         v_part := regexp_match(p_receipts[v_at],
-            '^s1\.([0-9]{1,9})\.([0-9]{1,18})\.([0-9]{1,18})\.([0-9a-f]{32})$');
+            '^s1\.([0-9]{1,9})\.([0-9]{1,19})\.([0-9]{1,19})\.([0-9a-f]{32})$');
+        -- Digits that no number holds are no receipt either, and must not reach the casts.
+        IF v_part IS NULL OR greatest(v_part[2]::numeric, v_part[3]::numeric)
+                > 9223372036854775807 THEN
+            v_part := NULL;
+        END IF;
         IF v_part IS NULL OR slipring.receipt_seal(v_key, v_part[1]::int, v_part[2]::bigint,
                 v_part[3]::bigint) <> p_receipts[v_at] THEN
             PERFORM slipring.fail('SR005', 'the receipt is not one of this store', '{}');

@@ -1,7 +1,7 @@
 -- Purpose: removes messages in any state that were sent at or before a moment, at most p_limit.
 -- Inputs:  p_queue; p_sent_until_ms; p_limit.
--- Lock:    the caller holds the queue's lock; leases with an ack in a user's open transaction are
---          left alone.
+-- Lock:    the caller holds the queue's lock; messages with an ack in a user's open transaction
+--          are left alone.
 -- Index:   the partitions' order indexes, lease_newest, item_sent.
 -- Answers: how many.
 CREATE OR REPLACE FUNCTION slipring.remove_old(
@@ -22,9 +22,9 @@ BEGIN
             EXIT WHEN v_removed >= p_limit;
             SELECT array_agg(m.id) AS ids, count(*) AS n INTO v_old
             FROM slipring.lease_members(v_from, v_lease, p_limit - v_removed) m
-            WHERE m.sent_ms <= p_sent_until_ms;
-            CONTINUE WHEN v_old.n = 0 OR NOT pg_try_advisory_xact_lock(
-                slipring.lease_key(v_lease.queue_id, v_lease.fence));
+            WHERE m.sent_ms <= p_sent_until_ms AND pg_try_advisory_xact_lock(
+                slipring.lease_key(v_lease.queue_id, v_lease.fence, m.id));
+            CONTINUE WHEN v_old.n = 0;
             v_state := (slipring.lease_ack(p_queue, v_state, v_old.ids,
                 array_fill(v_lease.fence, ARRAY[v_old.n::int]))).p_state;
             v_state.endings := nextval(p_queue.endings);
@@ -44,5 +44,5 @@ BEGIN
             SELECT i.id, i.sent_ms, i.state, i.fence, i.queue_id FROM slipring.item i
             WHERE i.queue_id = p_queue.queue_id ORDER BY i.id LIMIT p_limit - v_removed) i
         WHERE i.sent_ms <= p_sent_until_ms AND (i.state <> 2 OR pg_try_advisory_xact_lock(
-            slipring.lease_key(i.queue_id, i.fence)))));
+            slipring.lease_key(i.queue_id, i.fence, i.id)))));
 END $$;

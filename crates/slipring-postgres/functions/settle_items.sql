@@ -34,7 +34,8 @@ BEGIN
             WHEN NOT v_row.newest THEN 'old'
             WHEN v_row.kind = 'ack' THEN 'done'
             WHEN NOT v_row.held OR NOT pg_try_advisory_xact_lock(
-                slipring.lease_key(p_queue.queue_id, p_fences[v_row.n])) THEN 'late'
+                slipring.lease_key(p_queue.queue_id, p_fences[v_row.n],
+                    v_row.message)) THEN 'late'
             WHEN v_row.next = 'dead_letter' AND p_target.queue_id IS NULL THEN 'parked'
             WHEN v_row.next = 'dead_letter' THEN 'dead_lettered'
             ELSE v_row.next END;

@@ -24,24 +24,21 @@ BEGIN
         WITH l AS MATERIALIZED (
             SELECT * FROM slipring.lease_newest(p_queue.queue_id,
                 ARRAY(SELECT p_fences[u] FROM unnest(p_ns) u))
-            WHERE n > 0),
-        f AS MATERIALIZED (
-            SELECT l.fence, 'ack' = ALL (p_kinds) OR pg_try_advisory_xact_lock(
-                slipring.lease_key(p_queue.queue_id, l.fence)) AS ours
-            FROM (SELECT DISTINCT l.fence FROM l) l)
+            WHERE n > 0)
         SELECT u.n, p_messages[u.n] AS id, p_fences[u.n] AS fence, p_kinds[u.n] AS kind,
             p_priorities[u.n] AS priority, l.lane, l.leased_ms,
-            p_now_ms >= l.deadline_ms OR NOT f.ours AS late, s.next, s.delay_ms
+            p_kinds[u.n] <> 'ack' AND (p_now_ms >= l.deadline_ms
+                OR NOT pg_try_advisory_xact_lock(slipring.lease_key(p_queue.queue_id, l.fence,
+                    p_messages[u.n]))) AS late, s.next, s.delay_ms
         FROM unnest(p_ns) AS u(n)
         JOIN l ON l.fence = p_fences[u.n] AND p_messages[u.n] <@ l.open
-        JOIN f ON f.fence = l.fence
         CROSS JOIN LATERAL slipring.settle_next(p_queue, p_kinds[u.n], 1, p_delays_ms[u.n],
             p_jitter[u.n]) s
     LOOP
         n := v_row.n;
         until_ms := NULL;
         target := NULL;
-        IF v_row.late AND v_row.kind <> 'ack' THEN
+        IF v_row.late THEN
             outcome := 'late';
             RETURN NEXT;
             CONTINUE;
