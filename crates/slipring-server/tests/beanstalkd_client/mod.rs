@@ -3,69 +3,43 @@
 // Each test file takes what it needs of this module.
 #![allow(dead_code, clippy::unwrap_used, clippy::panic)]
 
+#[path = "../running/mod.rs"]
+mod running;
+
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::Arc;
-use std::time::Duration;
 
-use slipring::stores::MemoryStore;
-use slipring::{Engine, EngineOptions, ManualClock, Timestamp};
+use slipring::Engine;
 use slipring_server::beanstalkd::{Listener, Server, Settings};
-use tokio::runtime::Runtime;
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-/// Nothing that works takes so long.
-const PATIENCE: Duration = Duration::from_secs(10);
+use running::{PATIENCE, Running, Serves};
 
 /// A running server.
-pub struct TestServer {
-    pub runtime: Runtime,
-    pub engine: Engine,
-    pub server: Server,
-    pub clock: ManualClock,
-    pub address: SocketAddr,
-    stop: CancellationToken,
-    serving: Option<JoinHandle<()>>,
+pub type TestServer = Running<Server>;
+
+impl Serves for Server {
+    type Settings = Settings;
+    type Listener = Listener;
+
+    async fn listen() -> (Listener, SocketAddr) {
+        let listener = Listener::tcp("127.0.0.1:0").await.unwrap();
+        let address = listener.address().parse().unwrap();
+        (listener, address)
+    }
+
+    fn make(engine: Engine, settings: Settings) -> Server {
+        Server::new(engine, settings)
+    }
+
+    async fn run(self, listener: Listener, stop: CancellationToken) {
+        self.serve(listener, stop).await;
+    }
 }
 
 impl TestServer {
-    pub fn start() -> TestServer {
-        TestServer::start_with(Settings::default())
-    }
-
-    pub fn start_with(settings: Settings) -> TestServer {
-        let runtime = Runtime::new().unwrap();
-        let clock = ManualClock::at(Timestamp::from_millis(1_700_000_000_000));
-        let options = EngineOptions { clock: Arc::new(clock.clone()), ..EngineOptions::default() };
-        let (engine, listener, address) = runtime.block_on(async {
-            let engine = Engine::open(MemoryStore::shared(), options).await.unwrap();
-            let listener = Listener::tcp("127.0.0.1:0").await.unwrap();
-            let address = listener.address().parse().unwrap();
-            (engine, listener, address)
-        });
-        let server = Server::new(engine.clone(), settings);
-        let stop = CancellationToken::new();
-        let serving = runtime.spawn({
-            let (server, stop) = (server.clone(), stop.clone());
-            async move { server.serve(listener, stop).await }
-        });
-        TestServer { runtime, engine, server, clock, address, stop, serving: Some(serving) }
-    }
-
     pub fn connect(&self) -> Client<TcpStream> {
         Client::new(connect(self.address))
-    }
-
-    /// Stops the server and waits until it has.
-    pub fn stop(&mut self) {
-        self.stop.cancel();
-        if let Some(serving) = self.serving.take() {
-            self.runtime
-                .block_on(async { tokio::time::timeout(PATIENCE, serving).await })
-                .unwrap()
-                .unwrap();
-        }
     }
 
     /// Waits until `reached` holds for what `stats` says of `key`.

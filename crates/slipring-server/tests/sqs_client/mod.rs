@@ -4,67 +4,46 @@
 // Each test program uses a part.
 #![allow(dead_code, clippy::unwrap_used, clippy::panic)]
 
+#[path = "../running/mod.rs"]
+mod running;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::{Value, json};
-use slipring::stores::MemoryStore;
-use slipring::{Engine, EngineOptions, ManualClock, Timestamp};
+use slipring::Engine;
 use slipring_server::sqs::{Server, Settings};
 use tokio::net::TcpListener;
-use tokio::runtime::Runtime;
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-/// Nothing that works takes so long.
-pub const PATIENCE: Duration = Duration::from_secs(10);
+pub use running::PATIENCE;
+use running::{Running, Serves};
 
 /// A running server.
-pub struct TestServer {
-    pub runtime: Runtime,
-    pub engine: Engine,
-    pub clock: ManualClock,
-    pub address: SocketAddr,
-    stop: CancellationToken,
-    serving: Option<JoinHandle<()>>,
+pub type TestServer = Running<Server>;
+
+impl Serves for Server {
+    type Settings = Settings;
+    type Listener = TcpListener;
+
+    async fn listen() -> (TcpListener, SocketAddr) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        (listener, address)
+    }
+
+    fn make(engine: Engine, settings: Settings) -> Server {
+        Server::new(engine, settings)
+    }
+
+    async fn run(self, listener: TcpListener, stop: CancellationToken) {
+        self.serve(listener, stop).await;
+    }
 }
 
 impl TestServer {
-    pub fn start() -> TestServer {
-        TestServer::start_with(Settings::default())
-    }
-
-    pub fn start_with(settings: Settings) -> TestServer {
-        let runtime = Runtime::new().unwrap();
-        let clock = ManualClock::at(Timestamp::from_millis(1_700_000_000_000));
-        let options = EngineOptions { clock: Arc::new(clock.clone()), ..EngineOptions::default() };
-        let (engine, listener) = runtime.block_on(async {
-            let engine = Engine::open(MemoryStore::shared(), options).await.unwrap();
-            (engine, TcpListener::bind("127.0.0.1:0").await.unwrap())
-        });
-        let address = listener.local_addr().unwrap();
-        let stop = CancellationToken::new();
-        let server = Server::new(engine.clone(), settings);
-        let serving = runtime.spawn({
-            let stop = stop.clone();
-            async move { server.serve(listener, stop).await }
-        });
-        TestServer { runtime, engine, clock, address, stop, serving: Some(serving) }
-    }
-
     pub fn connect(&self) -> Client {
         Client::new(self.address)
-    }
-
-    /// Stops the server and waits until it has.
-    pub fn stop(&mut self) {
-        self.stop.cancel();
-        if let Some(serving) = self.serving.take() {
-            let ended = async { tokio::time::timeout(PATIENCE, serving).await };
-            self.runtime.block_on(ended).unwrap().unwrap();
-        }
     }
 
     /// Waits until so many receives wait on the queue.

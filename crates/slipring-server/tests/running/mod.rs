@@ -1,0 +1,70 @@
+//! A server of either protocol on a memory store, in a runtime of its own, with a clock that is
+//! set by hand.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use slipring::stores::MemoryStore;
+use slipring::{Engine, EngineOptions, ManualClock, Timestamp};
+use tokio::runtime::Runtime;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+/// Nothing that works takes so long.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A server that can be started.
+pub trait Serves: Clone + Send + 'static {
+    type Settings: Default;
+    type Listener: Send + 'static;
+
+    /// Listens on a free port.
+    async fn listen() -> (Self::Listener, SocketAddr);
+    fn make(engine: Engine, settings: Self::Settings) -> Self;
+    /// Serves until it is told to stop.
+    fn run(
+        self,
+        listener: Self::Listener,
+        stop: CancellationToken,
+    ) -> impl Future<Output = ()> + Send;
+}
+
+/// A running server.
+pub struct Running<S> {
+    pub runtime: Runtime,
+    pub engine: Engine,
+    pub server: S,
+    pub clock: ManualClock,
+    pub address: SocketAddr,
+    stop: CancellationToken,
+    serving: Option<JoinHandle<()>>,
+}
+
+impl<S: Serves> Running<S> {
+    pub fn start() -> Running<S> {
+        Running::start_with(S::Settings::default())
+    }
+
+    pub fn start_with(settings: S::Settings) -> Running<S> {
+        let runtime = Runtime::new().unwrap();
+        let clock = ManualClock::at(Timestamp::from_millis(1_700_000_000_000));
+        let options = EngineOptions { clock: Arc::new(clock.clone()), ..EngineOptions::default() };
+        let (engine, (listener, address)) = runtime.block_on(async {
+            (Engine::open(MemoryStore::shared(), options).await.unwrap(), S::listen().await)
+        });
+        let server = S::make(engine.clone(), settings);
+        let stop = CancellationToken::new();
+        let serving = Some(runtime.spawn(server.clone().run(listener, stop.clone())));
+        Running { runtime, engine, server, clock, address, stop, serving }
+    }
+
+    /// Stops the server and waits until it has.
+    pub fn stop(&mut self) {
+        self.stop.cancel();
+        if let Some(serving) = self.serving.take() {
+            let ended = async { tokio::time::timeout(PATIENCE, serving).await };
+            self.runtime.block_on(ended).unwrap().unwrap();
+        }
+    }
+}
