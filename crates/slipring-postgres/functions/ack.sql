@@ -6,7 +6,8 @@
 -- Index:   lease_newest, item_pkey; ack's indexes grow.
 -- Answers: how many.
 CREATE OR REPLACE FUNCTION slipring.ack(receipts text[])
-RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
+RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
 DECLARE
     v_part record;
     v_count bigint := 0;

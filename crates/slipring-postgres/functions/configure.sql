@@ -4,7 +4,8 @@
 -- Index:   queue_name.
 -- Answers: all settings as they are now.
 CREATE OR REPLACE FUNCTION slipring.configure(queue text, changes jsonb)
-RETURNS jsonb LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
+RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
 DECLARE
     v_queue slipring.queue := slipring.queue_named(configure.queue);
     v_settings jsonb;

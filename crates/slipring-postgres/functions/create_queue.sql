@@ -4,7 +4,8 @@
 -- Index:   queue_name.
 -- Answers: whether it is new.
 CREATE OR REPLACE FUNCTION slipring.create_queue(name text, settings jsonb DEFAULT '{}')
-RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
+RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
 DECLARE
     v_settings jsonb := slipring.settings_default() || coalesce(settings, '{}');
 BEGIN

@@ -4,7 +4,8 @@
 -- Index:   see store_extend.
 -- Answers: the new deadline.
 CREATE OR REPLACE FUNCTION slipring.extend(receipt text, lease interval DEFAULT NULL)
-RETURNS timestamptz LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
+RETURNS timestamptz
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
 DECLARE
     v_open record;
     v_answer record;

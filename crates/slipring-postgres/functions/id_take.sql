@@ -1,5 +1,6 @@
 -- Purpose: reserves message numbers of this transaction and takes its transaction number, which
---          must come before the sender reads the generation it writes to, and before those who poll are told.
+--          must come before the sender reads the generation it writes to, and before those who
+--          poll are told.
 -- Inputs:  p_queue; p_count, how many.
 -- Lock:    none.
 -- Index:   none.

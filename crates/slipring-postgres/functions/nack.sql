@@ -5,7 +5,8 @@
 -- Index:   see store_settle.
 -- Answers: ready, delayed, parked or dead_lettered.
 CREATE OR REPLACE FUNCTION slipring.nack(receipt text, delay interval DEFAULT NULL)
-RETURNS text LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
+RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
 DECLARE
     v_open record;
     v_answer record;

@@ -4,7 +4,8 @@
 -- Index:   see remove_old.
 -- Answers: how many.
 CREATE OR REPLACE FUNCTION slipring.purge(queue text)
-RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
+RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
 DECLARE
     v_queue slipring.queue := slipring.queue_named(purge.queue);
     v_now_ms bigint := slipring.now_ms();

@@ -6,7 +6,8 @@
 -- Answers: how many; 0 when nothing is left to move.
 CREATE OR REPLACE FUNCTION slipring.redrive(
     source text, target text DEFAULT NULL, n int DEFAULT 1000)
-RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
+RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
 DECLARE
     v_source slipring.queue := slipring.queue_named(source);
     v_target int;

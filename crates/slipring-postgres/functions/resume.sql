@@ -3,7 +3,8 @@
 -- Lock:    the queue's lock, to the end of the transaction.
 -- Index:   queue_name.
 CREATE OR REPLACE FUNCTION slipring.resume(queue text)
-RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
+RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
 BEGIN
     PERFORM slipring.configure(queue, '{"paused": false, "paused_until": null}');
 END $$;

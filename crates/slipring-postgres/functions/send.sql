@@ -8,7 +8,8 @@
 CREATE OR REPLACE FUNCTION slipring.send(
     queue text, body bytea, priority bigint DEFAULT 1024, delay interval DEFAULT NULL,
     "group" text DEFAULT NULL, dedup_id text DEFAULT NULL, headers jsonb DEFAULT NULL)
-RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
+RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
     v_place int;
