@@ -11,12 +11,15 @@ const LINES_MAX: usize = 400;
 const LINES_WARNED: usize = 600;
 const LINES_NEVER: usize = 1_000;
 const KINDS: [&str; 5] = ["rs", "py", "mjs", "go", "sql"];
+/// Written by a test from a migrated store, and as long as that is.
+const GENERATED: &str = "schema.sql";
 
 /// Reports files over the limit that the ratchet does not cover.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut over = BTreeMap::new();
-    for file in tree.with(&KINDS) {
+    let by_hand = |path: &str| path.rsplit('/').next() != Some(GENERATED);
+    for file in tree.with(&KINDS).filter(|file| by_hand(&file.path)) {
         let length = file.text.lines().count();
         if length > LINES_MAX {
             over.insert(format!("file {}", file.path), (file.path.clone(), 0, length));
@@ -50,6 +53,13 @@ mod tests {
         assert!(levels(400, "").is_empty());
         assert_eq!(levels(401, ""), [Level::Fail]);
         assert!(levels(401, "file a.rs 401").is_empty());
+    }
+
+    #[test]
+    fn a_generated_schema_is_as_long_as_its_store() {
+        let text = "x\n".repeat(500);
+        let tree = Tree::of(&[("s/schema.sql", &text), (ratchet::PATH, "")]);
+        assert!(check(&tree).is_empty());
     }
 
     #[test]
