@@ -13,37 +13,21 @@ TABLE ack_0 OF slipring.ack FOR VALUES IN (0) WITH (autovacuum_enabled=false)
 TABLE ack_1 OF slipring.ack FOR VALUES IN (1) WITH (autovacuum_enabled=false)
 
 TABLE ack_2 OF slipring.ack FOR VALUES IN (2) WITH (autovacuum_enabled=false)
-
 SEQUENCE activity_0
-
 SEQUENCE activity_1
-
 SEQUENCE activity_10
-
 SEQUENCE activity_11
-
 SEQUENCE activity_12
-
 SEQUENCE activity_13
-
 SEQUENCE activity_14
-
 SEQUENCE activity_15
-
 SEQUENCE activity_2
-
 SEQUENCE activity_3
-
 SEQUENCE activity_4
-
 SEQUENCE activity_5
-
 SEQUENCE activity_6
-
 SEQUENCE activity_7
-
 SEQUENCE activity_8
-
 SEQUENCE activity_9
 
 TABLE dedup WITH (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_cost_delay=0)
@@ -86,13 +70,9 @@ TABLE item WITH (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_cost_del
   body bytea NOT NULL
   CONSTRAINT item_pkey PRIMARY KEY (id)
   CONSTRAINT item_state_check CHECK (((state >= 0) AND (state <= 3)))
-
 SEQUENCE journal
-
 SEQUENCE journal_low
-
 SEQUENCE journal_mark
-
 SEQUENCE journal_since
 
 TABLE lease PARTITION BY LIST (slot)
@@ -143,7 +123,6 @@ TABLE place
   generation text
   endings text
   CONSTRAINT place_pkey PRIMARY KEY (place)
-
 SEQUENCE place_place_seq
 
 TABLE queue WITH (fillfactor=50)
@@ -179,7 +158,6 @@ TABLE queue WITH (fillfactor=50)
   in_flight_max bigint NOT NULL
   CONSTRAINT queue_pkey PRIMARY KEY (queue_id)
   CONSTRAINT queue_place_fkey FOREIGN KEY (place) REFERENCES slipring.place(place)
-
 SEQUENCE queue_queue_id_seq
 
 TABLE state PARTITION BY LIST (slot)
@@ -225,61 +203,33 @@ TABLE tally WITH (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_cost_de
   leased bigint NOT NULL
   parked bigint NOT NULL
   bytes bigint NOT NULL
-
 CREATE INDEX ack_queue ON ONLY slipring.ack USING btree (queue_id, id)
-
 CREATE UNIQUE INDEX dedup_pkey ON slipring.dedup USING btree (queue_id, scope, dedup_id)
-
 CREATE INDEX dedup_until ON slipring.dedup USING btree (until_ms)
-
 CREATE INDEX fifo_group_open ON slipring.fifo_group USING btree (queue_id, head_id) WHERE (head_id IS NOT NULL)
-
 CREATE UNIQUE INDEX fifo_group_pkey ON slipring.fifo_group USING btree (queue_id, name)
-
 CREATE INDEX fifo_touched_queue ON slipring.fifo_touched USING btree (queue_id)
-
 CREATE INDEX item_blocking ON slipring.item USING btree (queue_id, fifo_group) WHERE ((fifo_group IS NOT NULL) AND ((state = 2) OR ((state = 0) AND (attempts > 0))))
-
 CREATE INDEX item_deadline ON slipring.item USING btree (turn) WHERE (state = 2)
-
 CREATE INDEX item_due ON slipring.item USING btree (turn) WHERE (state = 0)
-
 CREATE INDEX item_group ON slipring.item USING btree (queue_id, fifo_group, id) WHERE ((fifo_group IS NOT NULL) AND (state <> 3))
-
 CREATE INDEX item_holder ON slipring.item USING btree (holder) WHERE (holder IS NOT NULL)
-
 CREATE INDEX item_order ON slipring.item USING btree (queue_id, state, turn, id)
-
 CREATE UNIQUE INDEX item_pkey ON slipring.item USING btree (id)
-
 CREATE INDEX item_sent ON slipring.item USING btree (queue_id, id)
-
 CREATE INDEX item_source ON slipring.item USING btree (queue_id, source, state, turn, id) WHERE (source IS NOT NULL)
-
 CREATE INDEX lease_deadline ON ONLY slipring.lease USING btree (queue_id, deadline_ms)
-
 CREATE INDEX lease_holder ON ONLY slipring.lease USING btree (holder) WHERE (holder IS NOT NULL)
-
 CREATE INDEX lease_newest ON ONLY slipring.lease USING btree (queue_id, fence, part, seq)
-
 CREATE UNIQUE INDEX migration_pkey ON slipring.migration USING btree (version)
-
 CREATE INDEX place_free ON slipring.place USING btree (place) WHERE (queue_id IS NULL)
-
 CREATE UNIQUE INDEX place_pkey ON slipring.place USING btree (place)
-
 CREATE UNIQUE INDEX queue_name ON slipring.queue USING btree (name)
-
 CREATE INDEX queue_pause ON slipring.queue USING btree (paused_until_ms) WHERE ((paused_until_ms IS NOT NULL) AND (NOT pause_over))
-
 CREATE UNIQUE INDEX queue_pkey ON slipring.queue USING btree (queue_id)
-
 CREATE INDEX queue_retention ON slipring.queue USING btree (queue_id) WHERE (retention_ms IS NOT NULL)
-
 CREATE INDEX state_newest ON ONLY slipring.state USING btree (queue_id, seq)
-
 CREATE UNIQUE INDEX store_pkey ON slipring.store USING btree (id)
-
 CREATE INDEX tally_queue ON slipring.tally USING btree (queue_id)
 FUNCTION ack(receipt text) RETURNS void
 FUNCTION ack(receipts text[]) RETURNS bigint SECURITY DEFINER
@@ -332,7 +282,7 @@ FUNCTION lapse_queue(p_queue integer, p_now_ms bigint, p_left bigint, p_ids bigi
 FUNCTION lapses() RETURNS TABLE(queue_id integer, lapse_ms bigint)
 FUNCTION lease_ack(p_queue slipring.queue, INOUT p_state slipring.state, p_messages bigint[], p_fences bigint[], OUT rest integer[]) RETURNS record
 FUNCTION lease_add(p_queue slipring.queue, INOUT p_state slipring.state, p_now_ms bigint, p_lane bigint, p_region int8multirange, p_ids bigint[], p_bytes integer[], p_own_ms bigint[], p_demands integer[], p_lease_ms bigint[], p_session boolean[], p_holder bigint, OUT fences bigint[], OUT deadlines bigint[]) RETURNS record
-FUNCTION lease_key(p_queue integer, p_fence bigint) RETURNS bigint
+FUNCTION lease_key(p_queue integer, p_fence bigint, p_message bigint) RETURNS bigint
 FUNCTION lease_lost(p_late boolean) RETURNS text
 FUNCTION lease_members(p_from text, p_lease slipring.lease, p_limit bigint) RETURNS TABLE(id bigint, bytes integer, sent_ms bigint)
 FUNCTION lease_newest(p_queue integer, p_fences bigint[]) RETURNS SETOF slipring.lease

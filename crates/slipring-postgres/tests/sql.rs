@@ -114,6 +114,7 @@ async fn a_message_sent_and_received_in_one_transaction_is_not_handed_out() {
 #[tokio::test]
 async fn a_lost_lease_fails_the_transaction_that_acks() {
     // S10.3
+    // S10.3
     let (cluster, database, client) = setup().await;
     run(&client, "SELECT slipring.send('q', 'job'::text)").await;
     let first = receipt(&client).await;

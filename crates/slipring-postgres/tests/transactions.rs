@@ -71,6 +71,7 @@ async fn setup() -> (&'static Cluster, Database, Arc<PostgresStore>, QueueId) {
 #[tokio::test]
 async fn a_message_is_there_if_and_only_if_its_transaction_commits() {
     // S10.1
+    // S10.1
     let (cluster, database, store, q) = setup().await;
     for (end, there) in [("COMMIT", true), ("ROLLBACK", false)] {
         let sender = begin(cluster, &database, "READ COMMITTED").await;
@@ -92,6 +93,7 @@ async fn a_message_is_there_if_and_only_if_its_transaction_commits() {
 
 #[tokio::test]
 async fn senders_that_commit_in_another_order_lose_nothing() {
+    // S10.1, S10.4
     // S10.1, S10.4
     let (cluster, database, store, q) = setup().await;
     let mut senders = Vec::new();
