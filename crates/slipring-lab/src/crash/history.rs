@@ -81,11 +81,36 @@ pub enum Operation {
         /// How long it is to stay away, in milliseconds.
         delay_ms: u64,
     },
+    /// Prolongs the lease of one message, counted from now.
+    Extend {
+        /// The queue.
+        queue: String,
+        /// The message.
+        entry: Entry,
+        /// How long the lease lasts from now, in milliseconds.
+        lease_ms: u64,
+    },
+    /// Sets one message aside until it is kicked.
+    Bury {
+        /// The queue.
+        queue: String,
+        /// The message.
+        entry: Entry,
+    },
+    /// Brings back what was set aside; a message that is delayed instead becomes ready.
+    Kick {
+        /// The queue.
+        queue: String,
+        /// One message; without it all that were set aside, or all delayed ones when none was.
+        body: Option<String>,
+    },
     /// Closes a connection that may hold reservations.
     Leave,
-    /// The server is killed.
+    /// A server is killed or made to stand still.
     Kill,
-    /// The server is started again.
+    /// The database under the servers is killed.
+    KillDatabase,
+    /// What was killed is started again.
     Start,
 }
 

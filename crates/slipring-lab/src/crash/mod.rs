@@ -1,11 +1,12 @@
 //! The crash test: the real server is killed again and again under clients of both protocols,
-//! started again on the same file, drained in the end, and the history is checked.
+//! started again on the same store, drained in the end, and the history is checked.
 
 mod checker;
 pub mod client;
 mod dice;
 mod history;
 mod queues;
+mod victims;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -15,7 +16,7 @@ use clap::ValueEnum;
 use serde_json::{Value, json};
 
 use crate::child::Group;
-use crate::targets::server::{self, Addresses, Server};
+use crate::targets::server::{self, Addresses};
 use crate::wire::sqs::{self, Connection};
 use crate::{folder, time};
 
@@ -23,11 +24,12 @@ use checker::{Counts, Verdict};
 use dice::Dice;
 use history::{Kind, Operation, Recorder};
 use queues::{DELAY_MS, LEASE_MS, Rules};
+use victims::{Storage, Strike, Victims};
 
 /// How the crash test is run.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// How often the server is killed.
+    /// How often something is killed.
     #[arg(long, default_value_t = 20)]
     pub rounds: u64,
     /// Repeats the choices of an earlier run; printed by each run.
@@ -36,6 +38,15 @@ pub struct Options {
     /// Client processes, each with three sessions of each protocol.
     #[arg(long, default_value_t = 3)]
     pub clients: u64,
+    /// Where the servers keep their messages.
+    #[arg(long, value_enum, default_value = "sqlite")]
+    pub store: Storage,
+    /// Servers on the one store, 1 to 16; the client processes are spread over them.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=16))]
+    pub servers: u64,
+    /// What a round does.
+    #[arg(long, value_enum, default_value = "server")]
+    pub strike: Strike,
     /// Only this protocol; with `beanstalkd`, only the queues it uses.
     #[arg(long, value_enum)]
     pub only: Option<Protocol>,
@@ -100,21 +111,26 @@ pub fn run(options: &Options) -> Result<()> {
 
 /// Kills, restarts and drains; answers the history files.
 fn drive(options: &Options, seed: u64, folder: &Path) -> Result<Vec<PathBuf>> {
-    let store = folder.join("slipring.db");
-    let mut server = Server::slipring(&store, None)?;
-    let addresses = server.addresses().clone();
+    let mut victims = Victims::start(options.store, options.servers, folder)?;
+    let addresses = victims.addresses().to_vec();
+    let first = addresses.first().context("no server")?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     if options.only != Some(Protocol::Beanstalkd) {
         // Tubes appear when they are mentioned.
-        runtime.context("starting the runtime")?.block_on(create_queues(&addresses))?;
+        runtime.context("starting the runtime")?.block_on(create_queues(first))?;
     }
 
     let own_history = folder.join("history-killer.jsonl");
     let mut recorder = Recorder::create(&own_history)?;
     let mut histories = vec![own_history];
+    let outages = victims.has_outages();
     let mut start = |name: String, number: u64, drain: bool| -> Result<Group> {
         let history = folder.join(format!("history-{name}.jsonl"));
-        let mut client = client_arguments(&addresses, number, seed, &history, drain);
+        let own = addresses.get(number as usize % addresses.len()).unwrap_or(first);
+        let mut client = client_arguments(own, number, seed, &history, drain);
+        if outages && !drain {
+            client.push("--outages".to_owned());
+        }
         if let Some(only) = options.only.and_then(|only| only.to_possible_value()) {
             client.extend(["--only".to_owned(), only.get_name().to_owned()]);
         }
@@ -129,12 +145,18 @@ fn drive(options: &Options, seed: u64, folder: &Path) -> Result<Vec<PathBuf>> {
     for round in 1..=options.rounds {
         let (least, end) = ROUND_MS;
         std::thread::sleep(Duration::from_millis(least + dice.below(end - least)));
-        recorder.write(KILLER, Kind::Invoke, Operation::Kill)?;
-        server.kill().with_context(|| format!("round {round}"))?;
-        recorder.write(KILLER, Kind::Ok, Operation::Kill)?;
-        recorder.write(KILLER, Kind::Invoke, Operation::Start)?;
-        server = Server::slipring(&store, Some(&addresses))
-            .with_context(|| format!("starting again after round {round}"))?;
+        let strike = victims.choose(options.strike, &dice);
+        let kill = match strike {
+            Strike::Database => Operation::KillDatabase,
+            _ => Operation::Kill,
+        };
+        recorder.write(KILLER, Kind::Invoke, kill.clone())?;
+        let between = || {
+            recorder.write(KILLER, Kind::Ok, kill)?;
+            recorder.write(KILLER, Kind::Invoke, Operation::Start)
+        };
+        let struck = victims.strike(strike, &dice, between);
+        struck.with_context(|| format!("round {round}"))?;
         recorder.write(KILLER, Kind::Ok, Operation::Start)?;
     }
     recorder.flush()?;
@@ -148,7 +170,7 @@ fn drive(options: &Options, seed: u64, folder: &Path) -> Result<Vec<PathBuf>> {
     start("drain".to_owned(), options.clients + 1, true)?
         .finish(DRAIN_WITHIN)
         .context("the drain")?;
-    server.stop()?;
+    victims.stop()?;
     Ok(histories)
 }
 
@@ -218,7 +240,11 @@ fn print(verdict: &Verdict, took: Duration) {
         counts.sent, counts.sent_unknown, counts.hand_outs, counts.acked
     );
     println!(
-        "handed out again: {} after a nack, {} after a cut connection, {} after a lapse",
+        "{} leases prolonged, {} messages buried, {} kicks",
+        counts.extended, counts.buried, counts.kicked
+    );
+    println!(
+        "handed out again: {} after a nack or bury, {} after a cut connection, {} after a lapse",
         counts.after_nack, counts.after_cut, counts.after_lapse
     );
     for violation in verdict.violations.iter().take(SHOWN_MAX) {

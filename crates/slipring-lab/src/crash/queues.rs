@@ -18,6 +18,9 @@ pub struct Rules {
 /// How long every lease lasts: the visibility timeout of each queue, and the time to run of each
 /// job. One figure, so that the checker knows it whoever sent and whoever received.
 pub const LEASE_MS: u64 = 2000;
+/// The longest lease a client asks for when it prolongs one; at least [`LEASE_MS`], so that no
+/// lease ends earlier for it.
+pub const LEASE_MAX_MS: u64 = 3000;
 /// The longest delay a client asks for.
 pub const DELAY_MS: u64 = 1000;
 /// SQS remembers deduplication ids for so long.

@@ -46,7 +46,16 @@ pub struct Cluster {
 /// A PostgreSQL that was started here. Dropping it stops it and removes its data.
 struct Own {
     server: Child,
+    recipe: Recipe,
     folder: tempfile::TempDir,
+}
+
+/// How the server is started, the first time and again.
+struct Recipe {
+    programs: PathBuf,
+    folder: PathBuf,
+    user: Option<User>,
+    port: u16,
 }
 
 impl Cluster {
@@ -113,6 +122,42 @@ impl Cluster {
         Some(ours.filter_map(|pid| Usage::of(pid).ok()).map(|usage| usage.cpu_seconds).sum())
     }
 
+    /// Ends the server with SIGKILL, and waits until it is gone. Its other processes end by
+    /// themselves when they notice.
+    ///
+    /// # Errors
+    /// When it is not our own, or had ended by itself.
+    pub fn kill(&mut self) -> Result<()> {
+        let own = self.own.as_mut().context("the PostgreSQL at an address is not ours to kill")?;
+        if let Some(status) = own.server.try_wait()? {
+            bail!("PostgreSQL ended ({status}): {}", own.log());
+        }
+        own.server.kill().context("killing PostgreSQL")?;
+        own.server.wait().context("waiting for the killed PostgreSQL")?;
+        Ok(())
+    }
+
+    /// Starts the killed server again on its data.
+    ///
+    /// # Errors
+    /// When it does not start within a minute.
+    pub async fn restart(&mut self) -> Result<()> {
+        let own = self.own.as_mut().context("the PostgreSQL at an address is not ours to start")?;
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            own.server = own.recipe.start()?;
+            // It refuses to start while processes of the one before are still there.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            if own.server.try_wait()?.is_none() {
+                break;
+            }
+            if Instant::now() > deadline {
+                bail!("PostgreSQL does not start again: {}", own.log());
+            }
+        }
+        self.wait_until_ready().await
+    }
+
     /// Waits until connections are taken.
     async fn wait_until_ready(&mut self) -> Result<()> {
         let deadline = Instant::now() + PATIENCE;
@@ -136,40 +181,17 @@ impl Cluster {
 impl Own {
     fn start() -> Result<(Own, u16)> {
         let programs = newest(Path::new(VERSIONS))?;
-        let folder = tempfile::TempDir::with_prefix_in("postgres-", crate::folder::data()?)?;
-        let data = folder.path().join("data");
-        std::fs::create_dir(&data)?;
         let user = ordinary_user()?;
-        if let Some(user) = &user {
-            for path in [folder.path(), &data] {
-                chown(path, Some(user.uid.as_raw()), Some(user.gid.as_raw()))?;
-            }
-        }
-        let program = |name: &str| {
-            let mut command = Command::new(programs.join(name));
-            if let Some(user) = &user {
-                command.uid(user.uid.as_raw()).gid(user.gid.as_raw());
-            }
-            command.current_dir(folder.path()).stdin(Stdio::null());
-            command
-        };
-        let mut initdb = program("initdb");
-        initdb.arg("-D").arg(&data).args(["-U", "lab", "-A", "trust", "-E", "UTF8"]);
+        let folder = folder_for(user.as_ref())?;
+        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let recipe = Recipe { programs, folder: folder.path().to_owned(), user, port };
+        let mut initdb = recipe.program("initdb");
+        initdb.arg("-D").arg(recipe.data()).args(["-U", "lab", "-A", "trust", "-E", "UTF8"]);
         let made = initdb.args(["--locale=C", "--no-sync"]).output().context("starting initdb")?;
         if !made.status.success() {
             bail!("initdb failed: {}", String::from_utf8_lossy(&made.stderr).trim());
         }
-        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-        let log = std::fs::File::create(folder.path().join("log"))?;
-        let mut server = program("postgres");
-        server.arg("-D").arg(&data).args(["-p", &port.to_string()]);
-        server.arg("-c").arg(format!("unix_socket_directories={}", folder.path().display()));
-        for setting in SETTINGS {
-            server.args(["-c", setting]);
-        }
-        server.stdout(log.try_clone()?).stderr(log);
-        let server = server.spawn().context("starting postgres")?;
-        Ok((Own { server, folder }, port))
+        Ok((Own { server: recipe.start()?, recipe, folder }, port))
     }
 
     /// The end of the server's log.
@@ -177,6 +199,57 @@ impl Own {
         let text = std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
         let lines: Vec<&str> = text.lines().rev().take(5).collect();
         lines.into_iter().rev().collect::<Vec<_>>().join("; ")
+    }
+}
+
+impl Recipe {
+    fn program(&self, name: &str) -> Command {
+        let mut command = Command::new(self.programs.join(name));
+        if let Some(user) = &self.user {
+            command.uid(user.uid.as_raw()).gid(user.gid.as_raw());
+        }
+        command.current_dir(&self.folder).stdin(Stdio::null());
+        command
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.join("data")
+    }
+
+    fn start(&self) -> Result<Child> {
+        let path = self.folder.join("log");
+        let log = std::fs::OpenOptions::new().create(true).append(true).open(path);
+        let log = log.context("opening PostgreSQL's log")?;
+        let mut server = self.program("postgres");
+        server.arg("-D").arg(self.data()).args(["-p", &self.port.to_string()]);
+        server.arg("-c").arg(format!("unix_socket_directories={}", self.folder.display()));
+        for setting in SETTINGS {
+            server.args(["-c", setting]);
+        }
+        server.stdout(log.try_clone()?).stderr(log);
+        server.spawn().context("starting postgres")
+    }
+}
+
+/// An empty folder that the user may work in: beside the lab's other data, which is on a disk, or
+/// where only the present user may go there, in the system's folder for temporary files.
+fn folder_for(user: Option<&User>) -> Result<tempfile::TempDir> {
+    let make = |within: &Path| -> Result<tempfile::TempDir> {
+        let folder = tempfile::TempDir::with_prefix_in("postgres-", within)?;
+        if let Some(user) = user {
+            chown(folder.path(), Some(user.uid.as_raw()), Some(user.gid.as_raw()))?;
+        }
+        Ok(folder)
+    };
+    let folder = make(&crate::folder::data()?)?;
+    let mut look = Command::new("test");
+    look.arg("-w").arg(folder.path()).current_dir("/");
+    if let Some(user) = user {
+        look.uid(user.uid.as_raw()).gid(user.gid.as_raw());
+    }
+    match look.status().context("running test")?.success() {
+        true => Ok(folder),
+        false => make(&std::env::temp_dir()),
     }
 }
 

@@ -45,6 +45,16 @@ impl Server {
     /// # Errors
     /// When the binary is missing or does not say within 20 s where it listens.
     pub fn slipring(store: &Path, at: Option<&Addresses>) -> Result<Server> {
+        let log = store.with_extension("log");
+        Server::serving(&format!("sqlite:{}", store.display()), &log, at)
+    }
+
+    /// Starts `slipring serve` with a store by its address, on the addresses `at` or else on free
+    /// ports; what it logs is added to the file `log`.
+    ///
+    /// # Errors
+    /// When the binary is missing or does not say within 20 s where it listens.
+    pub fn serving(store: &str, log: &Path, at: Option<&Addresses>) -> Result<Server> {
         let any = || "127.0.0.1:0".to_owned();
         let free = Addresses { sqs: any(), beanstalkd: any(), admin: any() };
         let at = at.unwrap_or(&free);
@@ -52,10 +62,8 @@ impl Server {
         let mut command = Command::new(binary()?);
         command.args(["serve", "--sqs", &or_off(&at.sqs)]);
         command.args(["--beanstalkd", &or_off(&at.beanstalkd)]);
-        command
-            .args(["--admin", &or_off(&at.admin), "--store"])
-            .arg(format!("sqlite:{}", store.display()));
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log(store)?);
+        command.args(["--admin", &or_off(&at.admin), "--store", store]);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(appended(log)?);
         let mut child = command.spawn().context("starting slipring")?;
         let line = match first_line(&mut child) {
             Ok(line) => line,
@@ -143,6 +151,27 @@ impl Server {
         Ok(())
     }
 
+    /// Lets it stand still until [`Server::go_on`].
+    ///
+    /// # Errors
+    /// When the signal cannot be sent.
+    pub fn pause(&self) -> Result<()> {
+        self.signal(Signal::SIGSTOP)
+    }
+
+    /// Lets it go on after [`Server::pause`].
+    ///
+    /// # Errors
+    /// When the signal cannot be sent.
+    pub fn go_on(&self) -> Result<()> {
+        self.signal(Signal::SIGCONT)
+    }
+
+    fn signal(&self, signal: Signal) -> Result<()> {
+        let pid = i32::try_from(self.child.id()).context("a process id beyond 2^31")?;
+        kill(Pid::from_raw(pid), signal).with_context(|| format!("sending {signal}"))
+    }
+
     /// Ends it with SIGTERM.
     ///
     /// # Errors
@@ -151,8 +180,7 @@ impl Server {
         if let Some(status) = self.child.try_wait().context("looking after the server")? {
             bail!("the server ended by itself: {status}");
         }
-        let pid = i32::try_from(self.child.id()).context("a process id beyond 2^31")?;
-        kill(Pid::from_raw(pid), Signal::SIGTERM).context("sending SIGTERM")?;
+        self.signal(Signal::SIGTERM)?;
         let deadline = Instant::now() + STOPPED_WITHIN;
         while self.child.try_wait().context("waiting for the server")?.is_none() {
             if Instant::now() > deadline {
@@ -182,10 +210,9 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// The server's log lies beside its store and goes on over restarts.
-fn log(store: &Path) -> Result<std::fs::File> {
-    let path = store.with_extension("log");
-    let file = std::fs::OpenOptions::new().create(true).append(true).open(&path);
+/// A server's log goes on over restarts.
+fn appended(path: &Path) -> Result<std::fs::File> {
+    let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
     file.with_context(|| format!("opening {}", path.display()))
 }
 
@@ -200,7 +227,7 @@ fn first_line(child: &mut Child) -> Result<String> {
         }
     });
     let line = receive.recv_timeout(READY_WITHIN).ok().filter(|line| !line.trim().is_empty());
-    line.context("the server did not say where it listens; its log lies beside its store")
+    line.context("the server did not say where it listens; see its log")
 }
 
 /// Reads the address after each protocol's name in the first line.

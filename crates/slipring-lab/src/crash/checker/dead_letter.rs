@@ -23,10 +23,11 @@ pub fn check(facts: &Facts) -> Vec<Violation> {
             continue;
         }
         let over = own.iter().filter_map(|h| h.count).find(|count| *count > rules.receives_max);
-        if over.is_some() || own.len() > rules.receives_max as usize {
+        let known = own.iter().filter(|h| h.forgotten.is_none()).count();
+        if over.is_some() || known > rules.receives_max as usize {
             found(format!("{} deliveries, {} are allowed", own.len(), rules.receives_max));
         }
-        let Some(dead) = elsewhere.first() else { continue };
+        let Some(dead) = elsewhere.iter().find(|h| h.forgotten.is_none()) else { continue };
         if let Some(after) = own.iter().find(|h| h.span.begin > dead.span.end) {
             found(format!("came out of both queues, last at {} ns", after.span.begin));
         }

@@ -9,8 +9,11 @@ use crate::crash::history::Kind;
 pub fn check(facts: &Facts) -> Vec<Violation> {
     let mut violations = Vec::new();
     for (body, message) in &facts.messages {
+        let queue = message.sends.first().map_or("", |send| &send.queue);
         let mut too_early = |what: &str, begin: u64, delay_ms: u64, end: u64| {
-            if end + CLOCK_STEP_NS < begin + ns(delay_ms) {
+            // A kick ends the delay of what it finds delayed.
+            if end + CLOCK_STEP_NS < begin + ns(delay_ms) && !facts.kicked(queue, body, begin, end)
+            {
                 let after_ms = end.saturating_sub(begin) / 1_000_000;
                 let what = format!("{body} came {after_ms} ms after {what} of {delay_ms} ms");
                 violations.push(Violation { property: "never early", what });
@@ -42,6 +45,16 @@ mod tests {
         let mut scenario = Scenario::new();
         scenario.sent_delayed("standard", "a", 1000).pass(1000).received("standard", "a", 1);
         assert!(scenario.properties().is_empty());
+    }
+
+    #[test]
+    fn a_kick_explains_a_delay_that_ended_early_and_only_one_of_that_message() {
+        for (kicked, found) in [(Some("a"), 0), (None, 0), (Some("b"), 1)] {
+            let mut scenario = Scenario::new();
+            scenario.sent_delayed("standard", "a", 1000).kicked("standard", kicked);
+            scenario.received("standard", "a", 1);
+            assert_eq!(scenario.properties().len(), found, "{kicked:?}");
+        }
     }
 
     #[test]

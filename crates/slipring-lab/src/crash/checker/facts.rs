@@ -3,7 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{Violation, ns};
-use crate::crash::history::{Event, Kind, Operation, Sending};
+use crate::crash::history::{Delivery, Entry, Event, Kind, Operation, Sending};
+
+/// A killed database may have forgotten what it did without a flush for so long before; PostgreSQL
+/// writes such changes after three times 200 ms at the latest.
+const UNFLUSHED_MS: u64 = 1000;
 
 /// The time between invocation and answer; without an answer it never ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,8 +46,10 @@ pub struct HandOut {
     pub receipt: String,
     /// The receive count, where the protocol says.
     pub count: Option<u32>,
-    /// Until when the lease would last if nothing ended it: at the earliest.
+    /// Until when the lease would last if nothing ended it, as prolonged: at the earliest.
     pub lapse: u64,
+    /// When it may have been forgotten by a database that was killed.
+    pub forgotten: Option<u64>,
     /// Until when the lease was surely valid: the lapse, or the first thing that may have ended
     /// it before.
     pub valid_until: u64,
@@ -51,7 +57,29 @@ pub struct HandOut {
     pub cut: bool,
 }
 
-/// An ack or nack.
+/// What prolonged a lease.
+#[derive(Debug, Clone)]
+pub struct Extension {
+    /// When.
+    pub span: Span,
+    /// Of which hand-out.
+    pub receipt: String,
+    /// How long the lease lasts from its beginning, in milliseconds.
+    pub lease_ms: u64,
+}
+
+/// What may have brought back messages that were set aside.
+#[derive(Debug, Clone)]
+pub struct Kick {
+    /// Of which queue.
+    pub queue: String,
+    /// Of which message; nothing means of any.
+    pub body: Option<String>,
+    /// When.
+    pub span: Span,
+}
+
+/// An ack, a nack, or a bury.
 #[derive(Debug, Clone)]
 pub struct Settlement {
     /// When.
@@ -60,8 +88,10 @@ pub struct Settlement {
     pub kind: Kind,
     /// Of which hand-out.
     pub receipt: String,
-    /// The delay of a nack in milliseconds; nothing for an ack.
+    /// The delay of a nack in milliseconds; 0 for a bury, nothing for an ack.
     pub nack_delay_ms: Option<u64>,
+    /// Whether it is a bury.
+    pub buries: bool,
     /// Whether an `ok` ack proves that the message is gone whatever its lease was.
     pub strict: bool,
 }
@@ -73,8 +103,10 @@ pub struct Message {
     pub sends: Vec<Send>,
     /// Its hand-outs, ordered by answer.
     pub hand_outs: Vec<HandOut>,
-    /// Its acks and nacks, ordered by answer.
+    /// Its acks, nacks and buries, ordered by answer.
     pub settlements: Vec<Settlement>,
+    /// What surely prolonged its leases.
+    pub extensions: Vec<Extension>,
 }
 
 /// What the passes look at.
@@ -86,10 +118,15 @@ pub struct Facts {
     pub same_id: HashMap<(String, String), Vec<String>>,
     /// Receives without an answer, by queue: each may have taken messages nobody saw.
     pub unseen: HashMap<String, Vec<Span>>,
+    /// All that did not surely fail.
+    pub kicks: Vec<Kick>,
     /// Lines that contradict each other.
     pub malformed: Vec<Violation>,
     operations: [u64; 4],
+    kicked: u64,
     kills: Vec<Span>,
+    /// Kills of a database.
+    forgets: Vec<Span>,
     /// When each process left or lost its connection.
     ends: HashMap<u64, u64>,
 }
@@ -107,7 +144,13 @@ pub struct Counts {
     pub hand_outs: u64,
     /// Acks that were answered with success.
     pub acked: u64,
-    /// Hand-outs of a message after a nack.
+    /// Leases that were prolonged.
+    pub extended: u64,
+    /// Messages that were set aside.
+    pub buried: u64,
+    /// Kicks that were answered with success.
+    pub kicked: u64,
+    /// Hand-outs of a message after a nack or a bury.
     pub after_nack: u64,
     /// Hand-outs of a message after its holder's connection was cut.
     pub after_cut: u64,
@@ -168,19 +211,7 @@ impl Facts {
         }
         let answered = ended.filter(|_| kind == Kind::Ok);
         match &answered.unwrap_or(begun).operation {
-            Operation::Send { queue, messages } => {
-                for (place, sending) in messages.iter().enumerate() {
-                    let refused = kind == Kind::Ok && sending.id.is_none();
-                    let kind = if refused { Kind::Fail } else { kind };
-                    let (queue, sending) = (queue.clone(), sending.clone());
-                    let send = Send { queue, span, kind, place, sending };
-                    if let Some(id) = &send.sending.dedup {
-                        let same = self.same_id.entry((send.queue.clone(), id.clone()));
-                        same.or_default().push(send.sending.body.clone());
-                    }
-                    self.message(&send.sending.body.clone()).sends.push(send);
-                }
-            }
+            Operation::Send { queue, messages } => self.send(queue, messages, span, kind),
             Operation::Receive { queue, .. } => match answered {
                 Some(answer) => receives.push((begun, answer)),
                 None if kind == Kind::Info => {
@@ -192,23 +223,62 @@ impl Facts {
                 for entry in entries {
                     let kind = if kind == Kind::Ok && !entry.done { Kind::Fail } else { kind };
                     let receipt = entry.receipt.clone();
-                    let settlement =
-                        Settlement { span, kind, receipt, nack_delay_ms: None, strict: *strict };
+                    let settlement = Settlement {
+                        span,
+                        kind,
+                        receipt,
+                        nack_delay_ms: None,
+                        buries: false,
+                        strict: *strict,
+                    };
                     self.message(&entry.body).settlements.push(settlement);
                 }
             }
             Operation::Nack { entry, delay_ms, .. } => {
-                let receipt = entry.receipt.clone();
-                let nack_delay_ms = Some(*delay_ms);
-                let settlement = Settlement { span, kind, receipt, nack_delay_ms, strict: true };
-                self.message(&entry.body).settlements.push(settlement);
+                self.gives_back(entry, span, kind, *delay_ms, false)
             }
+            Operation::Bury { entry, .. } => self.gives_back(entry, span, kind, 0, true),
+            Operation::Extend { entry, lease_ms, .. } if kind == Kind::Ok => {
+                let (receipt, lease_ms) = (entry.receipt.clone(), *lease_ms);
+                let extension = Extension { span, receipt, lease_ms };
+                self.message(&entry.body).extensions.push(extension);
+            }
+            Operation::Kick { queue, body } if kind != Kind::Fail => {
+                self.kicked += u64::from(kind == Kind::Ok);
+                self.kicks.push(Kick { queue: queue.clone(), body: body.clone(), span });
+            }
+            // What failed, or perhaps prolonged a lease, says nothing.
+            Operation::Extend { .. } | Operation::Kick { .. } => {}
             Operation::Leave => {
                 self.ends.entry(begun.process).or_insert(begun.time);
             }
             Operation::Kill => self.kills.push(span),
+            Operation::KillDatabase => {
+                self.kills.push(span);
+                self.forgets.push(span);
+            }
             Operation::Start => {}
         }
+    }
+
+    fn send(&mut self, queue: &str, messages: &[Sending], span: Span, kind: Kind) {
+        for (place, sending) in messages.iter().enumerate() {
+            let refused = kind == Kind::Ok && sending.id.is_none();
+            let kind = if refused { Kind::Fail } else { kind };
+            let (queue, sending) = (queue.to_owned(), sending.clone());
+            let send = Send { queue, span, kind, place, sending };
+            if let Some(id) = &send.sending.dedup {
+                let same = self.same_id.entry((send.queue.clone(), id.clone()));
+                same.or_default().push(send.sending.body.clone());
+            }
+            self.message(&send.sending.body.clone()).sends.push(send);
+        }
+    }
+
+    fn gives_back(&mut self, entry: &Entry, span: Span, kind: Kind, delay_ms: u64, buries: bool) {
+        let (receipt, nack_delay_ms) = (entry.receipt.clone(), Some(delay_ms));
+        let settlement = Settlement { span, kind, receipt, nack_delay_ms, buries, strict: true };
+        self.message(&entry.body).settlements.push(settlement);
     }
 
     /// Takes in the hand-outs, when all that may have ended their leases is known.
@@ -217,13 +287,17 @@ impl Facts {
             let Operation::Receive { queue, deliveries } = &answer.operation else { continue };
             let span = Span { begin: begun.time, end: answer.time };
             for delivery in deliveries {
-                let lapse = span.begin + ns(delivery.lease_ms);
+                let lapse = self.lapse(delivery, span);
                 let cut = if delivery.session { self.cut(answer.process, span) } else { u64::MAX };
+                let forgotten = self.forgotten(span);
                 let message = self.messages.entry(delivery.body.clone()).or_default();
                 let settled = message.settlements.iter().filter(|s| s.receipt == delivery.receipt);
                 let settled =
                     settled.filter(|s| s.span.begin >= span.end).map(|s| s.span.begin).min();
-                let valid_until = lapse.min(cut).min(settled.unwrap_or(u64::MAX));
+                let valid_until = lapse
+                    .min(cut)
+                    .min(settled.unwrap_or(u64::MAX))
+                    .min(forgotten.unwrap_or(u64::MAX));
                 message.hand_outs.push(HandOut {
                     queue: queue.clone(),
                     span,
@@ -231,11 +305,30 @@ impl Facts {
                     receipt: delivery.receipt.clone(),
                     count: delivery.count,
                     lapse,
+                    forgotten,
                     valid_until,
                     cut: cut < lapse,
                 });
             }
         }
+    }
+
+    /// When the lease of a hand-out would lapse, at the earliest. What prolonged it is as little
+    /// flushed as the hand-out itself.
+    fn lapse(&self, delivery: &Delivery, span: Span) -> u64 {
+        let message = self.messages.get(&delivery.body);
+        let extensions = message.map_or(&[][..], |message| &message.extensions);
+        let own = extensions.iter().filter(|e| e.receipt == delivery.receipt);
+        let kept = own.filter(|e| self.forgotten(e.span).is_none());
+        let prolonged = kept.map(|e| e.span.begin + ns(e.lease_ms)).max().unwrap_or(0);
+        prolonged.max(span.begin + ns(delivery.lease_ms))
+    }
+
+    /// When a hand-out of `span` may have been forgotten by a killed database: hand-outs are not
+    /// flushed (S1.4), so the last moments of them may be missing afterwards.
+    fn forgotten(&self, span: Span) -> Option<u64> {
+        let kill = self.forgets.iter().find(|kill| kill.end >= span.begin)?;
+        (kill.begin <= span.end.saturating_add(ns(UNFLUSHED_MS))).then_some(kill.begin)
     }
 
     /// When the connection of a process that received in `span` ended, at the earliest.
@@ -249,6 +342,16 @@ impl Facts {
         self.messages.entry(body.to_owned()).or_default()
     }
 
+    /// Whether a kick may have brought a message back between two moments.
+    pub fn kicked(&self, queue: &str, body: &str, from: u64, until: u64) -> bool {
+        self.kicks.iter().any(|kick| {
+            kick.queue == queue
+                && kick.body.as_deref().is_none_or(|own| own == body)
+                && kick.span.begin < until
+                && kick.span.end > from
+        })
+    }
+
     /// How many receives of a queue, begun before `end`, have an unknown outcome.
     pub fn unseen_before(&self, queue: &str, end: u64) -> usize {
         let spans = self.unseen.get(queue).map_or(&[][..], Vec::as_slice);
@@ -259,13 +362,16 @@ impl Facts {
     pub fn counts(&self) -> Counts {
         let [_, done, refused, unknown] = self.operations;
         let kills = self.kills.len() as u64;
-        let mut counts =
-            Counts { operations: [done, refused, unknown], kills, ..Counts::default() };
+        let operations = [done, refused, unknown];
+        let mut counts = Counts { operations, kills, kicked: self.kicked, ..Counts::default() };
         for message in self.messages.values() {
             let sends = |kind| message.sends.iter().filter(|send| send.kind == kind).count() as u64;
             counts.sent += sends(Kind::Ok);
             counts.sent_unknown += sends(Kind::Info);
             counts.hand_outs += message.hand_outs.len() as u64;
+            counts.extended += message.extensions.len() as u64;
+            let buries = message.settlements.iter().filter(|s| s.buries && s.kind == Kind::Ok);
+            counts.buried += buries.count() as u64;
             let acks = message.settlements.iter().filter(|s| s.nack_delay_ms.is_none());
             counts.acked += acks.filter(|s| s.kind == Kind::Ok).count() as u64;
             for pair in message.hand_outs.windows(2) {

@@ -33,6 +33,9 @@ fn proves(facts: &Facts, message: &Message, ack: &Settlement) -> bool {
     let Some(own) = message.hand_outs.iter().find(|h| h.receipt == ack.receipt) else {
         return false;
     };
+    if own.forgotten.is_some_and(|at| ack.span.end > at) {
+        return false;
+    }
     if ack.span.end <= own.lapse {
         return true;
     }

@@ -43,6 +43,17 @@ mod tests {
     }
 
     #[test]
+    fn a_second_lease_within_a_prolonged_one_is_found() {
+        for (after, found) in [(1900, 1), (2100, 0)] {
+            let mut scenario = Scenario::new();
+            scenario.sent("standard", "a").received("standard", "a", 1);
+            scenario.pass(1500).extended("standard", "a", 2000);
+            scenario.pass(after).received("standard", "a", 2);
+            assert_eq!(scenario.properties().len(), found, "after {after} ms");
+        }
+    }
+
+    #[test]
     fn a_lapse_a_nack_and_a_cut_connection_explain_a_second_delivery() {
         let mut scenario = Scenario::new();
         scenario.sent("standard", "a").received("standard", "a", 1);

@@ -12,6 +12,7 @@ mod gone;
 mod lease;
 mod loss;
 mod order;
+mod parked;
 
 use std::fmt;
 
@@ -55,6 +56,7 @@ pub fn check(events: &[Event]) -> Verdict {
         dedup::check,
         attempts::check,
         dead_letter::check,
+        parked::check,
     ];
     let mut violations = facts.malformed.clone();
     violations.extend(passes.iter().flat_map(|pass| pass(&facts)));

@@ -112,8 +112,27 @@ impl Scenario {
         self.done(Kind::Ok, Operation::Nack { queue: queue.into(), entry, delay_ms })
     }
 
+    pub fn extended(&mut self, queue: &str, body: &str, lease_ms: u64) -> &mut Scenario {
+        let entry = entry(body, &self.receipts[body]);
+        self.done(Kind::Ok, Operation::Extend { queue: queue.into(), entry, lease_ms })
+    }
+
+    pub fn buried(&mut self, queue: &str, body: &str) -> &mut Scenario {
+        let entry = entry(body, &self.receipts[body]);
+        self.done(Kind::Ok, Operation::Bury { queue: queue.into(), entry })
+    }
+
+    pub fn kicked(&mut self, queue: &str, body: Option<&str>) -> &mut Scenario {
+        let body = body.map(str::to_owned);
+        self.done(Kind::Ok, Operation::Kick { queue: queue.into(), body })
+    }
+
     pub fn killed(&mut self) -> &mut Scenario {
         self.done(Kind::Ok, Operation::Kill)
+    }
+
+    pub fn killed_database(&mut self) -> &mut Scenario {
+        self.done(Kind::Ok, Operation::KillDatabase)
     }
 
     fn done(&mut self, kind: Kind, operation: Operation) -> &mut Scenario {

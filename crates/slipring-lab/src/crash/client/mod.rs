@@ -48,6 +48,9 @@ pub struct Options {
     /// Sessions of this protocol only.
     #[arg(long, value_enum)]
     pub only: Option<Protocol>,
+    /// The store under the server goes away at times: the server may answer that it cannot tell.
+    #[arg(long)]
+    pub outages: bool,
     /// Receive and ack what is left instead, until there is twice nothing.
     #[arg(long)]
     pub drain: bool,
@@ -57,6 +60,8 @@ pub struct Options {
 pub enum Failure {
     /// The server said no: it surely did not happen.
     Refused(String),
+    /// The server says that its store is away: nobody knows.
+    Away(String),
     /// The connection broke, or the answer makes no sense: nobody knows.
     Broken(anyhow::Error),
 }
@@ -73,6 +78,10 @@ trait Client: Sized {
     const STRICT: bool;
     /// Whether leases end with the connection.
     const SESSION: bool;
+    /// Whether messages can be set aside.
+    const PARKS: bool = false;
+    /// How long a prolonged lease lasts.
+    const EXTENDED_MS: u64;
 
     /// Connects.
     async fn open(addresses: &Addresses) -> Result<Self>;
@@ -87,6 +96,17 @@ trait Client: Sized {
     async fn ack(&mut self, queue: &Rules, entries: &mut [Entry]) -> Result<(), Failure>;
     /// Gives one back, in whole seconds.
     async fn nack(&mut self, queue: &Rules, entry: &Entry, delay_ms: u64) -> Result<(), Failure>;
+    /// Prolongs a lease by [`Client::EXTENDED_MS`] from now.
+    async fn extend(&mut self, queue: &Rules, entry: &Entry) -> Result<(), Failure>;
+    /// Sets one aside, where [`Client::PARKS`].
+    async fn bury(&mut self, _queue: &Rules, _entry: &Entry) -> Result<(), Failure> {
+        Err(Failure::Refused("the protocol sets nothing aside".to_owned()))
+    }
+    /// Brings back one message, or all of the queue that were set aside, where
+    /// [`Client::PARKS`].
+    async fn kick(&mut self, _queue: &Rules, _entry: Option<&Entry>) -> Result<(), Failure> {
+        Err(Failure::Refused("the protocol sets nothing aside".to_owned()))
+    }
 }
 
 /// Runs a client process until its stdin is closed, or until the drain is done.
@@ -116,7 +136,7 @@ async fn all_sessions(options: &Options, stop: Arc<AtomicBool>) -> Result<()> {
     };
     if options.drain {
         // One protocol after the other: what a beanstalkd connection holds, SQS cannot see.
-        let own = |number| Session::new(log.clone(), &addresses, options.seed, number, &stop);
+        let own = |number| Session::new(log.clone(), &addresses, options, number, &stop);
         if options.only != Some(Protocol::Sqs) {
             own(0).drain::<TubeClient>().await?;
         }
@@ -128,7 +148,7 @@ async fn all_sessions(options: &Options, stop: Arc<AtomicBool>) -> Result<()> {
     let mut sessions = JoinSet::new();
     for number in 0..options.sessions {
         let number = options.client * 1000 + number * 2;
-        let own = |number| Session::new(log.clone(), &addresses, options.seed, number, &stop);
+        let own = |number| Session::new(log.clone(), &addresses, options, number, &stop);
         if options.only != Some(Protocol::Beanstalkd) {
             sessions.spawn(own(number).run::<SqsClient>());
         }

@@ -1,20 +1,20 @@
 //! One session: it never has two operations open, and takes a new process number when it does
 //! not know how one ended.
 
+mod operations;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
 
-use super::{Client, Failure, Log};
+use super::{Client, Log, Options};
 use crate::crash::dice::Dice;
 use crate::crash::history::{Delivery, Entry, Kind, Operation, Sending};
 use crate::crash::queues::{DELAY_MS, LEASE_MS, ONCE, POISON, Rules};
 use crate::targets::server::Addresses;
 
-/// A server that does not answer at all is a finding.
-const ANSWER_WITHIN: Duration = Duration::from_secs(15);
 const RECONNECT_EVERY: Duration = Duration::from_millis(5);
 /// Between two operations of a session, at most; a longer run is better than a longer history.
 const PAUSE_MS: u64 = 20;
@@ -29,22 +29,37 @@ pub struct Session {
     number: u64,
     next_body: u64,
     seed: u64,
+    outages: bool,
     dice: Dice,
     addresses: Addresses,
     stop: Arc<AtomicBool>,
+    /// What it has set aside and not brought back.
+    buried: Vec<(Rules, Entry)>,
 }
 
 impl Session {
     pub fn new(
         log: Log,
         addresses: &Addresses,
-        seed: u64,
+        options: &Options,
         number: u64,
         stop: &Arc<AtomicBool>,
     ) -> Session {
+        let (seed, outages) = (options.seed, options.outages);
         let (process, dice) = (log.number(), Dice::new(seed, number));
         let (addresses, stop) = (addresses.clone(), Arc::clone(stop));
-        Session { log, process, number, next_body: 0, seed, dice, addresses, stop }
+        Session {
+            log,
+            process,
+            number,
+            next_body: 0,
+            seed,
+            outages,
+            dice,
+            addresses,
+            stop,
+            buried: Vec::new(),
+        }
     }
 
     /// Sends, receives and settles until it is told to stop.
@@ -72,6 +87,9 @@ impl Session {
         while empty < 2 {
             let mut received = 0;
             for queue in C::queues() {
+                if C::PARKS && !self.kick(&mut client, queue, None).await? {
+                    bail!("the server broke a connection of the drain");
+                }
                 loop {
                     let Some(deliveries) = self.receive(&mut client, queue, 0).await? else {
                         bail!("the server broke a connection of the drain");
@@ -104,7 +122,9 @@ impl Session {
             let Some(queue) = queues.get(self.dice.below(queues.len() as u64) as usize) else {
                 bail!("a protocol without queues");
             };
-            let whole = if self.dice.chance(0.5) {
+            let whole = if C::PARKS && self.dice.chance(0.05) {
+                self.kick_some(client, queue).await?
+            } else if self.dice.chance(0.5) {
                 self.send_some(client, queue).await?
             } else {
                 self.receive_some(client, queue).await?
@@ -157,14 +177,22 @@ impl Session {
         if deliveries.is_empty() {
             return Ok(true);
         }
+        if self.dice.chance(0.1) && !self.keep_some(client, queue, &deliveries).await? {
+            return Ok(false);
+        }
         let fails = if queue.name == POISON.name { 0.9 } else { 0.1 };
         if self.dice.chance(fails) {
             if self.dice.chance(0.5) {
                 return Ok(true); // left to lapse
             }
             for delivery in &deliveries {
-                let delay_ms = self.dice.below(2) * DELAY_MS;
-                if !self.nack(client, queue, delivery, delay_ms).await? {
+                let whole = if C::PARKS && self.dice.chance(0.3) {
+                    self.bury(client, queue, delivery).await?
+                } else {
+                    let delay_ms = self.dice.below(2) * DELAY_MS;
+                    self.nack(client, queue, delivery, delay_ms).await?
+                };
+                if !whole {
                     return Ok(false);
                 }
             }
@@ -176,114 +204,37 @@ impl Session {
         self.ack(client, queue, &deliveries).await
     }
 
-    async fn send<C: Client>(
-        &mut self,
-        client: &mut C,
-        queue: &Rules,
-        mut messages: Vec<Sending>,
-    ) -> Result<bool> {
-        let operation = |messages: &[Sending]| Operation::Send {
-            queue: queue.name.into(),
-            messages: messages.into(),
-        };
-        self.done(Kind::Invoke, operation(&messages))?;
-        let answer = tokio::time::timeout(ANSWER_WITHIN, client.send(queue, &mut messages)).await;
-        if let Ok(Err(Failure::Refused(why))) = &answer {
-            bail!("a send to {} was refused: {why}", queue.name);
-        }
-        self.outcome(answer, operation(&messages))
-    }
-
-    /// What was received, or nothing when the connection broke.
-    async fn receive<C: Client>(
-        &mut self,
-        client: &mut C,
-        queue: &Rules,
-        wait_seconds: u32,
-    ) -> Result<Option<Vec<Delivery>>> {
-        let operation = |deliveries| Operation::Receive { queue: queue.name.into(), deliveries };
-        self.done(Kind::Invoke, operation(Vec::new()))?;
-        let receive = client.receive(queue, wait_seconds);
-        match tokio::time::timeout(ANSWER_WITHIN, receive).await {
-            Ok(Ok(deliveries)) => {
-                self.done(Kind::Ok, operation(deliveries.clone()))?;
-                Ok(Some(deliveries))
-            }
-            Ok(Err(Failure::Refused(why))) => {
-                bail!("a receive from {} was refused: {why}", queue.name)
-            }
-            Ok(Err(broken)) => {
-                self.outcome(Ok(Err(broken)), operation(Vec::new()))?;
-                Ok(None)
-            }
-            Err(late) => {
-                self.outcome(Err(late), operation(Vec::new()))?;
-                Ok(None)
-            }
-        }
-    }
-
-    async fn ack<C: Client>(
+    /// Prolongs leases, at times so late that they are held beyond their first deadlines.
+    async fn keep_some<C: Client>(
         &mut self,
         client: &mut C,
         queue: &Rules,
         deliveries: &[Delivery],
     ) -> Result<bool> {
-        let mut entries: Vec<Entry> = deliveries.iter().map(entry).collect();
-        let operation = |entries: &[Entry]| Operation::Ack {
-            queue: queue.name.into(),
-            strict: C::STRICT,
-            entries: entries.into(),
-        };
-        self.done(Kind::Invoke, operation(&entries))?;
-        let answer = tokio::time::timeout(ANSWER_WITHIN, client.ack(queue, &mut entries)).await;
-        self.outcome(answer, operation(&entries))
-    }
-
-    async fn nack<C: Client>(
-        &mut self,
-        client: &mut C,
-        queue: &Rules,
-        delivery: &Delivery,
-        delay_ms: u64,
-    ) -> Result<bool> {
-        let entry = Entry { done: true, ..entry(delivery) };
-        let operation =
-            Operation::Nack { queue: queue.name.into(), entry: entry.clone(), delay_ms };
-        self.done(Kind::Invoke, operation.clone())?;
-        let nack = client.nack(queue, &entry, delay_ms);
-        let answer = tokio::time::timeout(ANSWER_WITHIN, nack).await;
-        self.outcome(answer, operation)
-    }
-
-    /// Writes down how an operation ended; answers whether the connection is whole.
-    fn outcome(
-        &mut self,
-        answer: Result<Result<(), Failure>, tokio::time::error::Elapsed>,
-        operation: Operation,
-    ) -> Result<bool> {
-        match answer {
-            Ok(Ok(())) => self.done(Kind::Ok, operation).map(|()| true),
-            Ok(Err(Failure::Refused(_))) => self.done(Kind::Fail, operation).map(|()| true),
-            Ok(Err(Failure::Broken(error))) => {
-                self.done(Kind::Info, operation)?;
-                if !error.root_cause().is::<std::io::Error>() {
-                    self.log.flush()?;
-                    return Err(error.context("an answer that is no answer"));
-                }
-                self.process = self.log.number();
-                Ok(false)
-            }
-            Err(_) => {
-                self.done(Kind::Info, operation.clone())?;
-                self.log.flush()?;
-                bail!("no answer within {ANSWER_WITHIN:?} to {operation:?}");
+        let long = self.dice.chance(0.1);
+        if long {
+            tokio::time::sleep(Duration::from_millis(LEASE_MS / 2)).await;
+        }
+        for delivery in deliveries {
+            if !self.extend(client, queue, delivery).await? {
+                return Ok(false);
             }
         }
+        if long {
+            tokio::time::sleep(Duration::from_millis(LEASE_MS * 3 / 4)).await;
+        }
+        Ok(true)
     }
 
-    fn done(&self, kind: Kind, operation: Operation) -> Result<()> {
-        self.log.write(self.process, kind, operation)
+    /// Brings back a message that this session has set aside, or now and then all of a queue.
+    async fn kick_some<C: Client>(&mut self, client: &mut C, queue: &Rules) -> Result<bool> {
+        if self.dice.chance(0.02) {
+            return self.kick(client, queue, None).await;
+        }
+        match self.buried.pop() {
+            Some((queue, entry)) => self.kick(client, &queue, Some(&entry)).await,
+            None => Ok(true),
+        }
     }
 
     /// A body nobody uses again, in this run or another.
@@ -291,8 +242,4 @@ impl Session {
         self.next_body += 1;
         format!("{:x}-{}-{}", self.seed, self.number, self.next_body)
     }
-}
-
-fn entry(delivery: &Delivery) -> Entry {
-    Entry { body: delivery.body.clone(), receipt: delivery.receipt.clone(), done: false }
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Client, Failure};
 use crate::crash::history::{Delivery, Entry, Sending};
-use crate::crash::queues::{self, LEASE_MS, Rules};
+use crate::crash::queues::{self, LEASE_MAX_MS, LEASE_MS, Rules};
 use crate::targets::server::Addresses;
 use crate::wire::sqs::{BatchAnswer, Connection, Received, md5};
 
@@ -26,8 +26,23 @@ impl SqsClient {
         match answer.status {
             200 => Ok(answer.body),
             400..500 => Err(Failure::Refused(text())),
+            503 => Err(Failure::Away(text())),
             _ => Err(Failure::Broken(anyhow::anyhow!(text()))),
         }
+    }
+
+    async fn change_visibility(
+        &mut self,
+        queue: &Rules,
+        entry: &Entry,
+        timeout_ms: u64,
+    ) -> Result<(), Failure> {
+        let request = json!({
+            "QueueUrl": self.url(queue)?,
+            "ReceiptHandle": entry.receipt,
+            "VisibilityTimeout": timeout_ms / 1000,
+        });
+        self.call("ChangeMessageVisibility", request).await.map(|_| ())
     }
 
     fn url(&self, queue: &Rules) -> Result<String, Failure> {
@@ -49,6 +64,7 @@ fn places(answer: &BatchAnswer<'_>) -> impl Iterator<Item = usize> {
 impl Client for SqsClient {
     const STRICT: bool = false;
     const SESSION: bool = false;
+    const EXTENDED_MS: u64 = LEASE_MAX_MS;
 
     async fn open(addresses: &Addresses) -> Result<SqsClient> {
         let connection = Connection::open(&addresses.sqs).await?;
@@ -88,6 +104,9 @@ impl Client for SqsClient {
         let request = json!({"QueueUrl": self.url(queue)?, "Entries": entries});
         let answer: BatchAnswer<'_> = parse(self.call("SendMessageBatch", request).await?)?;
         if let Some(failed) = answer.failed.first() {
+            if failed.code == "ServiceUnavailable" {
+                return Err(Failure::Away(format!("entry {}: {}", failed.id, failed.code)));
+            }
             return Err(Failure::Refused(format!("entry {}: {}", failed.id, failed.code)));
         }
         for done in &answer.successful {
@@ -140,11 +159,10 @@ impl Client for SqsClient {
     }
 
     async fn nack(&mut self, queue: &Rules, entry: &Entry, delay_ms: u64) -> Result<(), Failure> {
-        let request = json!({
-            "QueueUrl": self.url(queue)?,
-            "ReceiptHandle": entry.receipt,
-            "VisibilityTimeout": delay_ms / 1000,
-        });
-        self.call("ChangeMessageVisibility", request).await.map(|_| ())
+        self.change_visibility(queue, entry, delay_ms).await
+    }
+
+    async fn extend(&mut self, queue: &Rules, entry: &Entry) -> Result<(), Failure> {
+        self.change_visibility(queue, entry, Self::EXTENDED_MS).await
     }
 }

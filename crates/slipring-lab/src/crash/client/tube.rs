@@ -21,6 +21,8 @@ pub struct TubeClient {
 
 /// Reservations asked for in one receive.
 const PIPELINED: usize = 3;
+/// More than are ever set aside.
+const KICK_BOUND: u32 = 1_000_000;
 
 fn name(text: &str) -> Result<TubeName> {
     TubeName::from_bytes(text.as_bytes()).context("not the name of a tube")
@@ -28,7 +30,7 @@ fn name(text: &str) -> Result<TubeName> {
 
 fn unexpected(reply: &Reply) -> Failure {
     match reply {
-        Reply::InternalError => Failure::Broken(anyhow::anyhow!("INTERNAL_ERROR")),
+        Reply::InternalError | Reply::OutOfMemory => Failure::Away(format!("{reply:?}")),
         other => Failure::Refused(format!("{other:?}")),
     }
 }
@@ -39,9 +41,32 @@ fn job(entry: &Entry) -> Result<u64, Failure> {
     Ok(id.context("not a receipt of this client")?)
 }
 
+impl TubeClient {
+    async fn use_tube(&mut self, queue: &Rules) -> Result<(), Failure> {
+        if self.used != queue.name {
+            match self.connection.call(&Command::Use(name(queue.name)?)).await? {
+                Reply::Using(_) => {}
+                other => return Err(unexpected(&other)),
+            }
+            self.used = queue.name.to_owned();
+        }
+        Ok(())
+    }
+
+    /// Says one thing and wants one answer.
+    async fn expect(&mut self, command: &Command, wanted: Reply) -> Result<(), Failure> {
+        match self.connection.call(command).await? {
+            reply if reply == wanted => Ok(()),
+            other => Err(unexpected(&other)),
+        }
+    }
+}
+
 impl Client for TubeClient {
     const STRICT: bool = true;
     const SESSION: bool = true;
+    const PARKS: bool = true;
+    const EXTENDED_MS: u64 = LEASE_MS;
 
     async fn open(addresses: &Addresses) -> Result<TubeClient> {
         let connection = Connection::open(&addresses.beanstalkd).await?;
@@ -54,10 +79,7 @@ impl Client for TubeClient {
     }
 
     async fn send(&mut self, queue: &Rules, messages: &mut [Sending]) -> Result<(), Failure> {
-        if self.used != queue.name {
-            self.connection.call(&Command::Use(name(queue.name)?)).await?;
-            self.used = queue.name.to_owned();
-        }
+        self.use_tube(queue).await?;
         for message in messages.iter() {
             self.connection.add(&Command::Put(Put {
                 priority: 1024,
@@ -83,8 +105,14 @@ impl Client for TubeClient {
         wait_seconds: u32,
     ) -> Result<Vec<Delivery>, Failure> {
         if self.watched != queue.name {
-            self.connection.call(&Command::Watch(name(queue.name)?)).await?;
-            self.connection.call(&Command::Ignore(name(&self.watched)?)).await?;
+            for command in
+                [Command::Watch(name(queue.name)?), Command::Ignore(name(&self.watched)?)]
+            {
+                match self.connection.call(&command).await? {
+                    Reply::Watching(_) => {}
+                    other => return Err(unexpected(&other)),
+                }
+            }
             self.watched = queue.name.to_owned();
         }
         for place in 0..PIPELINED {
@@ -131,9 +159,25 @@ impl Client for TubeClient {
     async fn nack(&mut self, _: &Rules, entry: &Entry, delay_ms: u64) -> Result<(), Failure> {
         let delay = (delay_ms / 1000) as u32;
         let release = Command::Release { id: job(entry)?, priority: 1024, delay };
-        match self.connection.call(&release).await? {
-            Reply::Released => Ok(()),
-            Reply::NotFound => Err(Failure::Refused("NOT_FOUND".into())),
+        self.expect(&release, Reply::Released).await
+    }
+
+    async fn extend(&mut self, _: &Rules, entry: &Entry) -> Result<(), Failure> {
+        self.expect(&Command::Touch { id: job(entry)? }, Reply::Touched).await
+    }
+
+    async fn bury(&mut self, _: &Rules, entry: &Entry) -> Result<(), Failure> {
+        let bury = Command::Bury { id: job(entry)?, priority: 1024 };
+        self.expect(&bury, Reply::Buried).await
+    }
+
+    async fn kick(&mut self, queue: &Rules, entry: Option<&Entry>) -> Result<(), Failure> {
+        if let Some(entry) = entry {
+            return self.expect(&Command::KickJob { id: job(entry)? }, Reply::Kicked).await;
+        }
+        self.use_tube(queue).await?;
+        match self.connection.call(&Command::Kick { bound: KICK_BOUND }).await? {
+            Reply::KickedCount(_) => Ok(()),
             other => Err(unexpected(&other)),
         }
     }
