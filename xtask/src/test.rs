@@ -75,12 +75,19 @@ const STEPS: [Step; 13] = [
     Step {
         name: "lab",
         what: "smoke sizes of the lab's workloads",
-        run: |repository| lab(repository, &["run", "foundation", "--smoke"]),
+        run: |repository| {
+            lab(repository, &["run", "foundation", "--smoke"])?;
+            lab(repository, &["run", "postgres", "--smoke"])
+        },
     },
     Step {
         name: "crash",
-        what: "kill -9 of the real server under load, then the loss checker",
-        run: |repository| lab(repository, &["crash", "--rounds", CRASH_ROUNDS]),
+        what: "kill -9 of the real server, and of PostgreSQL, under load, then the loss checker",
+        run: |repository| {
+            lab(repository, &["crash", "--rounds", CRASH_ROUNDS])?;
+            let postgres = ["--store", "postgres", "--servers", "2", "--strike", "any"];
+            lab(repository, &[&["crash", "--rounds", CRASH_ROUNDS][..], &postgres].concat())
+        },
     },
     Step {
         name: "clients",
