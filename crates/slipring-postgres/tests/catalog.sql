@@ -26,7 +26,8 @@ SELECT line FROM (
     SELECT 1, c.relname::text, 10000 + row_number() OVER (ORDER BY k.conname),
         format('  CONSTRAINT %s %s', k.conname, pg_get_constraintdef(k.oid))
     FROM pg_class c JOIN pg_constraint k ON k.conrelid = c.oid
-    WHERE c.relnamespace = 'slipring'::regnamespace AND NOT c.relispartition
+    -- PostgreSQL 18 has a constraint for each NOT NULL as well, which the columns say already.
+    WHERE c.relnamespace = 'slipring'::regnamespace AND NOT c.relispartition AND k.contype <> 'n'
   UNION ALL
     SELECT 2, tablename::text, row_number() OVER (ORDER BY indexname), indexdef
     FROM pg_indexes JOIN pg_class c ON c.relname = tablename
