@@ -111,7 +111,8 @@ impl FromStr for Address {
             format!("{}: {why}; use postgres://USER@HOST:PORT/DATABASE", address.shown)
         })?;
         if address.config.get_hosts().is_empty() {
-            return Err(format!("{} names no host", address.shown));
+            let use_this = "use postgres://USER@HOST:PORT/DATABASE";
+            return Err(format!("{} names no host; {use_this}", address.shown));
         }
         Ok(address)
     }
