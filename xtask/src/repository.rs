@@ -41,8 +41,23 @@ impl Repository {
 
     /// Builds the shipped binary if it is out of date, and returns its path.
     pub fn release_binary(&self) -> Outcome<PathBuf> {
-        process::run(&mut self.cargo(&["build", "--release", "--package", "slipring-cli"]))?;
-        Ok(self.target.join("release/slipring"))
+        Ok(self.release_programs()?.join("slipring"))
+    }
+
+    /// The lab, built if it is out of date, which tests the shipped binary beside it.
+    pub fn lab(&self) -> Outcome<Command> {
+        let programs = self.release_programs()?;
+        let mut lab = Command::new(programs.join("slipring-lab"));
+        lab.current_dir(&self.root).env("SLIPRING_BINARY", programs.join("slipring"));
+        Ok(lab)
+    }
+
+    /// Builds the programs, and returns their folder. Always both: built alone, each has other
+    /// features of shared libraries, so that one build would undo the other.
+    pub fn release_programs(&self) -> Outcome<PathBuf> {
+        let packages = ["--package", "slipring-cli", "--package", "slipring-lab"];
+        process::run(self.cargo(&["build", "--release"]).args(packages))?;
+        Ok(self.target.join("release"))
     }
 
     /// The sources of the foreign-client tests of one language.

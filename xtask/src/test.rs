@@ -67,10 +67,7 @@ const STEPS: [Step; 13] = [
     Step {
         name: "release",
         what: "the binary and the lab, built once for the steps below",
-        run: |repository| {
-            let packages = ["--package", "slipring-cli", "--package", "slipring-lab"];
-            cargo(repository, &[&["build", "--release"][..], &packages].concat())
-        },
+        run: |repository| repository.release_programs().map(drop),
     },
     Step {
         name: "lab",
@@ -168,6 +165,5 @@ fn cargo(repository: &Repository, arguments: &[&str]) -> Outcome {
 }
 
 fn lab(repository: &Repository, arguments: &[&str]) -> Outcome {
-    let program = ["run", "--release", "--package", "slipring-lab", "--"];
-    cargo(repository, &[&program, arguments].concat())
+    process::run(repository.lab()?.args(arguments))
 }
