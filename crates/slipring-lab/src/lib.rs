@@ -15,6 +15,7 @@ mod machine;
 mod peers;
 mod postgres;
 mod process;
+mod run;
 mod stats;
 mod targets;
 mod time;

@@ -3,18 +3,17 @@
 
 mod report;
 mod rows;
-pub mod table;
-pub mod verdict;
+mod table;
+mod verdict;
 
-use std::io::IsTerminal;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use crate::child::Group;
+use crate::run::progress;
 use crate::workloads::{Outcome, Settings};
-use crate::{folder, machine::Machine, process, targets::server, time};
+use crate::{folder, process, run, targets::server};
 
 use report::{Report, RowReport, SideReport};
 use rows::{Row, Side};
@@ -22,28 +21,11 @@ use rows::{Row, Side};
 /// What of the table is run, and how.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// Tiny sizes and all answers checked; the figures mean nothing.
-    #[arg(long)]
-    pub smoke: bool,
-    /// Only rows of these names.
-    #[arg(long)]
-    pub row: Vec<String>,
-    /// Measured seconds of each round.
-    #[arg(long)]
-    pub seconds: Option<f64>,
-    /// Rounds of each row.
-    #[arg(long)]
-    pub rounds: Option<usize>,
+    #[command(flatten)]
+    run: run::Options,
     /// Messages in the long backlog.
     #[arg(long)]
-    pub backlog: Option<u64>,
-    /// Keep report and raw data in a dated folder inside this one; otherwise they go to
-    /// target/lab/foundation.
-    #[arg(long)]
-    pub out: Option<PathBuf>,
-    /// Fail when a row misses its target.
-    #[arg(long)]
-    pub strict: bool,
+    backlog: Option<u64>,
 }
 
 /// Sizes of one run.
@@ -61,11 +43,11 @@ pub struct Sizes {
 
 impl Sizes {
     fn of(options: &Options) -> Sizes {
-        let smoke = options.smoke;
+        let smoke = options.run.smoke;
         Sizes {
             smoke,
-            rounds: options.rounds.unwrap_or(if smoke { 1 } else { 5 }).max(1),
-            seconds: options.seconds.unwrap_or(if smoke { 0.2 } else { 2.0 }),
+            rounds: options.run.rounds.unwrap_or(if smoke { 1 } else { 5 }).max(1),
+            seconds: options.run.seconds.unwrap_or(if smoke { 0.2 } else { 2.0 }),
             backlog: options.backlog.unwrap_or(if smoke { 20_000 } else { 10_000_000 }),
         }
     }
@@ -83,17 +65,13 @@ const OTHERS: &str = "other_programs_cpu_percent";
 pub fn run(options: &Options) -> Result<()> {
     let sizes = Sizes::of(options);
     let rows = rows::all();
-    if let Some(unknown) = options.row.iter().find(|name| !rows.iter().any(|r| r.name == **name)) {
-        bail!("no row is called {unknown:?}; see `slipring-lab list`");
-    }
+    options.run.check_rows(&rows.iter().map(|row| row.name).collect::<Vec<_>>())?;
     server::build()?;
     let folder = folder::data()?;
-    let mut report = Report::new(Machine::here(&folder), sizes);
+    let mut report = Report::new(&folder, sizes.into());
     table::head(&report);
     let mut failed = Vec::new();
-    for row in
-        rows.iter().filter(|r| options.row.is_empty() || options.row.iter().any(|n| n == r.name))
-    {
+    for row in rows.iter().filter(|row| options.run.asks_for(row.name)) {
         match measure(row, sizes) {
             Ok(measured) => {
                 table::row(&measured);
@@ -105,21 +83,8 @@ pub fn run(options: &Options) -> Result<()> {
             }
         }
     }
-    table::summary(&report);
-    let out = match &options.out {
-        Some(out) => out.join(format!("{}-{}", report.date, report.machine.short_name())),
-        None => folder.join("foundation"),
-    };
-    report.keep(&out)?;
-    println!("raw data: {}", out.display());
-    if !failed.is_empty() {
-        bail!("rows that failed: {}", failed.join(", "));
-    }
-    let missed = report.missed();
-    if options.strict && missed > 0 {
-        bail!("{missed} targets were missed");
-    }
-    Ok(())
+    print!("{}", report.summary());
+    options.run.end(("foundation", &report), &table::text(&report), &failed, &folder)
 }
 
 /// Prints the names of rows.
@@ -201,19 +166,6 @@ fn arguments(settings: &Settings) -> Vec<String> {
         arguments.extend(["--folder".to_owned(), folder.display().to_string()]);
     }
     arguments
-}
-
-/// Shows on a terminal what is going on; the next text takes the place of the last.
-pub fn progress(text: &str) {
-    if std::io::stderr().is_terminal() {
-        eprint!("\r{text:<60}\r");
-    }
-}
-
-/// Today, as the report's folder is called.
-pub fn today() -> String {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    time::date(since.map_or(0, |since| since.as_secs()))
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use super::Sizes;
 use super::report::SideReport;
-use super::verdict::{Condition, figure, latency, peak, rate};
+use super::verdict::{figure, latency, peak, rate, times};
+use crate::run::condition::Condition;
 use crate::targets::Kind;
 use crate::workloads::{Settings, Shape};
 
@@ -47,28 +48,28 @@ fn in_process() -> Vec<Row> {
             sides: |sizes, _| {
                 vec![ours(sizes, Shape::Send, 4, 1000), raw(sizes, 1000), disk(sizes, 1000)]
             },
-            conditions: |sides| vec![Condition::ratio(sides, "ours", "raw", 0.6)],
+            conditions: |sides| vec![times(sides, "ours", "raw", 0.6)],
         },
         Row {
             name: "single_send",
             what: "store in-process, 1,000 concurrent callers sending single messages",
             rounds_max: usize::MAX,
             sides: |sizes, _| vec![ours(sizes, Shape::Send, 1000, 1), raw(sizes, 1000)],
-            conditions: |sides| vec![Condition::ratio(sides, "ours", "raw", 0.4)],
+            conditions: |sides| vec![times(sides, "ours", "raw", 0.4)],
         },
         Row {
             name: "batch_cycle",
             what: "store in-process, 4 callers, full cycle, batches of 1,000",
             rounds_max: usize::MAX,
             sides: |sizes, _| vec![ours(sizes, Shape::Cycle, 4, 1000), raw(sizes, 1000)],
-            conditions: |sides| vec![Condition::ratio(sides, "ours", "raw", 0.3)],
+            conditions: |sides| vec![times(sides, "ours", "raw", 0.3)],
         },
         Row {
             name: "one_by_one",
             what: "store in-process, one caller, one message at a time",
             rounds_max: usize::MAX,
             sides: |sizes, _| vec![ours(sizes, Shape::Send, 1, 1), raw(sizes, 1), disk(sizes, 1)],
-            conditions: |sides| vec![Condition::ratio(sides, "ours", "raw", 0.8)],
+            conditions: |sides| vec![times(sides, "ours", "raw", 0.8)],
         },
     ]
 }
@@ -83,7 +84,7 @@ fn by_wire() -> Vec<Row> {
                 let side = |name, kind| cycle(sizes, name, kind, 64, 1);
                 vec![side("ours", Kind::SlipringBeanstalkd), side("peer", Kind::Beanstalkd)]
             },
-            conditions: |sides| vec![Condition::ratio(sides, "ours", "peer", 3.0)],
+            conditions: |sides| vec![times(sides, "ours", "peer", 3.0)],
         },
         Row {
             name: "tube_pipelined",
@@ -98,10 +99,7 @@ fn by_wire() -> Vec<Row> {
                 ]
             },
             conditions: |sides| {
-                vec![
-                    Condition::ratio(sides, "ours", "peer", 8.0),
-                    Condition::ratio(sides, "ours", "peer no -b", 1.0),
-                ]
+                vec![times(sides, "ours", "peer", 8.0), times(sides, "ours", "peer no -b", 1.0)]
             },
         },
         Row {
@@ -142,7 +140,7 @@ fn backlog() -> Row {
         },
         conditions: |sides| {
             vec![
-                Condition::ratio(sides, "ours", "empty", 0.8),
+                times(sides, "ours", "empty", 0.8),
                 Condition::at_most(
                     "resident peak",
                     "MB",

@@ -2,7 +2,7 @@
 
 use super::OTHERS;
 use super::report::{Report, RowReport, SideReport};
-use super::verdict::number;
+use crate::run::condition::number;
 use crate::targets::Wait;
 
 /// How many lines of a wait table are shown, the longest waits first.
@@ -21,37 +21,27 @@ pub fn row(row: &RowReport) {
     print!("{}", row_text(row));
 }
 
-/// Prints the targets once more, one line each.
-pub fn summary(report: &Report) {
-    print!("{}", summary_text(report));
-}
-
 /// Everything that was printed.
 pub fn text(report: &Report) -> String {
     let rows: String = report.rows.iter().map(row_text).collect();
-    format!("{}{rows}{}", head_text(report), summary_text(report))
+    format!("{}{rows}{}", head_text(report), report.summary())
 }
 
 fn head_text(report: &Report) -> String {
-    let machine = &report.machine;
-    let mut text = format!(
-        "{}  {}\n{} × {}, {} MiB, Linux {}, {}\n",
-        report.date,
-        report.command,
-        machine.cores,
-        machine.cpu,
-        machine.memory_mib,
-        machine.kernel,
-        machine.filesystem
-    );
-    let versions: Vec<String> =
-        machine.versions.iter().map(|(name, version)| format!("{name}: {version}")).collect();
+    let mut text = report.head.text();
+    let versions: Vec<String> = report
+        .head
+        .machine
+        .versions
+        .iter()
+        .map(|(name, version)| format!("{name}: {version}"))
+        .collect();
     text += &format!("{}\n", versions.join("; "));
     text += &format!(
         "100-byte bodies; {} rounds of {} s by turns; median, and spread (max − min)\n",
-        report.rounds, report.seconds
+        report.details.rounds, report.details.seconds
     );
-    if report.smoke {
+    if report.details.smoke {
         text += "SMOKE SIZES: the answers are checked, the figures mean nothing\n";
     }
     text
@@ -63,7 +53,7 @@ fn row_text(row: &RowReport) -> String {
         text += &side_text(side);
     }
     for condition in &row.conditions {
-        text += &format!("  {}\n", condition_text(condition));
+        text += &format!("  {}\n", condition.text());
     }
     let ours = row.sides.iter().find(|side| side.name.starts_with("ours"));
     text + &ours.and_then(|side| side.rounds.last()).map_or(String::new(), |r| waits_text(&r.waits))
@@ -104,20 +94,6 @@ fn side_text(side: &SideReport) -> String {
     text
 }
 
-/// One target with its figures.
-pub fn condition_text(condition: &super::verdict::Condition) -> String {
-    let ratio = condition.ratio.map_or(String::new(), |ratio| format!("ratio {ratio:.2}"));
-    format!(
-        "{:<44} {:>12} of {:>12} {:<10} {:<12} {}",
-        condition.target,
-        number(condition.figure),
-        number(condition.needed),
-        condition.unit,
-        ratio,
-        if condition.pass { "pass" } else { "MISS" }
-    )
-}
-
 fn waits_text(waits: &[Wait]) -> String {
     let mut waits: Vec<&Wait> = waits.iter().filter(|wait| wait.contended > 0).collect();
     waits.sort_by_key(|wait| std::cmp::Reverse(wait.total_ns));
@@ -140,16 +116,4 @@ fn waits_text(waits: &[Wait]) -> String {
         );
     }
     text
-}
-
-fn summary_text(report: &Report) -> String {
-    let mut text = "\nsummary\n".to_owned();
-    for row in &report.rows {
-        for condition in &row.conditions {
-            text += &format!("  {:<15} {}\n", row.name, condition_text(condition));
-        }
-    }
-    let asked: usize = report.rows.iter().map(|row| row.conditions.len()).sum();
-    let missed = report.missed();
-    text + &format!("{} of {asked} targets met, {missed} missed\n", asked - missed)
 }

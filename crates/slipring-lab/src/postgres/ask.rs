@@ -2,13 +2,13 @@
 
 use super::report::{Held, Phase, Round, SideReport};
 use super::sides::SKIP_LOCKED;
-use crate::foundation::verdict::Condition;
 use crate::peers::Peer;
+use crate::run::condition::Condition;
 use crate::stats::Summary;
 
 /// The median rate of one side is at least `factor` times that of another.
 pub fn times(sides: &[SideReport], ours: &str, other: &str, factor: f64) -> Condition {
-    times_rate(rate(sides, ours), rate(sides, other), other, factor)
+    Condition::times(rate(sides, ours), rate(sides, other), other, factor)
 }
 
 /// As [`times`], of the fastest peer whose messages each have an outcome of their own.
@@ -18,13 +18,7 @@ pub fn times_fastest_peer(sides: &[SideReport], ours: &str, factor: f64) -> Cond
     let rates = names.map(|name| (name, rate(sides, name))).filter(|(_, rate)| !rate.is_nan());
     let fastest = rates.max_by(|a, b| a.1.total_cmp(&b.1));
     let (name, theirs) = fastest.unwrap_or(("the fastest peer", f64::NAN));
-    times_rate(rate(sides, ours), theirs, name, factor)
-}
-
-fn times_rate(own: f64, theirs: f64, name: &str, factor: f64) -> Condition {
-    let target = format!("{factor} × {name}");
-    let condition = Condition::at_least(target, "messages/s", own, factor * theirs);
-    Condition { ratio: (theirs > 0.0).then(|| own / theirs), ..condition }
+    Condition::times(rate(sides, ours), theirs, name, factor)
 }
 
 /// No table of users holds a dead row in the end of any round.

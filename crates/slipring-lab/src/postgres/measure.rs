@@ -15,8 +15,8 @@ use super::report::{Held, Phase, Round, RowReport, SideReport};
 use super::rows::{Beside, Row};
 use super::sides::{Program, Side};
 use super::{Plan, Sizes};
-use crate::foundation::progress;
 use crate::peers::{Peer, Prepared};
+use crate::run::progress;
 use crate::targets::Kind;
 use crate::targets::postgres::connect;
 

@@ -14,37 +14,23 @@ mod sides;
 mod table;
 mod work;
 
-use std::path::PathBuf;
-
 use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 
-use crate::foundation::today;
-use crate::{folder, machine::Machine};
+use crate::{folder, run};
 
 use cluster::Cluster;
 use measure::Bench;
-use report::Report;
-use rows::Row;
+use report::{Details, Report};
 
 /// What of the table is run, and how.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// Tiny sizes without foreign peers, all answers checked; the figures mean nothing.
-    #[arg(long)]
-    smoke: bool,
-    /// Only rows of these names.
-    #[arg(long)]
-    row: Vec<String>,
+    #[command(flatten)]
+    run: run::Options,
     /// Only sides of these names, such as `ours` or `river`.
     #[arg(long)]
     side: Vec<String>,
-    /// Measured seconds of each round.
-    #[arg(long)]
-    seconds: Option<f64>,
-    /// Rounds of each row.
-    #[arg(long)]
-    rounds: Option<usize>,
     /// How long transactions are held open.
     #[arg(long)]
     minutes: Option<f64>,
@@ -52,13 +38,6 @@ pub struct Options {
     /// databases.
     #[arg(long)]
     postgres: Option<String>,
-    /// Keep report and raw data in a dated folder inside this one; otherwise they go to
-    /// target/lab/postgres.
-    #[arg(long)]
-    out: Option<PathBuf>,
-    /// Fail when a row misses its target.
-    #[arg(long)]
-    strict: bool,
 }
 
 /// Sizes of one run.
@@ -96,11 +75,11 @@ impl Plan {
 
 impl Sizes {
     fn of(options: &Options) -> Sizes {
-        let smoke = options.smoke;
+        let smoke = options.run.smoke;
         Sizes {
             smoke,
-            rounds: options.rounds.unwrap_or(if smoke { 1 } else { 3 }).max(1),
-            seconds: options.seconds.unwrap_or(if smoke { 0.2 } else { 60.0 }),
+            rounds: options.run.rounds.unwrap_or(if smoke { 1 } else { 3 }).max(1),
+            seconds: options.run.seconds.unwrap_or(if smoke { 0.2 } else { 60.0 }),
             minutes: options.minutes.unwrap_or(if smoke { 0.02 } else { 15.0 }),
         }
     }
@@ -120,32 +99,23 @@ impl Sizes {
 pub fn run(options: &Options) -> Result<()> {
     let sizes = Sizes::of(options);
     let rows = rows::all();
-    if let Some(unknown) = options.row.iter().find(|name| !rows.iter().any(|r| r.name == **name)) {
-        bail!("no row is called {unknown:?}; see `slipring-lab list`");
-    }
+    options.run.check_rows(&rows.iter().map(|row| row.name).collect::<Vec<_>>())?;
     let named = |name: &String| {
         rows.iter().any(|row| (row.sides)(sizes).iter().any(|side| side.name == *name))
     };
     if let Some(unknown) = options.side.iter().find(|name| !named(name)) {
         bail!("no side of this run is called {unknown:?}");
     }
-    let asked = |row: &&Row| options.row.is_empty() || options.row.iter().any(|n| n == row.name);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let folder = folder::data()?;
     let (report, failed) = runtime.block_on(async {
         let cluster = Cluster::open(options.postgres.as_deref()).await?;
         let mut bench = Bench::new(&cluster, sizes, &options.side).await?;
-        let mut report = Report {
-            date: today(),
-            command: command_line(),
-            machine: Machine::here(&folder),
-            settings: bench.settings().await?,
-            sizes,
-            rows: Vec::new(),
-        };
+        let details = Details { settings: bench.settings().await?, sizes };
+        let mut report = Report::new(&folder, details);
         print!("{}", table::head(&report));
         let mut failed = Vec::new();
-        for row in rows.iter().filter(asked) {
+        for row in rows.iter().filter(|row| options.run.asks_for(row.name)) {
             let (measured, trouble) = bench.row(row).await?;
             print!("{}", table::row(&measured));
             if let Some(trouble) = trouble {
@@ -156,21 +126,8 @@ pub fn run(options: &Options) -> Result<()> {
         }
         anyhow::Ok((report, failed))
     })?;
-    print!("{}", table::summary(&report));
-    let out = match &options.out {
-        Some(out) => out.join(format!("{}-{}", report.date, report.machine.short_name())),
-        None => folder.join("postgres"),
-    };
-    report.keep(&out)?;
-    println!("raw data: {}", out.display());
-    if !failed.is_empty() {
-        bail!("rows that failed: {}", failed.join(", "));
-    }
-    let missed = report.missed();
-    if options.strict && missed > 0 {
-        bail!("{missed} targets were missed");
-    }
-    Ok(())
+    print!("{}", report.summary());
+    options.run.end(("postgres", &report), &table::text(&report), &failed, &folder)
 }
 
 /// Prints the names of rows.
@@ -178,19 +135,6 @@ pub fn list() {
     for row in rows::all() {
         println!("{:<20} {}", row.name, row.what);
     }
-}
-
-/// How this program was called, without passwords.
-fn command_line() -> String {
-    let hidden = |argument: String| match (argument.find("://"), argument.find('@')) {
-        (Some(scheme), Some(at)) if scheme < at => {
-            format!("{}://…{}", &argument[..scheme], &argument[at..])
-        }
-        _ => argument,
-    };
-    let mut words = vec!["slipring-lab".to_owned()];
-    words.extend(std::env::args().skip(1).map(hidden));
-    words.join(" ")
 }
 
 #[cfg(test)]

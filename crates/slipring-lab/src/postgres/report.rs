@@ -1,47 +1,29 @@
-//! What a run found, as it is kept: a JSON file with all raw figures, and the printed table.
+//! What a run found, as it is kept.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
-use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
+use super::Sizes;
 use super::meter::Cost;
 use super::protocol::{Answer, Command, Ready, Window};
-use super::{Sizes, table};
-use crate::foundation::verdict::Condition;
-use crate::machine::Machine;
+use crate::run::report;
 use crate::stats::{Percentiles, Summary};
 
 /// A whole run.
+pub type Report = report::Report<Details, SideReport>;
+
+/// How it was run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Report {
-    /// The day, as YYYY-MM-DD (UTC).
-    pub date: String,
-    /// The command line.
-    pub command: String,
-    /// What it ran on.
-    pub machine: Machine,
+pub struct Details {
     /// The settings of PostgreSQL that matter.
     pub settings: BTreeMap<String, String>,
-    /// How it was run.
+    /// How long and how often things were measured.
     pub sizes: Sizes,
-    /// The rows that were run.
-    pub rows: Vec<RowReport>,
 }
 
 /// One row.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct RowReport {
-    /// What `--row` calls it.
-    pub name: String,
-    /// What is measured, in words.
-    pub what: String,
-    /// What was asked, and whether it was met.
-    pub conditions: Vec<Condition>,
-    /// What was run by turns.
-    pub sides: Vec<SideReport>,
-}
+pub type RowReport = report::RowReport<SideReport>;
 
 /// One of the things a row ran by turns.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -124,29 +106,5 @@ impl Round {
     pub fn per_message(&self, figure: f64) -> Option<f64> {
         let messages = self.answer.received.max(self.answer.sent);
         (messages > 0).then(|| figure / messages as f64)
-    }
-}
-
-impl Report {
-    /// How many targets were missed.
-    pub fn missed(&self) -> usize {
-        self.rows.iter().flat_map(|row| &row.conditions).filter(|c| !c.pass).count()
-    }
-
-    /// Writes `postgres.json` and `postgres.txt` into `folder`.
-    ///
-    /// # Errors
-    /// When they cannot be written.
-    pub fn keep(&self, folder: &Path) -> Result<()> {
-        std::fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
-        let files = [
-            ("postgres.json", serde_json::to_string_pretty(self)? + "\n"),
-            ("postgres.txt", table::text(self)),
-        ];
-        for (name, text) in files {
-            let path = folder.join(name);
-            std::fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
-        }
-        Ok(())
     }
 }

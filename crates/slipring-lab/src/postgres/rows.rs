@@ -5,7 +5,7 @@ use super::ask;
 use super::protocol::{Command, Work};
 use super::report::SideReport;
 use super::sides::{self, PLAIN, SKIP_LOCKED, Side};
-use crate::foundation::verdict::Condition;
+use crate::run::condition::Condition;
 use crate::targets::Kind;
 
 /// One row.

@@ -2,8 +2,7 @@
 
 use super::ask::Change;
 use super::report::{Held, Report, Round, RowReport, SideReport};
-use crate::foundation::table::condition_text;
-use crate::foundation::verdict::number;
+use crate::run::condition::number;
 
 /// How many waits of a side are shown, the most frequent first.
 const WAITS_SHOWN: usize = 5;
@@ -13,25 +12,17 @@ const TABLES_SHOWN: usize = 3;
 /// Everything that a run prints.
 pub fn text(report: &Report) -> String {
     let rows: String = report.rows.iter().map(row).collect();
-    format!("{}{rows}{}", head(report), summary(report))
+    format!("{}{rows}{}", head(report), report.summary())
 }
 
 /// Machine, versions, settings and the way of measuring.
 pub fn head(report: &Report) -> String {
-    let (machine, sizes) = (&report.machine, report.sizes);
-    let mut text = format!(
-        "{}  {}\n{} × {}, {} MiB, Linux {}, {}\n",
-        report.date,
-        report.command,
-        machine.cores,
-        machine.cpu,
-        machine.memory_mib,
-        machine.kernel,
-        machine.filesystem
-    );
-    let pairs: Vec<String> = report.settings.iter().map(|(k, v)| format!("{k}={v}")).collect();
+    let sizes = report.details.sizes;
+    let mut text = report.head.text();
+    let pairs: Vec<String> =
+        report.details.settings.iter().map(|(k, v)| format!("{k}={v}")).collect();
     text += &format!("PostgreSQL: {}\n", pairs.join(", "));
-    let slipring = machine.versions.get("slipring").map_or("?", String::as_str);
+    let slipring = report.head.machine.versions.get("slipring").map_or("?", String::as_str);
     text += &format!(
         "slipring {slipring}; 100-byte bodies; {} rounds of {} s by turns, {} min held open\n",
         sizes.rounds, sizes.seconds, sizes.minutes
@@ -56,22 +47,9 @@ pub fn row(row: &RowReport) -> String {
         text += &details(side);
     }
     for condition in &row.conditions {
-        text += &format!("  {}\n", condition_text(condition));
+        text += &format!("  {}\n", condition.text());
     }
     text
-}
-
-/// The targets once more, one line each.
-pub fn summary(report: &Report) -> String {
-    let mut text = "\nsummary\n".to_owned();
-    for row in &report.rows {
-        for condition in &row.conditions {
-            text += &format!("  {:<20} {}\n", row.name, condition_text(condition));
-        }
-    }
-    let asked: usize = report.rows.iter().map(|row| row.conditions.len()).sum();
-    let missed = report.missed();
-    text + &format!("{} of {asked} targets met, {missed} missed\n", asked - missed)
 }
 
 /// The line of figures of a side.

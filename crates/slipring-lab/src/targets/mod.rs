@@ -73,16 +73,8 @@ impl Kind {
             Kind::RawSqlite => "WAL, synchronous=FULL",
             Kind::Store | Kind::SlipringBeanstalkd | Kind::SlipringSqs => "full",
             Kind::Beanstalkd => "-b DIR -f 0",
-            Kind::Memory | Kind::BeanstalkdMemory => "none",
-            Kind::Postgres
-            | Kind::Sql
-            | Kind::PgCopy
-            | Kind::PgCopyIndexed
-            | Kind::PgInsert
-            | Kind::PgInsertIndexed
-            | Kind::SkipLocked
-            | Kind::Pgmq
-            | Kind::Pgq => "synchronous_commit=on",
+            _ if self.in_postgres() => "synchronous_commit=on",
+            _ => "none",
         }
     }
 

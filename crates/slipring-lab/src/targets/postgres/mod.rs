@@ -1,6 +1,7 @@
 //! What is driven inside a PostgreSQL: raw tables that show what the machine can do, a table
 //! claimed with SKIP LOCKED, and the peers that are SQL functions.
 
+mod claim;
 mod pgmq;
 mod pgq;
 mod skip_locked;

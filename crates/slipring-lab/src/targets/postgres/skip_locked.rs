@@ -2,18 +2,16 @@
 //! and acked with DELETE; batched, indexed, autovacuum at its defaults.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use tokio_postgres::{Client, Statement};
 
+use super::claim::claim;
 use super::{bytes, connect, count, url};
 use crate::body::Body;
 use crate::targets::{Caller, Look, Target};
 use crate::workloads::Settings;
-
-/// Between two looks of a receive that found nothing.
-const POLL: Duration = Duration::from_millis(10);
 
 /// The table.
 pub struct SkipLocked(String);
@@ -61,19 +59,9 @@ impl Caller for SkipLockedCaller {
     }
 
     async fn receive(&mut self, up_to: usize, wait: Duration, look: Look<'_>) -> Result<usize> {
-        let deadline = Instant::now() + wait;
         let up_to = i64::try_from(up_to).context("a receive of more than 2^63 messages")?;
-        loop {
-            let rows = self.client.query(&self.claim, &[&self.queue, &up_to]).await?;
-            for row in &rows {
-                self.held.push(row.try_get(0)?);
-                look(row.try_get(1)?)?;
-            }
-            if !rows.is_empty() || Instant::now() >= deadline {
-                return Ok(rows.len());
-            }
-            tokio::time::sleep(POLL).await;
-        }
+        let statement = (&self.client, &self.claim);
+        claim(statement, &[&self.queue, &up_to], wait, look, &mut self.held).await
     }
 
     async fn ack(&mut self) -> Result<()> {

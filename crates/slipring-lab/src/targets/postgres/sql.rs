@@ -2,18 +2,16 @@
 //! delayed, ends leases and retires tables.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use tokio_postgres::{Client, Statement};
 
+use super::claim::claim;
 use super::{bytes, connect, count, url};
 use crate::body::Body;
 use crate::targets::{Caller, Kind, Look, Store, Target, Wait};
 use crate::workloads::Settings;
-
-/// Between two looks of a receive that found nothing.
-const POLL: Duration = Duration::from_millis(10);
 
 /// A database with our schema, and the engine beside it.
 pub struct Sql {
@@ -75,19 +73,9 @@ impl Caller for SqlCaller {
     }
 
     async fn receive(&mut self, up_to: usize, wait: Duration, look: Look<'_>) -> Result<usize> {
-        let deadline = Instant::now() + wait;
         let up_to = i32::try_from(up_to).context("a receive of more than 2^31 messages")?;
-        loop {
-            let rows = self.client.query(&self.receive, &[&self.queue, &up_to]).await?;
-            for row in &rows {
-                self.held.push(row.try_get(0)?);
-                look(row.try_get(1)?)?;
-            }
-            if !rows.is_empty() || Instant::now() >= deadline {
-                return Ok(rows.len());
-            }
-            tokio::time::sleep(POLL).await;
-        }
+        let statement = (&self.client, &self.receive);
+        claim(statement, &[&self.queue, &up_to], wait, look, &mut self.held).await
     }
 
     async fn ack(&mut self) -> Result<()> {

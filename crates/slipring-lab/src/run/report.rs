@@ -1,0 +1,145 @@
+//! What the reports of all tables have: a head, rows with their targets, two files that are kept.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use super::condition::Condition;
+use crate::machine::Machine;
+use crate::time;
+
+/// When, how and on what a run was made.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Head {
+    /// The day, as YYYY-MM-DD (UTC).
+    pub date: String,
+    /// The command line, without passwords.
+    pub command: String,
+    /// What it ran on.
+    pub machine: Machine,
+}
+
+impl Head {
+    /// Of the run that begins now, with its data in `folder`.
+    pub fn here(folder: &Path) -> Head {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        Head {
+            date: time::date(since.map_or(0, |since| since.as_secs())),
+            command: command_line(std::env::args().skip(1)),
+            machine: Machine::here(folder),
+        }
+    }
+
+    /// What the folder of a kept run is called.
+    pub fn folder_name(&self) -> String {
+        format!("{}-{}", self.date, self.machine.short_name())
+    }
+
+    /// The two lines that a printed table begins with.
+    pub fn text(&self) -> String {
+        let machine = &self.machine;
+        format!(
+            "{}  {}\n{} × {}, {} MiB, Linux {}, {}\n",
+            self.date,
+            self.command,
+            machine.cores,
+            machine.cpu,
+            machine.memory_mib,
+            machine.kernel,
+            machine.filesystem
+        )
+    }
+}
+
+/// How this program was called, without passwords.
+fn command_line(arguments: impl Iterator<Item = String>) -> String {
+    let hidden = |argument: String| match (argument.find("://"), argument.find('@')) {
+        (Some(scheme), Some(at)) if scheme < at => {
+            format!("{}://…{}", &argument[..scheme], &argument[at..])
+        }
+        _ => argument,
+    };
+    let mut words = vec!["slipring-lab".to_owned()];
+    words.extend(arguments.map(hidden));
+    words.join(" ")
+}
+
+/// One row with the sides `S` that it ran by turns.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct RowReport<S> {
+    /// What `--row` calls it.
+    pub name: String,
+    /// What is measured, in words.
+    pub what: String,
+    /// What was asked, and whether it was met.
+    pub conditions: Vec<Condition>,
+    /// What was run by turns.
+    pub sides: Vec<S>,
+}
+
+/// A whole run of a table, which is described by `D` and whose rows have sides of `S`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Report<D, S> {
+    /// When, how and on what it was made.
+    #[serde(flatten)]
+    pub head: Head,
+    /// How it was run.
+    #[serde(flatten)]
+    pub details: D,
+    /// The rows that were run.
+    pub rows: Vec<RowReport<S>>,
+}
+
+impl<D: Serialize, S: Serialize> Report<D, S> {
+    /// A report without rows yet, of the run that begins now with its data in `folder`.
+    pub fn new(folder: &Path, details: D) -> Report<D, S> {
+        Report { head: Head::here(folder), details, rows: Vec::new() }
+    }
+
+    /// How many targets were missed.
+    pub fn missed(&self) -> usize {
+        let conditions = self.rows.iter().flat_map(|row| &row.conditions);
+        conditions.filter(|condition| !condition.pass).count()
+    }
+
+    /// The targets once more, one line each.
+    pub fn summary(&self) -> String {
+        let mut text = "\nsummary\n".to_owned();
+        for row in &self.rows {
+            for condition in &row.conditions {
+                text += &format!("  {:<20} {}\n", row.name, condition.text());
+            }
+        }
+        let asked: usize = self.rows.iter().map(|row| row.conditions.len()).sum();
+        let missed = self.missed();
+        text + &format!("{} of {asked} targets met, {missed} missed\n", asked - missed)
+    }
+
+    /// Writes a JSON file with all raw figures, and what was printed, into `folder`; both bear the
+    /// table's name.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub fn keep(&self, folder: &Path, name: &str, printed: &str) -> Result<()> {
+        std::fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+        let json = serde_json::to_string_pretty(self)? + "\n";
+        for (ending, text) in [("json", json.as_str()), ("txt", printed)] {
+            let path = folder.join(format!("{name}.{ending}"));
+            std::fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_names_the_database_and_not_the_password() {
+        let words = ["run", "--postgres", "postgres://me:secret@here:5432/db", "--row", "a@b"];
+        let line = command_line(words.into_iter().map(str::to_owned));
+        assert_eq!(line, "slipring-lab run --postgres postgres://…@here:5432/db --row a@b");
+    }
+}
