@@ -32,6 +32,7 @@
 //! - [`concurrency`]: many tasks at once, checked for loss, invention and double leases.
 //! - [`engine_cases`]: the engine over the store.
 //! - [`fault`]: a store wrapper that fails, hangs or loses answers on demand.
+//! - [`verbs`]: short verbs for a store's own tests.
 //!
 //! Cases give the time themselves and never sleep.
 
@@ -45,6 +46,7 @@ pub mod concurrency;
 pub mod engine_cases;
 pub mod fault;
 pub mod model;
+pub mod verbs;
 
 mod run;
 

@@ -8,7 +8,6 @@
 )]
 
 mod cluster;
-mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,8 +18,8 @@ use cluster::{Cluster, Database};
 use slipring::lifecycle::Settlement;
 use slipring::store::{ClaimBatch, Demand, SettleBatch, Store};
 use slipring::{AdminStore, ErrorKind, MessageId, NewMessage, QueueId, Retry};
+use slipring_conformance::verbs::{self, at, bodies, claim, counts, plain, send, try_send};
 use slipring_postgres::{PostgresOptions, PostgresStore};
-use support::{at, bodies, claim, counts, plain, send, try_send};
 
 /// What the clients have seen.
 #[derive(Default)]
@@ -219,11 +218,11 @@ async fn leases_and_attempts_are_as_they_were_after_the_server_was_killed() {
     send(&store, q, &["a", "b", "c"]).await;
     let held = claim(&store, q, 2, at(0)).await;
     let nack = Settlement::Nack { delay: Some(Duration::from_secs(9)), priority: None };
-    support::settle(&store, q, &held[0], nack, at(1)).await.unwrap();
+    verbs::settle(&store, q, &held[0], nack, at(1)).await.unwrap();
     cluster.crash();
     let store = cluster.store(&database).await;
     assert_eq!(counts(&store, q).await, [1, 1, 1, 0]);
-    support::ack_all(&store, q, &held[1..], at(2)).await;
+    verbs::ack_all(&store, q, &held[1..], at(2)).await;
     store.due(at(10)).await.unwrap();
     let taken = claim(&store, q, 5, at(10)).await;
     assert_eq!(bodies(&taken), ["a", "c"]);

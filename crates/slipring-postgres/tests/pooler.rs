@@ -8,7 +8,6 @@
 )]
 
 mod cluster;
-mod support;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -16,6 +15,7 @@ use std::time::Duration;
 use cluster::Cluster;
 use cluster::pooler::Pooler;
 use slipring::{Engine, EngineOptions, QueueSettings, ReceiveRequest, Store};
+use slipring_conformance::verbs;
 use slipring_postgres::{PostgresOptions, PostgresStore, WhenToMigrate, migrate};
 
 const MISSING: &str = "this test needs PgBouncer: install the Debian package `pgbouncer` (cargo \
@@ -82,14 +82,14 @@ async fn looks_and_refusals_come_through_a_pooler() {
     let database = cluster.database().await;
     let address = pooler.address(&database.name);
     let store = PostgresStore::open(&address, PostgresOptions::default()).await.unwrap();
-    let q = support::plain(&store).await;
-    let ids = support::send(&store, q, &["a", "b"]).await;
-    let taken = support::claim(&store, q, 1, support::at(0)).await;
-    assert_eq!(support::counts(&store, q).await, [1, 0, 1, 0]);
+    let q = verbs::plain(&store).await;
+    let ids = verbs::send(&store, q, &["a", "b"]).await;
+    let taken = verbs::claim(&store, q, 1, verbs::at(0)).await;
+    assert_eq!(verbs::counts(&store, q).await, [1, 0, 1, 0]);
     slipring::AdminStore::check(&*store).await.unwrap();
-    let refused = slipring::AdminStore::cancel(&*store, ids[0], support::at(0)).await.unwrap_err();
+    let refused = slipring::AdminStore::cancel(&*store, ids[0], verbs::at(0)).await.unwrap_err();
     assert_eq!(refused.kind(), slipring::ErrorKind::WrongState);
-    support::ack_all(&store, q, &taken, support::at(0)).await;
+    verbs::ack_all(&store, q, &taken, verbs::at(0)).await;
     let before = store.foreign_changes().await.unwrap();
     assert_eq!(store.foreign_changes().await.unwrap(), before);
     let missing = pooler.address("not_there");

@@ -7,12 +7,11 @@
 )]
 
 mod cluster;
-mod support;
 
 use cluster::{Cluster, OWNER};
 use slipring::{AdminStore, Error, ErrorKind, NewMessage, Retry};
+use slipring_conformance::verbs::{self, at, plain, try_send};
 use slipring_postgres::{Address, PostgresOptions, PostgresStore, WhenToMigrate};
-use support::{at, plain, try_send};
 
 /// What opening an address fails with.
 async fn refused(url: &str) -> Error {
@@ -114,7 +113,7 @@ async fn a_database_from_another_cluster_has_to_be_imported_first() {
     let database = cluster.database().await;
     let store = cluster.store(&database).await;
     let q = plain(&store).await;
-    support::send(&store, q, &["a"]).await;
+    verbs::send(&store, q, &["a"]).await;
     store.close().await.unwrap();
     let client = cluster.client(&database).await;
     let other = "UPDATE slipring.store SET system_identifier = 1";
@@ -124,9 +123,9 @@ async fn a_database_from_another_cluster_has_to_be_imported_first() {
     let done = slipring_postgres::import(&database.address, PostgresOptions::default()).await;
     assert_eq!(done.unwrap().queues, 1);
     let store = cluster.store(&database).await;
-    support::send(&store, q, &["b"]).await;
-    let taken = support::claim(&store, q, 10, at(0)).await;
-    assert_eq!(support::bodies(&taken), ["a", "b"], "nothing is lost, and the order is kept");
+    verbs::send(&store, q, &["b"]).await;
+    let taken = verbs::claim(&store, q, 10, at(0)).await;
+    assert_eq!(verbs::bodies(&taken), ["a", "b"], "nothing is lost, and the order is kept");
 }
 
 #[tokio::test]

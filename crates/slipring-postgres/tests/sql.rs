@@ -7,7 +7,6 @@
 )]
 
 mod cluster;
-mod support;
 
 use std::sync::Arc;
 
@@ -15,8 +14,8 @@ use cluster::{Cluster, Database, connect};
 use slipring::lifecycle::Settlement;
 use slipring::store::Store;
 use slipring::{AdminStore, MessageState};
+use slipring_conformance::verbs::{self, at, bodies, claim, counts};
 use slipring_postgres::PostgresStore;
-use support::{at, bodies, claim, counts};
 use tokio_postgres::Client;
 
 async fn setup() -> (&'static Cluster, Database, Client) {
@@ -114,7 +113,6 @@ async fn a_message_sent_and_received_in_one_transaction_is_not_handed_out() {
 #[tokio::test]
 async fn a_lost_lease_fails_the_transaction_that_acks() {
     // S10.3
-    // S10.3
     let (cluster, database, client) = setup().await;
     run(&client, "SELECT slipring.send('q', 'job'::text)").await;
     let first = receipt(&client).await;
@@ -165,8 +163,8 @@ async fn queues_are_administered_by_sql() {
     run(&client, "SELECT slipring.resume('q')").await;
     let taken = claim(&store, q, 1, at(0)).await;
     let park = Settlement::Park { priority: None };
-    support::settle(&store, q, &taken[0], park, at(0)).await.unwrap();
-    assert_eq!(support::peek(&store, q, MessageState::Parked).await, ["a"]);
+    verbs::settle(&store, q, &taken[0], park, at(0)).await.unwrap();
+    assert_eq!(verbs::peek(&store, q, MessageState::Parked).await, ["a"]);
     let sql = "SELECT convert_from(body, 'UTF8') FROM slipring.peek('q', 'parked')";
     assert_eq!(text(&client, sql).await, "a");
     let set = r#"SELECT slipring.configure('q', '{"max_attempts": 3}')"#;

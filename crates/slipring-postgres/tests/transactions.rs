@@ -8,7 +8,6 @@
 )]
 
 mod cluster;
-mod support;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,8 +16,8 @@ use std::time::Duration;
 use cluster::{Cluster, Database};
 use slipring::store::Store;
 use slipring::{AdminStore, QueueId};
+use slipring_conformance::verbs::{ack_all, at, bodies, claim, counts, drain, plain, send};
 use slipring_postgres::{PostgresOptions, PostgresStore};
-use support::{ack_all, at, bodies, claim, counts, plain, send};
 use tokio_postgres::Client;
 
 /// A store that retires tables whenever it can.
@@ -47,19 +46,6 @@ async fn run(client: &Client, sql: &str) {
     client.batch_execute(sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
 }
 
-/// Everything that is ready, acked.
-async fn drain(store: &PostgresStore, q: QueueId) -> Vec<String> {
-    let mut all = Vec::new();
-    loop {
-        let taken = claim(store, q, 100, at(0)).await;
-        if taken.is_empty() {
-            return all;
-        }
-        ack_all(store, q, &taken, at(0)).await;
-        all.extend(bodies(&taken));
-    }
-}
-
 async fn setup() -> (&'static Cluster, Database, Arc<PostgresStore>, QueueId) {
     let cluster = Cluster::shared();
     let database = cluster.database().await;
@@ -70,7 +56,6 @@ async fn setup() -> (&'static Cluster, Database, Arc<PostgresStore>, QueueId) {
 
 #[tokio::test]
 async fn a_message_is_there_if_and_only_if_its_transaction_commits() {
-    // S10.1
     // S10.1
     let (cluster, database, store, q) = setup().await;
     for (end, there) in [("COMMIT", true), ("ROLLBACK", false)] {
@@ -93,7 +78,6 @@ async fn a_message_is_there_if_and_only_if_its_transaction_commits() {
 
 #[tokio::test]
 async fn senders_that_commit_in_another_order_lose_nothing() {
-    // S10.1, S10.4
     // S10.1, S10.4
     let (cluster, database, store, q) = setup().await;
     let mut senders = Vec::new();

@@ -7,7 +7,6 @@
 )]
 
 mod cluster;
-mod support;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -16,7 +15,7 @@ use std::time::Duration;
 use cluster::{Cluster, Database};
 use slipring::store::Store;
 use slipring::{Engine, EngineOptions, QueueSettings, ReceiveRequest};
-use support::{claim, plain, send};
+use slipring_conformance::verbs::{self, claim, plain, send};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -74,11 +73,11 @@ async fn an_open_transaction_of_a_sender_is_noticed_when_it_ends() {
     let other = cluster.client(&database).await;
     other.batch_execute("CREATE TABLE business (a int); DROP TABLE business").await.unwrap();
     assert_eq!(seen().await, before);
-    assert!(claim(&store, q, 1, support::at(0)).await.is_empty());
+    assert!(claim(&store, q, 1, verbs::at(0)).await.is_empty());
     let before = seen().await;
     sender.batch_execute("COMMIT").await.unwrap();
     assert_ne!(seen().await, before);
-    assert_eq!(claim(&store, q, 1, support::at(0)).await.len(), 1);
+    assert_eq!(claim(&store, q, 1, verbs::at(0)).await.len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -103,7 +102,7 @@ async fn a_waiting_receive_gets_what_is_sent_by_sql() {
         }
         sql_send(&sender, "q", &round.to_string()).await;
         let list = within("the receive", waits).await.unwrap();
-        assert_eq!(support::bodies(&list), [round.to_string()]);
+        assert_eq!(verbs::bodies(&list), [round.to_string()]);
         q.ack(&list[0].receipt).await.unwrap();
     }
     within("the shutdown", engine.shutdown()).await;
@@ -123,7 +122,7 @@ async fn a_queue_made_and_a_delay_set_by_sql_are_noticed() {
     });
     let delayed = "SELECT slipring.send('made', 'soon'::text, delay => interval '50 milliseconds')";
     sql.batch_execute(delayed).await.unwrap();
-    assert_eq!(support::bodies(&within("the receive", waits).await.unwrap()), ["soon"]);
+    assert_eq!(verbs::bodies(&within("the receive", waits).await.unwrap()), ["soon"]);
     within("the shutdown", engine.shutdown()).await;
 }
 

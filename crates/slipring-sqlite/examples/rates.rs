@@ -113,114 +113,81 @@ impl Bench {
     }
 }
 
-/// Runs `work` in so many tasks at once; answers the rate of all.
-async fn crowd<F>(tasks: usize, things: usize, work: impl Fn(usize) -> F) -> f64
+/// Runs `work` in so many tasks at once on a bench of its own; answers the rate of all.
+async fn measured<F>(tasks: usize, things: usize, work: impl Fn(Arc<Bench>) -> F) -> f64
 where
     F: Future<Output = ()> + Send + 'static,
 {
+    let b = Arc::new(Bench::open().await);
     let since = monotonic_ns();
-    let running: Vec<_> = (0..tasks).map(|n| tokio::spawn(work(n))).collect();
+    let running: Vec<_> = (0..tasks).map(|_| tokio::spawn(work(Arc::clone(&b)))).collect();
     for task in running {
         task.await.unwrap();
     }
-    rate(things, since)
+    let result = rate(things, since);
+    Arc::into_inner(b).unwrap().end().await;
+    result
 }
 
 async fn store_batches() -> f64 {
-    let b = Arc::new(Bench::open().await);
-    let result = crowd(4, 4 * 100_000, |_| {
-        let b = Arc::clone(&b);
-        async move {
-            for _ in 0..100 {
-                b.append(1000).await;
-            }
+    measured(4, 4 * 100_000, |b| async move {
+        for _ in 0..100 {
+            b.append(1000).await;
         }
     })
-    .await;
-    Arc::into_inner(b).unwrap().end().await;
-    result
+    .await
 }
 
 async fn engine_batches() -> f64 {
-    let b = Bench::open().await;
-    let result = crowd(4, 4 * 100_000, |_| {
-        let queue = b.queue.clone();
-        async move {
-            for _ in 0..100 {
-                queue.send_batch(messages(1000)).await.unwrap();
-            }
+    measured(4, 4 * 100_000, |b| async move {
+        for _ in 0..100 {
+            b.queue.send_batch(messages(1000)).await.unwrap();
         }
     })
-    .await;
-    b.end().await;
-    result
+    .await
 }
 
 async fn engine_singles() -> f64 {
-    let b = Bench::open().await;
-    let result = crowd(1000, 1000 * 300, |_| {
-        let queue = b.queue.clone();
-        async move {
-            for _ in 0..300 {
-                queue.send(NewMessage::new(&BODY[..])).await.unwrap();
-            }
+    measured(1000, 1000 * 300, |b| async move {
+        for _ in 0..300 {
+            b.queue.send(NewMessage::new(&BODY[..])).await.unwrap();
         }
     })
-    .await;
-    b.end().await;
-    result
+    .await
 }
 
 async fn store_cycle() -> f64 {
-    let b = Arc::new(Bench::open().await);
-    let result = crowd(4, 4 * 100_000, |_| {
-        let b = Arc::clone(&b);
-        async move {
-            for _ in 0..100 {
-                b.append(1000).await;
-                b.consume(1000).await;
-            }
+    measured(4, 4 * 100_000, |b| async move {
+        for _ in 0..100 {
+            b.append(1000).await;
+            b.consume(1000).await;
         }
     })
-    .await;
-    Arc::into_inner(b).unwrap().end().await;
-    result
+    .await
 }
 
 async fn engine_cycle() -> f64 {
-    let b = Bench::open().await;
-    let result = crowd(4, 4 * 100_000, |_| {
-        let queue = b.queue.clone();
-        async move {
-            for _ in 0..100 {
-                queue.send_batch(messages(1000)).await.unwrap();
-                let list = queue.receive(ReceiveRequest::up_to(1000)).await.unwrap();
-                let acks = list.iter().map(|d| (d.receipt, Settlement::Ack)).collect();
-                queue.settle(acks).await.unwrap();
-            }
+    measured(4, 4 * 100_000, |b| async move {
+        for _ in 0..100 {
+            b.queue.send_batch(messages(1000)).await.unwrap();
+            let list = b.queue.receive(ReceiveRequest::up_to(1000)).await.unwrap();
+            let acks = list.iter().map(|d| (d.receipt, Settlement::Ack)).collect();
+            b.queue.settle(acks).await.unwrap();
         }
     })
-    .await;
-    b.end().await;
-    result
+    .await
 }
 
 async fn lone(through_engine: bool) -> f64 {
-    let b = Arc::new(Bench::open().await);
-    let result = crowd(1, 10_000, |_| {
-        let b = Arc::clone(&b);
-        async move {
-            for _ in 0..10_000 {
-                match through_engine {
-                    true => drop(b.queue.send(NewMessage::new(&BODY[..])).await.unwrap()),
-                    false => b.append(1).await,
-                }
+    measured(1, 10_000, |b| async move {
+        for _ in 0..10_000 {
+            match through_engine {
+                true => drop(b.queue.send(NewMessage::new(&BODY[..])).await.unwrap()),
+                false => b.append(1).await,
             }
         }
     })
-    .await;
-    Arc::into_inner(b).unwrap().end().await;
-    result
+    .await
 }
 
 /// P95 in microseconds of sends to a quiet queue, alone or beside a busy one.

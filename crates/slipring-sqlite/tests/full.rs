@@ -11,8 +11,8 @@ mod support;
 use slipring::lifecycle::Settlement;
 use slipring::store::{SettleBatch, Store};
 use slipring::{AdminStore, ErrorKind, NewMessage, Retry};
+use slipring_conformance::verbs::{ack_all, at, claim, counts, plain, try_send};
 use slipring_sqlite::SqliteOptions;
-use support::{ack_all, at, claim, counts, plain, try_send};
 
 const LARGE: usize = 50_000;
 
@@ -68,7 +68,7 @@ async fn what_needs_no_room_goes_through_beside_what_does() {
 }
 
 async fn futures_of(
-    store: &slipring_sqlite::SqliteStore,
+    store: &std::sync::Arc<slipring_sqlite::SqliteStore>,
     q: slipring::QueueId,
 ) -> Vec<Result<(), slipring::Error>> {
     let mut answers = Vec::new();

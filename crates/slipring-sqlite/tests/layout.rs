@@ -15,8 +15,11 @@ use std::time::Duration;
 use slipring::lifecycle::Settlement;
 use slipring::store::Store;
 use slipring::{AdminStore, Durability, MessageId, NewMessage, QueueSettings, Waits};
+use slipring_conformance::verbs::{
+    self, ack_all, at, bodies, claim, counts, extend, plain, send, settle,
+};
 use slipring_sqlite::SqliteOptions;
-use support::{ack_all, at, bodies, claim, counts, extend, number, open, plain, send, settle};
+use support::{number, open};
 
 fn rows(folder: &Path, table: &str) -> i64 {
     number(folder, &format!("SELECT count(*) FROM {table}"))
@@ -89,8 +92,8 @@ async fn priorities_beyond_the_lanes_stand_in_rows_and_keep_their_order() {
     let messages = |priorities: std::ops::Range<u32>| {
         priorities.map(|n| NewMessage::new(n.to_string()).priority(n)).collect::<Vec<_>>()
     };
-    support::try_send(&store, q, messages(0..100), at(0)).await.unwrap();
-    support::try_send(&store, q, messages(0..100), at(0)).await.unwrap();
+    verbs::try_send(&store, q, messages(0..100), at(0)).await.unwrap();
+    verbs::try_send(&store, q, messages(0..100), at(0)).await.unwrap();
     assert_eq!((rows(folder.path(), "message"), rows(folder.path(), "item")), (128, 72));
     let all = bodies(&claim(&store, q, 200, at(0)).await);
     let wanted: Vec<_> = (0..100).flat_map(|n| [n.to_string(), n.to_string()]).collect();
@@ -106,7 +109,7 @@ async fn only_what_must_last_is_flushed() {
     let store = support::open_with(folder.path(), options);
     let q = plain(&store).await;
     let relaxed = QueueSettings { durability: Durability::Relaxed, ..QueueSettings::default() };
-    let relaxed = support::queue(&store, "relaxed", &relaxed).await;
+    let relaxed = verbs::queue(&store, "relaxed", &relaxed).await;
     let flushes = || waits.class("sqlite.flush").snapshot().acquisitions;
     let before = flushes();
     send(&store, relaxed, &["a"]).await;
@@ -126,13 +129,13 @@ async fn a_deleted_queue_is_cleared_away_in_steps() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());
     let fifo = QueueSettings { fifo: true, ..QueueSettings::default() };
-    let (q, f) = (plain(&store).await, support::queue(&store, "fifo", &fifo).await);
+    let (q, f) = (plain(&store).await, verbs::queue(&store, "fifo", &fifo).await);
     for _ in 0..5 {
         send(&store, q, &["x"; 1000]).await;
     }
     let grouped = |n: u32| NewMessage::new("x").group(n.to_string()).dedup_id(n.to_string());
     let grouped = (0..50).map(grouped).collect();
-    support::try_send(&store, f, grouped, at(0)).await.unwrap();
+    verbs::try_send(&store, f, grouped, at(0)).await.unwrap();
     claim(&store, q, 100, at(0)).await;
     store.delete_queue(q).await.unwrap();
     store.delete_queue(f).await.unwrap();

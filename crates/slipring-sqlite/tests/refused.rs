@@ -11,6 +11,7 @@ mod support;
 use std::path::Path;
 
 use slipring::{AdminStore, Error, ErrorKind, QueueSettings, Retry};
+use slipring_conformance::verbs;
 use slipring_sqlite::{SqliteOptions, SqliteStore};
 
 fn refused(folder: &Path) -> Error {
@@ -75,7 +76,7 @@ fn a_file_that_is_no_database_is_refused() {
 async fn a_damaged_file_is_refused_or_fails_as_corrupt() {
     let folder = tempfile::tempdir().unwrap();
     let store = support::open(folder.path());
-    support::plain(&store).await;
+    verbs::plain(&store).await;
     store.close().await.unwrap();
     let mut bytes = std::fs::read(support::database(folder.path())).unwrap();
     // The header stays, all else is gone.
@@ -98,7 +99,7 @@ async fn an_empty_file_becomes_a_store_and_odd_names_do_not_matter() {
     std::fs::write(&odd, "").unwrap();
     for _ in 0..2 {
         let store = SqliteStore::open(&odd, SqliteOptions::default()).unwrap();
-        support::queue(&store, "q", &QueueSettings::default()).await;
+        verbs::queue(&store, "q", &QueueSettings::default()).await;
         assert_eq!(store.queues().await.unwrap().len(), 1);
         store.close().await.unwrap();
     }

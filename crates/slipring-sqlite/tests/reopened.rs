@@ -14,11 +14,14 @@ use std::time::Duration;
 use slipring::lifecycle::Settlement;
 use slipring::store::{Demand, Store};
 use slipring::{AdminStore, ErrorKind, MessageState, NewMessage, QueueSettings};
+use slipring_conformance::verbs::{
+    self, ack_all, at, bodies, claim, counts, extend, plain, send, settle, try_send,
+};
 use slipring_sqlite::SqliteStore;
-use support::{ack_all, at, bodies, claim, counts, extend, open, plain, send, settle, try_send};
+use support::open;
 
 /// Fills a queue with messages in every state; answers the deliveries that are held.
-async fn fill(store: &SqliteStore) -> Vec<slipring::Delivery> {
+async fn fill(store: &std::sync::Arc<SqliteStore>) -> Vec<slipring::Delivery> {
     let q = plain(store).await;
     send(store, q, &["a", "b", "c", "d", "e", "f", "g"]).await;
     let held = claim(store, q, 5, at(0)).await;
@@ -37,7 +40,7 @@ async fn check(folder: &Path, held: &[slipring::Delivery]) {
     let store = open(folder);
     let q = plain(&store).await;
     assert_eq!(counts(&store, q).await, [3, 1, 2, 1]);
-    assert_eq!(support::stats(&store, q).await.bytes, 7 + "once".len() as u64);
+    assert_eq!(verbs::stats(&store, q).await.bytes, 7 + "once".len() as u64);
     // The dedup window is still open (S8.3).
     let again = vec![NewMessage::new("i").dedup_id("once")];
     assert!(try_send(&store, q, again, at(2)).await.unwrap()[0].duplicate);
@@ -56,7 +59,7 @@ async fn check(folder: &Path, held: &[slipring::Delivery]) {
     assert!(again[0].receipt.fence > held[4].receipt.fence);
     store.due(at(61)).await.unwrap();
     assert_eq!(bodies(&claim(&store, q, 1, at(61)).await), ["c"]);
-    assert_eq!(support::peek(&store, q, MessageState::Parked).await, ["d"]);
+    assert_eq!(verbs::peek(&store, q, MessageState::Parked).await, ["d"]);
 }
 
 #[tokio::test]
@@ -109,14 +112,14 @@ async fn session_leases_end_with_the_process_and_others_do_not() {
     let settings = QueueSettings { max_attempts: Some(1), ..QueueSettings::default() };
     let session = |up_to| Demand { up_to, lease: None, session: true };
     let store = open(folder.path());
-    let (q, once) = (plain(&store).await, support::queue(&store, "once", &settings).await);
+    let (q, once) = (plain(&store).await, verbs::queue(&store, "once", &settings).await);
     send(&store, q, &["a", "b", "c", "d"]).await;
     send(&store, once, &["e"]).await;
-    let first = support::claim_with(&store, q, session(1), at(0)).await.0;
+    let first = verbs::claim_with(&store, q, session(1), at(0)).await.0;
     settle(&store, q, &first[0], Settlement::HandBack, at(0)).await.unwrap();
-    support::claim_with(&store, q, session(2), at(0)).await;
+    verbs::claim_with(&store, q, session(2), at(0)).await;
     claim(&store, q, 1, at(0)).await;
-    support::claim_with(&store, once, session(1), at(0)).await;
+    verbs::claim_with(&store, once, session(1), at(0)).await;
     assert_eq!(counts(&store, q).await, [1, 0, 3, 0]);
     // Another process has the file: the sessions of this one may live.
     drop(open(folder.path()));

@@ -15,8 +15,11 @@ use std::time::Duration;
 use slipring::lifecycle::Settlement;
 use slipring::store::Store;
 use slipring::{AdminStore, ErrorKind, NewMessage, QueueSettings, Retry};
+use slipring_conformance::verbs::{
+    self, ack_all, at, bodies, claim, counts, plain, send, settle, try_send,
+};
 use slipring_sqlite::SqliteOptions;
-use support::{ack_all, at, bodies, claim, counts, open, open_with, plain, send, settle, try_send};
+use support::{open, open_with};
 
 #[tokio::test]
 async fn what_one_store_does_the_other_sees() {
@@ -149,8 +152,8 @@ async fn two_stores_never_lease_a_message_twice_and_lose_none() {
     assert_eq!((all.len(), distinct.len()), (2 * EACH, 2 * EACH));
 }
 
-async fn stats_total(store: &slipring_sqlite::SqliteStore, q: slipring::QueueId) -> u64 {
-    support::stats(store, q).await.total()
+async fn stats_total(store: &Arc<slipring_sqlite::SqliteStore>, q: slipring::QueueId) -> u64 {
+    verbs::stats(store, q).await.total()
 }
 
 #[tokio::test]

@@ -19,6 +19,7 @@ use slipring::{
 use tempfile::TempDir;
 
 pub use queue::QueueBench;
+pub(crate) use sentences::text;
 pub use sentences::{NACK, Sendable, bodies, m, ms, p, refused, s, settings};
 
 /// Opens the store under test.
@@ -180,6 +181,17 @@ impl Bench {
             to.dead_letter = Some(dead.info.name.clone());
         }))
         .await
+    }
+
+    /// Two new queues, each the dead-letter queue of the other, with one attempt for a message.
+    pub async fn each_others_dead_letters(&self) -> (QueueBench, QueueBench) {
+        let one = self.plain().await;
+        let two = self.source_of(&one, 1).await;
+        let mut settings = one.info.settings.clone();
+        settings.max_attempts = Some(1);
+        settings.dead_letter = Some(two.info.name.clone());
+        one.configure(&settings).await.unwrap();
+        (one, two)
     }
 
     /// The message wherever it is.

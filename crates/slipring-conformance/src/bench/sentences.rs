@@ -57,7 +57,7 @@ pub fn bodies(deliveries: &[Delivery]) -> Vec<String> {
     deliveries.iter().map(|delivery| text(&delivery.message.body)).collect()
 }
 
-pub(super) fn text(body: &Bytes) -> String {
+pub(crate) fn text(body: &Bytes) -> String {
     String::from_utf8_lossy(body).into_owned()
 }
 

@@ -160,12 +160,7 @@ async fn a_queue_that_is_its_own_dead_letter_queue_parks(b: Bench) {
 }
 
 async fn two_queues_may_be_the_dead_letter_queues_of_each_other(b: Bench) {
-    let one = b.plain().await;
-    let two = b.source_of(&one, 1).await;
-    let mut settings = one.info.settings.clone();
-    settings.max_attempts = Some(1);
-    settings.dead_letter = Some(two.info.name.clone());
-    one.configure(&settings).await.unwrap();
+    let (one, two) = b.each_others_dead_letters().await;
     one.send_all(["nacked", "lapsed"]).await;
     let delivery = one.claim_one().await;
     one.claim_one().await;

@@ -202,12 +202,7 @@ async fn moving_from_a_queue_to_itself_is_refused(b: Bench) {
 }
 
 async fn a_redrive_between_queues_that_are_each_others_moves_each_message_once(b: Bench) {
-    let one = b.plain().await;
-    let two = b.source_of(&one, 1).await;
-    let mut settings = one.info.settings.clone();
-    settings.max_attempts = Some(1);
-    settings.dead_letter = Some(two.info.name.clone());
-    one.configure(&settings).await.unwrap();
+    let (one, two) = b.each_others_dead_letters().await;
     one.send_all(["a", "b"]).await;
     kill(&one, 2).await;
     assert_eq!(whole(&b, &two, None).await, Moved::from([(one.id, 2)]));
