@@ -21,6 +21,8 @@ pub(super) const CASES: &[Case] = &[
     case!(old_messages_leave_within_a_minute, "S14.4"),
     case!(what_became_due_while_nobody_ran_is_found_at_the_start, "S5.3"),
     case!(many_delays_end_together, "S5.3"),
+    case!(what_is_due_is_there_for_a_receive_that_does_not_wait, threads 2, "S5.5"),
+    case!(what_is_due_is_there_for_a_receive_over_several, threads 2, "S5.5"),
 ];
 
 async fn a_wait_ends_empty_at_its_time_and_not_before(b: Bench) {
@@ -212,4 +214,31 @@ async fn many_delays_end_together(b: Bench) {
         }
     };
     within("all delays", all).await;
+}
+
+async fn what_is_due_is_there_for_a_receive_that_does_not_wait(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.plain().await;
+    for round in 0..50 {
+        q.send(m("a").delay(s(10))).await.unwrap();
+        e.bench.advance(s(10));
+        let first = take_one(&q).await;
+        assert_eq!(first.message.body, "a", "the delay of round {round} has ended");
+        e.bench.advance(s(30));
+        let second = take_one(&q).await;
+        assert_eq!(second.message.attempts, 2, "the lease of round {round} has lapsed");
+        q.ack(&second.receipt).await.unwrap();
+    }
+}
+
+async fn what_is_due_is_there_for_a_receive_over_several(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let queues = [e.queue("one", settings(|_| {})).await, e.queue("two", settings(|_| {})).await];
+    for round in 0..50 {
+        queues[1].send(m("a").delay(s(10))).await.unwrap();
+        e.bench.advance(s(10));
+        let got = e.engine.receive_any(&queues, ReceiveRequest::up_to(1)).await.unwrap();
+        assert_eq!(bodies(&got), ["a"], "the delay of round {round} has ended");
+        queues[1].ack(&got[0].receipt).await.unwrap();
+    }
 }

@@ -28,16 +28,28 @@ pub(super) async fn receive(
     }
     let until = first.check_receive(&request)?;
     let clock = Arc::clone(&first.engine.services.clock);
+    let schedule = &first.engine.services.schedule;
+    let mut caught_up = false;
     let bell = Arc::new(Notify::new());
     loop {
         // The generations are taken before looking: whoever sends after this moment moves one of
         // them.
         let seen: Vec<u64> = queues.iter().map(|q| q.core.receives.generation()).collect();
+        let now = clock.now();
         let list = look(queues, request).await?;
         if !list.is_empty() {
             return Ok(list);
         }
-        let Some(until) = until else { return Ok(Vec::new()) };
+        let Some(until) = until.filter(|until| clock.now() < *until) else {
+            let mut moved =
+                queues.iter().zip(&seen).map(|(q, s)| q.core.receives.generation() != *s);
+            if caught_up || !(schedule.overdue(now) || moved.any(|moved| moved)) {
+                return Ok(Vec::new());
+            }
+            caught_up = true;
+            schedule.caught_up(now).await;
+            continue;
+        };
         let watch = Watch::enter(queues, &bell);
         if watch.moved_since(&seen) {
             continue;
@@ -50,7 +62,7 @@ pub(super) async fn receive(
         };
         tokio::select! {
             () = bell.notified() => {}
-            () = over => return Ok(Vec::new()),
+            () = over => {}
         }
         drop(watch);
         if queues.iter().all(|queue| queue.core.receives.is_closed()) {

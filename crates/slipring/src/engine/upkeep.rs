@@ -4,7 +4,7 @@
 //! nothing is due.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::sync::Notify;
@@ -25,13 +25,25 @@ const RETRY_AFTER: Duration = Duration::from_millis(500);
 pub(super) struct Schedule {
     due: AtomicU64,
     expire: AtomicU64,
+    /// Begins and ends of passes: odd while one is under way.
+    passes: AtomicU64,
     changed: Notify,
+    /// Rung after each round of passes, and when there will be no more.
+    passed: Notify,
+    ended: AtomicBool,
 }
 
 impl Schedule {
     pub(super) fn new() -> Schedule {
         // Both are looked at once at the start: the store knows what happened while nobody ran.
-        Schedule { due: AtomicU64::new(0), expire: AtomicU64::new(0), changed: Notify::new() }
+        Schedule {
+            due: AtomicU64::new(0),
+            expire: AtomicU64::new(0),
+            passes: AtomicU64::new(0),
+            changed: Notify::new(),
+            passed: Notify::new(),
+            ended: AtomicBool::new(false),
+        }
     }
 
     /// A message becomes ready at `at`.
@@ -52,8 +64,40 @@ impl Schedule {
         }
     }
 
+    /// Whether a message may have become ready by `now` without having been moved there yet.
+    pub(super) fn overdue(&self, now: Timestamp) -> bool {
+        while !self.ended.load(Ordering::Acquire) {
+            let passes = self.passes.load(Ordering::SeqCst);
+            if passes % 2 == 1 {
+                return true;
+            }
+            let first = self.next();
+            // A pass clears its field for a while: what was read counts only if none was there.
+            if self.passes.load(Ordering::SeqCst) == passes {
+                return first <= now;
+            }
+        }
+        false
+    }
+
+    /// Waits until nothing is overdue at `now`: until the passes over it are done or have failed.
+    pub(super) async fn caught_up(&self, now: Timestamp) {
+        loop {
+            let passed = self.passed.notified();
+            if !self.overdue(now) {
+                return;
+            }
+            passed.await;
+        }
+    }
+
+    fn end(&self) {
+        self.ended.store(true, Ordering::Release);
+        self.passed.notify_waiters();
+    }
+
     fn next(&self) -> Timestamp {
-        let first = self.due.load(Ordering::Acquire).min(self.expire.load(Ordering::Acquire));
+        let first = self.due.load(Ordering::SeqCst).min(self.expire.load(Ordering::SeqCst));
         Timestamp::from_millis(first)
     }
 }
@@ -85,25 +129,29 @@ impl Upkeep {
                 let next = self.pass(Duty::Prune, now).await;
                 prune_at = next.map_or(now.after(PRUNE_EVERY), |n| n.min(now.after(PRUNE_EVERY)));
             }
+            self.schedule.passed.notify_waiters();
             let next = self.schedule.next().min(prune_at);
             tokio::select! {
                 () = self.clock.sleep_until(next) => {}
                 () = self.schedule.changed.notified() => {}
-                () = stop.cancelled() => return,
+                () = stop.cancelled() => break,
             }
         }
+        self.schedule.end();
     }
 
     async fn timed(&self, field: &AtomicU64, duty: Duty, now: Timestamp) {
         if now.as_millis() < field.load(Ordering::Acquire) {
             return;
         }
+        self.schedule.passes.fetch_add(1, Ordering::SeqCst);
         // Cleared before the store looks: what is scheduled during the pass must not be forgotten.
-        field.store(u64::MAX, Ordering::Release);
+        field.store(u64::MAX, Ordering::SeqCst);
         let next = self.pass(duty, now).await;
         if let Some(next) = next {
             field.fetch_min(next.as_millis(), Ordering::AcqRel);
         }
+        self.schedule.passes.fetch_add(1, Ordering::SeqCst);
     }
 
     async fn pass(&self, duty: Duty, now: Timestamp) -> Option<Timestamp> {

@@ -4,7 +4,10 @@
 //! ahead of demand. The driver takes the generation number before it looks into the store, and
 //! receives are put to rest only if the number has not moved meanwhile, so no wake-up is lost.
 //! When messages arrive, as many receives are looked after as there are messages, however many
-//! wait.
+//! wait. A receive that would end empty while a pass over due messages is owed looks once more
+//! after it (S5.5).
+
+mod looks;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -14,11 +17,10 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, oneshot};
 
 use crate::clock::{Clock, Timestamp, monotonic_ns};
-use crate::error::{Error, Retry};
-use crate::lifecycle::Settlement;
+use crate::error::Error;
 use crate::message::Delivery;
 use crate::queue::QueueId;
-use crate::store::{ClaimBatch, ClaimEnd, Demand, Store};
+use crate::store::{Demand, Store};
 use crate::waits::{NamedMutex, WaitClass, Waits};
 
 use super::pending::Pending;
@@ -82,6 +84,8 @@ struct Waiter {
     until: Option<Timestamp>,
     timer: Option<TimerKey>,
     since_ns: u64,
+    /// It has waited for an overdue pass already.
+    caught_up: bool,
 }
 
 impl Receives {
@@ -98,7 +102,8 @@ impl Receives {
         until: Option<Timestamp>,
     ) -> Result<Pending, Error> {
         let (slot, answer) = oneshot::channel();
-        let mut waiter = Waiter { demand, slot, until, timer: None, since_ns: monotonic_ns() };
+        let mut waiter =
+            Waiter { demand, slot, until, timer: None, since_ns: monotonic_ns(), caught_up: false };
         let mut state = self.state.lock();
         if let Some(error) = &state.closed {
             return Err(error.clone());
@@ -237,130 +242,6 @@ impl Receives {
         }
     }
 
-    async fn drive(self: Arc<Self>) {
-        while let Some((generation, chosen)) = self.choose() {
-            let now = self.parts.clock.now();
-            let demands = chosen.iter().map(|(_, waiter)| waiter.demand).collect();
-            let batch = ClaimBatch { queue: self.queue, now, demands };
-            match self.parts.store.claim(batch).await {
-                Ok(claimed) => {
-                    let mut rest = Vec::new();
-                    let mut delivered = 0;
-                    let mut lists = claimed.deliveries.into_iter();
-                    for (ticket, waiter) in chosen {
-                        match lists.next() {
-                            Some(list) if !list.is_empty() => {
-                                delivered += list.len() as u64;
-                                self.deliver(waiter, list);
-                            }
-                            _ => rest.push((ticket, waiter)),
-                        }
-                    }
-                    self.settle_down(generation, delivered, claimed.end, rest);
-                }
-                Err(error) => {
-                    if error.retry() == Retry::Unknown {
-                        // Messages may be leased all the same; the store knows until when.
-                        self.parts.schedule.expire_at(now);
-                    }
-                    for (_, waiter) in chosen {
-                        self.disarm(&waiter);
-                        let _ = waiter.slot.send(Err(error.clone()));
-                    }
-                }
-            }
-        }
-    }
-
-    /// Picks whom to look after: of those who rest as many as there may be messages, then all who
-    /// have not looked yet. `None` ends the driving.
-    fn choose(&self) -> Option<(u64, Vec<(Ticket, Waiter)>)> {
-        let mut state = self.state.lock();
-        let mut chosen: Vec<(Ticket, Waiter)> = Vec::new();
-        let mut wanted = 0;
-        while wanted < CLAIM_MESSAGES_MAX && wanted < state.available {
-            let Some((ticket, waiter)) = state.resting.pop_first() else { break };
-            wanted += u64::from(waiter.demand.up_to);
-            chosen.push((ticket, waiter));
-        }
-        while wanted < CLAIM_MESSAGES_MAX {
-            let Some((ticket, waiter)) = state.fresh.pop_front() else { break };
-            if waiter.slot.is_closed() {
-                continue;
-            }
-            wanted += u64::from(waiter.demand.up_to);
-            chosen.push((ticket, waiter));
-        }
-        if !chosen.is_empty() {
-            return Some((state.generation, chosen));
-        }
-        state.driving = false;
-        let mut left = state.available;
-        while left > 0 {
-            let Some((_, bell)) = state.watchers.pop_first() else { break };
-            bell.notify_one();
-            left -= 1;
-        }
-        None
-    }
-
-    fn deliver(&self, waiter: Waiter, list: Vec<Delivery>) {
-        self.disarm(&waiter);
-        if let Some(first) = list.iter().map(|d| d.deadline).min() {
-            self.parts.schedule.expire_at(first);
-        }
-        self.answered.waited(monotonic_ns().saturating_sub(waiter.since_ns));
-        if let Err(Ok(list)) = waiter.slot.send(Ok(list)) {
-            self.hand_back(list);
-        }
-    }
-
-    /// After a look: corrects the hint, and puts those to rest who got nothing and have time.
-    fn settle_down(
-        &self,
-        generation: u64,
-        delivered: u64,
-        end: ClaimEnd,
-        rest: Vec<(Ticket, Waiter)>,
-    ) {
-        let now = self.parts.clock.now();
-        let mut over = Vec::new();
-        let mut state = self.state.lock();
-        state.available = state.available.saturating_sub(delivered);
-        let unmoved = state.generation == generation;
-        match end {
-            ClaimEnd::More => state.available = u64::MAX,
-            ClaimEnd::Drained | ClaimEnd::Paused | ClaimEnd::InFlightLimit => {
-                state.limited = end == ClaimEnd::InFlightLimit;
-                if unmoved {
-                    state.available = 0;
-                    state.empty = true;
-                }
-            }
-        }
-        for (ticket, mut waiter) in rest {
-            let waits = waiter.until.is_some_and(|until| now < until);
-            if !waits || waiter.slot.is_closed() || state.closed.is_some() {
-                over.push(waiter);
-                continue;
-            }
-            if waiter.timer.is_none() {
-                waiter.timer = self.arm(waiter.until, ticket);
-            }
-            state.resting.insert(ticket, waiter);
-        }
-        drop(state);
-        for waiter in over {
-            self.disarm(&waiter);
-            self.answered.waited(monotonic_ns().saturating_sub(waiter.since_ns));
-            let answer = match end {
-                ClaimEnd::InFlightLimit => Err(in_flight_limit()),
-                _ => Ok(Vec::new()),
-            };
-            let _ = waiter.slot.send(answer);
-        }
-    }
-
     fn arm(&self, until: Option<Timestamp>, ticket: Ticket) -> Option<TimerKey> {
         let until = until.filter(|until| *until < Timestamp::MAX)?;
         Some(self.parts.timers.insert(until, Weak::clone(&self.me), ticket))
@@ -371,29 +252,4 @@ impl Receives {
             self.parts.timers.cancel(key);
         }
     }
-
-    /// Gives claimed messages back that nobody took, their attempt not counted.
-    pub(super) fn hand_back(&self, list: Vec<Delivery>) {
-        let Some(me) = self.me.upgrade() else { return };
-        self.parts.runtime.spawn(async move {
-            let count = list.len() as u64;
-            let entries = list.iter().map(|d| (d.receipt, Settlement::HandBack)).collect();
-            let batch =
-                crate::store::SettleBatch { queue: me.queue, now: me.parts.clock.now(), entries };
-            if let Err(error) = me.parts.store.settle(batch).await {
-                // The lease lapses by itself; nothing is lost.
-                tracing::warn!(%error, queue = %me.queue, count, "could not hand messages back");
-                return;
-            }
-            me.notify(count);
-        });
-    }
-}
-
-fn in_flight_limit() -> Error {
-    Error::new(
-        crate::error::ErrorKind::LimitExceeded,
-        "the queue's in_flight_max is reached; settle messages before receiving more",
-    )
-    .with("limit", "in_flight_max")
 }

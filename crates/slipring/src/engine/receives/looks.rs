@@ -1,0 +1,193 @@
+//! Looks into the store on behalf of the receives of a queue, and what they get.
+
+use std::sync::Arc;
+
+use crate::clock::{Timestamp, monotonic_ns};
+use crate::error::{Error, ErrorKind, Retry};
+use crate::lifecycle::Settlement;
+use crate::message::Delivery;
+use crate::store::{ClaimBatch, ClaimEnd, SettleBatch};
+
+use super::{CLAIM_MESSAGES_MAX, Receives, Ticket, Waiter};
+
+/// What a look into the store brought.
+struct Look {
+    now: Timestamp,
+    generation: u64,
+    delivered: u64,
+    end: ClaimEnd,
+}
+
+impl Receives {
+    /// Looks as long as there is somebody to look after.
+    pub(super) async fn drive(self: Arc<Self>) {
+        while let Some((generation, chosen)) = self.choose() {
+            let now = self.parts.clock.now();
+            let demands = chosen.iter().map(|(_, waiter)| waiter.demand).collect();
+            let batch = ClaimBatch { queue: self.queue, now, demands };
+            match self.parts.store.claim(batch).await {
+                Ok(claimed) => {
+                    let mut rest = Vec::new();
+                    let mut delivered = 0;
+                    let mut lists = claimed.deliveries.into_iter();
+                    for (ticket, waiter) in chosen {
+                        match lists.next() {
+                            Some(list) if !list.is_empty() => {
+                                delivered += list.len() as u64;
+                                self.deliver(waiter, list);
+                            }
+                            _ => rest.push((ticket, waiter)),
+                        }
+                    }
+                    let look = Look { now, generation, delivered, end: claimed.end };
+                    self.settle_down(&look, rest);
+                }
+                Err(error) => {
+                    if error.retry() == Retry::Unknown {
+                        // Messages may be leased all the same; the store knows until when.
+                        self.parts.schedule.expire_at(now);
+                    }
+                    for (_, waiter) in chosen {
+                        self.disarm(&waiter);
+                        let _ = waiter.slot.send(Err(error.clone()));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Picks whom to look after: of those who rest as many as there may be messages, then all who
+    /// have not looked yet. `None` ends the driving.
+    fn choose(&self) -> Option<(u64, Vec<(Ticket, Waiter)>)> {
+        let mut state = self.state.lock();
+        let mut chosen: Vec<(Ticket, Waiter)> = Vec::new();
+        let mut wanted = 0;
+        while wanted < CLAIM_MESSAGES_MAX && wanted < state.available {
+            let Some((ticket, waiter)) = state.resting.pop_first() else { break };
+            wanted += u64::from(waiter.demand.up_to);
+            chosen.push((ticket, waiter));
+        }
+        while wanted < CLAIM_MESSAGES_MAX {
+            let Some((ticket, waiter)) = state.fresh.pop_front() else { break };
+            if waiter.slot.is_closed() {
+                continue;
+            }
+            wanted += u64::from(waiter.demand.up_to);
+            chosen.push((ticket, waiter));
+        }
+        if !chosen.is_empty() {
+            return Some((state.generation, chosen));
+        }
+        state.driving = false;
+        let mut left = state.available;
+        while left > 0 {
+            let Some((_, bell)) = state.watchers.pop_first() else { break };
+            bell.notify_one();
+            left -= 1;
+        }
+        None
+    }
+
+    fn deliver(&self, waiter: Waiter, list: Vec<Delivery>) {
+        self.disarm(&waiter);
+        if let Some(first) = list.iter().map(|d| d.deadline).min() {
+            self.parts.schedule.expire_at(first);
+        }
+        self.answered.waited(monotonic_ns().saturating_sub(waiter.since_ns));
+        if let Err(Ok(list)) = waiter.slot.send(Ok(list)) {
+            self.hand_back(list);
+        }
+    }
+
+    /// After a look: corrects the hint, and puts those to rest who got nothing and have time.
+    fn settle_down(&self, look: &Look, rest: Vec<(Ticket, Waiter)>) {
+        let now = self.parts.clock.now();
+        let overdue = self.parts.schedule.overdue(look.now);
+        let mut over = Vec::new();
+        let mut early = Vec::new();
+        let mut state = self.state.lock();
+        state.available = state.available.saturating_sub(look.delivered);
+        let unmoved = state.generation == look.generation;
+        // A pass that ended since the look has moved the generation.
+        let owed = look.end == ClaimEnd::Drained && (overdue || !unmoved);
+        match look.end {
+            ClaimEnd::More => state.available = u64::MAX,
+            ClaimEnd::Drained | ClaimEnd::Paused | ClaimEnd::InFlightLimit => {
+                state.limited = look.end == ClaimEnd::InFlightLimit;
+                if unmoved {
+                    state.available = 0;
+                    state.empty = true;
+                }
+            }
+        }
+        for (ticket, mut waiter) in rest {
+            let waits = waiter.until.is_some_and(|until| now < until);
+            if waiter.slot.is_closed() || state.closed.is_some() {
+                over.push(waiter);
+                continue;
+            }
+            if !waits {
+                if owed && !waiter.caught_up { &mut early } else { &mut over }.push(waiter);
+                continue;
+            }
+            if waiter.timer.is_none() {
+                waiter.timer = self.arm(waiter.until, ticket);
+            }
+            state.resting.insert(ticket, waiter);
+        }
+        drop(state);
+        for waiter in over {
+            self.disarm(&waiter);
+            self.answered.waited(monotonic_ns().saturating_sub(waiter.since_ns));
+            let answer = match look.end {
+                ClaimEnd::InFlightLimit => Err(in_flight_limit()),
+                _ => Ok(Vec::new()),
+            };
+            let _ = waiter.slot.send(answer);
+        }
+        if !early.is_empty() {
+            self.look_again(early, look.now);
+        }
+    }
+
+    /// Lets receives in once more when everything that was due at `due` is ready. The others of
+    /// the queue are looked after meanwhile.
+    fn look_again(&self, early: Vec<Waiter>, due: Timestamp) {
+        let Some(me) = self.me.upgrade() else { return };
+        self.parts.runtime.spawn(async move {
+            me.parts.schedule.caught_up(due).await;
+            let mut state = me.state.lock();
+            for mut waiter in early {
+                waiter.caught_up = true;
+                let ticket = state.next_ticket;
+                state.next_ticket += 1;
+                state.fresh.push_back((ticket, waiter));
+            }
+            me.start(&mut state);
+        });
+    }
+
+    /// Gives claimed messages back that nobody took, their attempt not counted.
+    pub(in super::super) fn hand_back(&self, list: Vec<Delivery>) {
+        let Some(me) = self.me.upgrade() else { return };
+        self.parts.runtime.spawn(async move {
+            let count = list.len() as u64;
+            let entries = list.iter().map(|d| (d.receipt, Settlement::HandBack)).collect();
+            let batch = SettleBatch { queue: me.queue, now: me.parts.clock.now(), entries };
+            if let Err(error) = me.parts.store.settle(batch).await {
+                // The lease lapses by itself; nothing is lost.
+                tracing::warn!(%error, queue = %me.queue, count, "could not hand messages back");
+                return;
+            }
+            me.notify(count);
+        });
+    }
+}
+
+fn in_flight_limit() -> Error {
+    Error::new(
+        ErrorKind::LimitExceeded,
+        "the queue's in_flight_max is reached; settle messages before receiving more",
+    )
+    .with("limit", "in_flight_max")
+}
