@@ -44,7 +44,9 @@ pub struct SqliteStore {
 struct Hold {
     driver: Arc<Driver>,
     readers: Arc<Inbox<ReaderTask>>,
-    threads: Mutex<Vec<JoinHandle<()>>>,
+    reading: Mutex<Vec<JoinHandle<()>>>,
+    /// The threads that write, flush and copy the log.
+    writing: Mutex<Vec<JoinHandle<()>>>,
     /// Held shared as long as this process has the store open.
     lock: Mutex<Option<File>>,
 }
@@ -89,7 +91,8 @@ impl SqliteStore {
         let hold = Arc::new(Hold {
             driver: Arc::clone(&driver),
             readers: Arc::clone(&readers),
-            threads: Mutex::new(Vec::new()),
+            reading: Mutex::default(),
+            writing: Mutex::default(),
             lock: Mutex::new(Some(lock)),
         });
         let store = Arc::new(SqliteStore { path: path.to_owned(), key, hold });
@@ -97,9 +100,9 @@ impl SqliteStore {
         for _ in 0..options.readers.max(1) {
             let reading = open::reading(path, &options)?;
             let started = start_reading(reading, Arc::clone(&readers), classes.clone());
-            store.hold.threads.lock().push(started.map_err(no_thread)?);
+            store.hold.reading.lock().push(started.map_err(no_thread)?);
         }
-        store.hold.threads.lock().extend(driver.start().map_err(no_thread)?);
+        store.hold.writing.lock().extend(driver.start().map_err(no_thread)?);
         Ok(store)
     }
 
@@ -175,14 +178,20 @@ impl SqliteStore {
 
 impl Hold {
     fn shut_down(&self) {
-        self.driver.close();
+        // The readers' connections first: SQLite removes the log with the last connection, and of
+        // two that close at the same moment neither takes itself for the last.
         self.readers.close();
-        let mut threads = self.threads.lock();
-        for thread in threads.drain(..) {
-            // A thread that panicked has nothing more to give.
-            let _ = thread.join();
-        }
+        join(&self.reading);
+        self.driver.close();
+        join(&self.writing);
         *self.lock.lock() = None;
+    }
+}
+
+fn join(threads: &Mutex<Vec<JoinHandle<()>>>) {
+    for thread in threads.lock().drain(..) {
+        // A thread that panicked has nothing more to give.
+        let _ = thread.join();
     }
 }
 
