@@ -1,8 +1,9 @@
--- Purpose: how many ready messages a table that wants to retire still has, counted to 1,000; moves
---          them to item when they are fewer and have been there for long.
+-- Purpose: whether a table that wants to retire still has ready messages; moves up to 1,000 of them
+--          to item when they have been there for long.
 -- Inputs:  p_queue; p_table; p_move, whether they may be moved.
 -- Lock:    the caller holds the queue's lock.
 -- Index:   the table's order index, a range for each run of ids.
+-- Answers: how many were found and not moved; there may be more.
 CREATE OR REPLACE FUNCTION slipring.retire_ready(
     p_queue slipring.queue, p_table text, p_move boolean)
 RETURNS bigint LANGUAGE plpgsql AS $$
@@ -11,8 +12,10 @@ DECLARE
     v_range int8range;
     v_left record;
     v_n int;
+    v_stay bigint := 0;
     v_sum bigint := 0;
 BEGIN
+    <<lanes>>
     FOR v_at IN 1..cardinality(v_state.lanes) LOOP
         FOR v_range IN SELECT unnest(v_state.open[v_at]) LOOP
             EXECUTE format('SELECT array_agg(id) AS ids, array_agg(bytes) AS sizes,
@@ -23,7 +26,9 @@ BEGIN
             v_n := coalesce(cardinality(v_left.ids), 0);
             CONTINUE WHEN v_n = 0;
             IF NOT p_move OR p_queue.fifo OR v_sum + v_n >= 1000 THEN
-                RETURN v_sum + v_n;
+                -- Those that were moved before stay moved: they have left their lanes below.
+                v_stay := v_n;
+                EXIT lanes;
             END IF;
             PERFORM slipring.log_to_items(p_table, p_queue,
                 array_fill(v_state.lanes[v_at], ARRAY[v_n]), v_left.ids,
@@ -38,5 +43,5 @@ BEGIN
         v_state.seq := v_state.seq + 1;
         PERFORM slipring.state_write(p_queue, v_state);
     END IF;
-    RETURN 0;
+    RETURN v_stay;
 END $$;

@@ -1,5 +1,7 @@
 //! What can go wrong between the store and its database, and what the caller is told.
 
+use std::error::Error as _;
+
 use deadpool_postgres::{PoolError, TimeoutType};
 use serde_json::Value;
 use slipring::{Error, ErrorKind, MessageId, Retry};
@@ -80,11 +82,31 @@ pub(crate) fn storage_error(error: tokio_postgres::Error) -> Error {
     }
     let text = if error.is_closed() {
         "the connection to the database was lost"
+    } else if is_about_a_certificate(&error) {
+        "the server's certificate is not accepted: check sslrootcert and, with \
+         sslmode=verify-full, that the address names the host as the certificate does"
     } else {
         "the database does not answer: check host, port and sslmode of the address, and that \
          PostgreSQL runs there"
     };
     Error::new(ErrorKind::StorageUnavailable, text).caused_by(error)
+}
+
+/// Whether an encrypted connection failed because of who the server says it is.
+fn is_about_a_certificate(error: &tokio_postgres::Error) -> bool {
+    let mut cause = error.source();
+    while let Some(this) = cause {
+        let inner = this.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        let tls = match inner {
+            Some(inner) => inner.downcast_ref::<rustls::Error>(),
+            None => this.downcast_ref::<rustls::Error>(),
+        };
+        if let Some(rustls::Error::InvalidCertificate(_)) = tls {
+            return true;
+        }
+        cause = this.source();
+    }
+    false
 }
 
 fn explain(db: &DbError) -> (ErrorKind, &'static str) {
