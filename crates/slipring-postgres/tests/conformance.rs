@@ -1,5 +1,6 @@
 //! The shared suite over the PostgreSQL store, in one throw-away cluster with a database for each
-//! place.
+//! place. With `SLIPRING_TEST_POOLER=1` all of it goes through PgBouncer in transaction mode.
+#![allow(clippy::expect_used, reason = "without a pooler the suite cannot run")]
 
 mod cluster;
 
@@ -8,20 +9,31 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use cluster::Cluster;
+use cluster::pooler::{self, Pooler};
 use slipring::{Error, Store};
 use slipring_postgres::{PostgresOptions, PostgresStore};
 
-struct Postgres(Cluster);
+struct Postgres {
+    cluster: Cluster,
+    pooler: Option<Pooler>,
+}
 
 #[async_trait::async_trait]
 impl slipring_conformance::Factory for Postgres {
     async fn open(&self, place: &Path) -> Result<Arc<dyn Store>, Error> {
-        let address = self.0.database_of(place).await;
+        let name = self.cluster.database_of(place).await;
+        let address = match &self.pooler {
+            Some(pooler) => pooler.address(&name),
+            None => self.cluster.address(&name),
+        };
         let options = PostgresOptions { connections: 6, ..PostgresOptions::default() };
         Ok(PostgresStore::open(&address, options).await?)
     }
 }
 
 fn main() -> ExitCode {
-    slipring_conformance::main(Postgres(Cluster::start()))
+    let cluster = Cluster::start();
+    let pooled = std::env::var_os("SLIPRING_TEST_POOLER").is_some();
+    let pooler = pooled.then(|| Pooler::start(&cluster).expect(pooler::MISSING));
+    slipring_conformance::main(Postgres { cluster, pooler })
 }

@@ -13,13 +13,10 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use cluster::Cluster;
-use cluster::pooler::Pooler;
+use cluster::pooler::{MISSING, Pooler};
 use slipring::{Engine, EngineOptions, QueueSettings, ReceiveRequest, Store};
 use slipring_conformance::verbs;
 use slipring_postgres::{PostgresOptions, PostgresStore, WhenToMigrate, migrate};
-
-const MISSING: &str = "this test needs PgBouncer: install the Debian package `pgbouncer` (cargo \
-                       xtask test does)";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn everything_works_through_a_pooler_that_shares_connections() {

@@ -10,7 +10,7 @@ mod cluster;
 
 use std::sync::Arc;
 
-use cluster::{Cluster, Database, connect};
+use cluster::{Cluster, Database, connect, run};
 use slipring::lifecycle::Settlement;
 use slipring::store::Store;
 use slipring::{AdminStore, MessageState};
@@ -24,10 +24,6 @@ async fn setup() -> (&'static Cluster, Database, Client) {
     let client = cluster.client(&database).await;
     run(&client, "SELECT slipring.create_queue('q')").await;
     (cluster, database, client)
-}
-
-async fn run(client: &Client, sql: &str) {
-    client.batch_execute(sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
 }
 
 /// The SQLSTATE that a statement fails with.

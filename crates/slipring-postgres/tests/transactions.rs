@@ -13,43 +13,22 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cluster::{Cluster, Database};
+use cluster::{Cluster, Database, run};
 use slipring::store::Store;
 use slipring::{AdminStore, QueueId};
 use slipring_conformance::verbs::{ack_all, at, bodies, claim, counts, drain, plain, send};
-use slipring_postgres::{PostgresOptions, PostgresStore};
+use slipring_postgres::PostgresStore;
 use tokio_postgres::Client;
-
-/// A store that retires tables whenever it can.
-async fn rotating(database: &Database) -> Arc<PostgresStore> {
-    let options = PostgresOptions {
-        connections: 6,
-        rotate_bytes: 0,
-        rotate_age: Duration::ZERO,
-        ..PostgresOptions::default()
-    };
-    PostgresStore::open(&database.address, options).await.expect("the store opens")
-}
-
-async fn begin(cluster: &Cluster, database: &Database, isolation: &str) -> Client {
-    let client = cluster.client(database).await;
-    client.batch_execute(&format!("BEGIN ISOLATION LEVEL {isolation}")).await.unwrap();
-    client
-}
 
 async fn sql_send(client: &Client, body: &str) {
     let sql = format!("SELECT slipring.send('plain', '{body}'::text)");
     client.batch_execute(&sql).await.expect("the message is taken");
 }
 
-async fn run(client: &Client, sql: &str) {
-    client.batch_execute(sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
-}
-
 async fn setup() -> (&'static Cluster, Database, Arc<PostgresStore>, QueueId) {
     let cluster = Cluster::shared();
     let database = cluster.database().await;
-    let store = rotating(&database).await;
+    let store = cluster.rotating_store(&database, 1).await;
     let q = plain(&store).await;
     (cluster, database, store, q)
 }
@@ -59,14 +38,14 @@ async fn a_message_is_there_if_and_only_if_its_transaction_commits() {
     // S10.1
     let (cluster, database, store, q) = setup().await;
     for (end, there) in [("COMMIT", true), ("ROLLBACK", false)] {
-        let sender = begin(cluster, &database, "READ COMMITTED").await;
+        let sender = cluster.begin(&database, "READ COMMITTED").await;
         sql_send(&sender, end).await;
         assert!(drain(&store, q).await.is_empty());
         assert_eq!(counts(&store, q).await, [0; 4]);
         run(&sender, end).await;
         assert_eq!(drain(&store, q).await.len(), usize::from(there));
     }
-    let sender = begin(cluster, &database, "READ COMMITTED").await;
+    let sender = cluster.begin(&database, "READ COMMITTED").await;
     sql_send(&sender, "kept").await;
     run(&sender, "SAVEPOINT s").await;
     sql_send(&sender, "dropped").await;
@@ -82,7 +61,7 @@ async fn senders_that_commit_in_another_order_lose_nothing() {
     let (cluster, database, store, q) = setup().await;
     let mut senders = Vec::new();
     for n in 0..10 {
-        let sender = begin(cluster, &database, "READ COMMITTED").await;
+        let sender = cluster.begin(&database, "READ COMMITTED").await;
         sql_send(&sender, &n.to_string()).await;
         senders.push(sender);
     }
@@ -105,7 +84,7 @@ async fn senders_that_commit_in_another_order_lose_nothing() {
 async fn a_late_message_comes_before_what_was_sent_after_it() {
     // S7.1: the order of sending holds wherever nothing was handed out meanwhile.
     let (cluster, database, store, q) = setup().await;
-    let sender = begin(cluster, &database, "READ COMMITTED").await;
+    let sender = cluster.begin(&database, "READ COMMITTED").await;
     sql_send(&sender, "first").await;
     send(&store, q, &["second", "third"]).await;
     assert_eq!(bodies(&claim(&store, q, 1, at(0)).await), ["second"]);
@@ -122,7 +101,7 @@ async fn old_snapshots_send_across_every_step_of_a_rotation() {
         let mut seen = Vec::new();
         for step in 0..12 {
             // The snapshot is taken now, the message is sent some rotations later.
-            let sender = begin(cluster, &database, isolation).await;
+            let sender = cluster.begin(&database, isolation).await;
             run(&sender, "SELECT count(*) FROM slipring.queue").await;
             open.push(sender);
             send(&store, q, &["own"; 5]).await;
@@ -176,7 +155,7 @@ async fn a_prepared_transaction_counts_when_it_is_committed() {
     let (cluster, database, store, q) = setup().await;
     for (name, end) in [("one", "COMMIT"), ("two", "ROLLBACK")] {
         let name = format!("{}_{name}", database.name);
-        let sender = begin(cluster, &database, "READ COMMITTED").await;
+        let sender = cluster.begin(&database, "READ COMMITTED").await;
         sql_send(&sender, &name).await;
         run(&sender, &format!("PREPARE TRANSACTION '{name}'")).await;
         drop(sender);
@@ -191,15 +170,61 @@ async fn a_prepared_transaction_counts_when_it_is_committed() {
 }
 
 #[tokio::test]
-async fn a_reader_in_a_table_that_wants_to_retire_is_not_disturbed() {
+async fn an_ack_in_a_prepared_transaction_holds_its_message_until_that_ends() {
+    // S10.2
     let (cluster, database, store, q) = setup().await;
-    let reader = begin(cluster, &database, "REPEATABLE READ").await;
-    run(&reader, "SELECT count(*) FROM slipring.message").await;
+    for (end, left) in [("COMMIT", 0), ("ROLLBACK", 1)] {
+        let name = format!("{}_{end}", database.name);
+        let user = cluster.client(&database).await;
+        sql_send(&user, "job").await;
+        let receive = "SELECT receipt FROM slipring.receive('plain')";
+        let receipt: String = user.query_one(receive, &[]).await.unwrap().get(0);
+        let ack = format!("BEGIN; SELECT slipring.ack('{receipt}'); PREPARE TRANSACTION '{name}'");
+        run(&user, &ack).await;
+        drop(user);
+        // The lease is long over, and so are the tables of that time.
+        let later = slipring::Timestamp::from_millis(i64::MAX as u64 / 2);
+        store.expire(later).await.unwrap();
+        store.prune(later).await.unwrap();
+        assert!(claim(&store, q, 1, later).await.is_empty());
+        run(&cluster.client(&database).await, &format!("{end} PREPARED '{name}'")).await;
+        store.expire(later).await.unwrap();
+        assert_eq!(drain(&store, q).await.len(), left, "{end}");
+        assert_eq!(counts(&store, q).await, [0; 4]);
+    }
+}
+
+#[tokio::test]
+async fn a_reader_in_tables_that_want_to_retire_is_not_disturbed_and_disturbs_nobody() {
+    let (cluster, database, store, q) = setup().await;
+    let admin = cluster.superuser("postgres").await;
+    let reader = cluster.begin(&database, "REPEATABLE READ").await;
+    let tables = ["message", "state", "lease", "ack", "item"];
+    let look = async |reader: &Client| {
+        for table in tables {
+            run(reader, &format!("SELECT count(*) FROM slipring.{table}")).await;
+        }
+    };
+    look(&reader).await;
+    let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND database = \
+                   (SELECT oid FROM pg_database WHERE datname = $1)";
     for round in 0..10 {
         send(&store, q, &["x"; 10]).await;
         assert_eq!(drain(&store, q).await.len(), 10, "nobody waits for the reader");
         store.prune(at(round * 100)).await.unwrap();
+        let waiting = admin.query_one(waiting, &[&database.name]).await.unwrap();
+        assert_eq!(waiting.get::<_, i64>(0), 0, "somebody has been left waiting");
+        look(&reader).await;
     }
-    run(&reader, "SELECT count(*) FROM slipring.message; COMMIT").await;
+    run(&reader, "COMMIT").await;
+    // What was put off is done when no transaction of another test is in the way any more.
+    let rows = "SELECT count(*) FROM slipring.message";
+    let rows = async || reader.query_one(rows, &[]).await.unwrap().get::<_, i64>(0);
+    let emptied = async {
+        while rows().await > 0 {
+            store.prune(at(10_000)).await.unwrap();
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), emptied).await.expect("tables are emptied");
     store.check().await.unwrap();
 }

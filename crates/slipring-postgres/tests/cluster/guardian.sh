@@ -1,6 +1,12 @@
 # Makes a throw-away cluster in $1 with the programs in $2 on the port $3, and does what it is told
-# on stdin. When stdin ends, for whatever reason, it ends the server and removes the folder.
+# on stdin. When stdin ends, for whatever reason, it ends every server in the folder and removes it.
+# With a fourth argument, the folder's `disk` is a file system of its own of that many megabytes.
 dir=$1 bin=$2 port=$3
+
+if [ -n "$4" ]; then
+    mkdir "$dir/disk"
+    mount -t tmpfs -o "size=${4}m" slipring "$dir/disk" || exit 1
+fi
 
 fail() {
     echo "failed: $1"
@@ -42,7 +48,18 @@ while read -r command; do
         while kill -0 "$pid" 2>/dev/null; do :; done
         echo ok
         ;;
+    run)
+        # The name of a script in the folder, which may use the variables above.
+        read -r script
+        if (set -e && . "$dir/$script") >"$dir/$script.log" 2>&1; then
+            echo ok
+        else
+            fail "$script"
+        fi
+        ;;
     esac
 done
-"$bin/pg_ctl" -D "$dir/data" -m immediate stop >/dev/null 2>&1
-rm -rf "$dir"
+for pid in "$dir"/*/postmaster.pid; do
+    "$bin/pg_ctl" -D "${pid%/*}" -m immediate stop >/dev/null 2>&1
+done
+rm -rf "$dir" 2>/dev/null

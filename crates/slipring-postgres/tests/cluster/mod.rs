@@ -9,10 +9,11 @@
 )]
 
 pub mod pooler;
-mod server;
+pub mod server;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use slipring_postgres::{Address, PostgresOptions, PostgresStore};
@@ -51,8 +52,23 @@ impl Cluster {
 
     /// Starts a cluster.
     pub fn start() -> Cluster {
+        Cluster::of(Server::start())
+    }
+
+    /// Starts a throw-away cluster, whatever server the environment names.
+    pub fn own() -> Cluster {
+        Cluster::of(Server::own())
+    }
+
+    /// Starts a throw-away cluster with a small disk beside it, its folder `disk`; `None` where
+    /// the system lets nobody but root make one.
+    pub fn with_disk(megabytes: u32) -> Option<Cluster> {
+        Server::with_disk(megabytes).map(Cluster::of)
+    }
+
+    fn of(server: Server) -> Cluster {
         Cluster {
-            server: Server::start(),
+            server,
             role: OnceCell::new(),
             template: OnceCell::new(),
             places: Mutex::default(),
@@ -63,6 +79,16 @@ impl Cluster {
     /// Kills the server as a loss of power does, and starts it again.
     pub fn crash(&self) {
         self.server.crash();
+    }
+
+    /// Runs a shell script as the server's user, see [`Server::run`].
+    pub fn run(&self, name: &str, script: &str) {
+        self.server.run(name, script);
+    }
+
+    /// The folder of a throw-away cluster.
+    pub fn folder(&self) -> &Path {
+        self.server.folder()
     }
 
     /// Host and port of the server.
@@ -82,12 +108,12 @@ impl Cluster {
 
     /// The database that belongs to a folder: made when it is first asked for, dropped some time
     /// after the folder is gone.
-    pub async fn database_of(&self, place: &Path) -> Address {
+    pub async fn database_of(&self, place: &Path) -> String {
         let known = |places: &Vec<(PathBuf, String)>| {
             places.iter().find(|(folder, _)| folder == place).map(|(_, name)| name.clone())
         };
         let known = known(&self.places.lock());
-        let name = match known {
+        match known {
             Some(name) => name,
             None => {
                 self.drop_gone().await;
@@ -95,8 +121,7 @@ impl Cluster {
                 self.places.lock().push((place.to_owned(), name.clone()));
                 name
             }
-        };
-        self.address(&name)
+        }
     }
 
     /// A migrated database.
@@ -118,6 +143,17 @@ impl Cluster {
         PostgresStore::open(&database.address, options).await.expect("the store opens")
     }
 
+    /// A store over a database that retires tables as soon as they hold so many bytes.
+    pub async fn rotating_store(&self, database: &Database, bytes: u64) -> Arc<PostgresStore> {
+        let options = PostgresOptions {
+            connections: 6,
+            rotate_bytes: bytes,
+            rotate_age: Duration::ZERO,
+            ..PostgresOptions::default()
+        };
+        PostgresStore::open(&database.address, options).await.expect("the store opens")
+    }
+
     /// A connection as the server's superuser.
     pub async fn superuser(&self, database: &str) -> Client {
         connect(&self.server.superuser_url(database)).await
@@ -126,6 +162,20 @@ impl Cluster {
     /// A connection as the owner of a database.
     pub async fn client(&self, database: &Database) -> Client {
         connect(&self.server.url(OWNER, "test", &database.name)).await
+    }
+
+    /// A connection as the owner of a database, in a transaction of an isolation level.
+    pub async fn begin(&self, database: &Database, isolation: &str) -> Client {
+        let client = self.client(database).await;
+        run(&client, &format!("BEGIN ISOLATION LEVEL {isolation}")).await;
+        client
+    }
+
+    /// Ends every connection to a database.
+    pub async fn disconnect(&self, database: &Database) {
+        let sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1";
+        let admin = self.superuser("postgres").await;
+        admin.query(sql, &[&database.name]).await.expect("backends can be ended");
     }
 
     async fn make(&self) -> String {
@@ -168,7 +218,7 @@ impl Cluster {
                 assert!(busy, "{sql}: {error:?}");
             }
         };
-        let limit = std::time::Duration::from_secs(30);
+        let limit = Duration::from_secs(30);
         tokio::time::timeout(limit, made).await.expect("nobody uses the template");
     }
 
@@ -193,6 +243,11 @@ impl Cluster {
         let count = self.count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         format!("slipring_test_{}_{count}", std::process::id())
     }
+}
+
+/// Runs statements that must succeed.
+pub async fn run(client: &Client, sql: &str) {
+    client.batch_execute(sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
 }
 
 /// A plain connection, which lasts as long as the client.

@@ -13,6 +13,10 @@ use slipring_postgres::Address;
 use super::server::free_port;
 use super::{Cluster, OWNER};
 
+/// What a test that needs one says where [`Pooler::start`] finds none.
+pub const MISSING: &str = "this test needs PgBouncer: install the Debian package `pgbouncer` \
+                           (cargo xtask test does)";
+
 /// Ends the pooler when stdin ends, for whatever reason.
 const KEEPER: &str = "\"$1\" -q \"$2\" & cat >/dev/null; kill $!; wait";
 
@@ -39,7 +43,8 @@ impl Pooler {
             "[databases]\n* = host={host} port={server_port}\n[pgbouncer]\n\
              listen_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n\
              auth_type = trust\nauth_file = {}\npool_mode = transaction\n\
-             default_pool_size = 3\nmax_client_conn = 200\n",
+             default_pool_size = 3\nmax_client_conn = 1000\n\
+             server_idle_timeout = 5\n",
             users.display()
         );
         let config = folder.path().join("pgbouncer.ini");

@@ -21,6 +21,8 @@ pub struct Server {
     pub place: String,
     /// User and password of a superuser.
     superuser: (String, String),
+    /// Where a server of our own keeps everything.
+    folder: Option<PathBuf>,
     guardian: Option<Mutex<Guardian>>,
 }
 
@@ -35,8 +37,33 @@ impl Server {
     pub fn start() -> Server {
         match std::env::var("SLIPRING_TEST_POSTGRES") {
             Ok(url) => Server::named(&url),
-            Err(_) => Server::made(),
+            Err(_) => Server::own(),
         }
+    }
+
+    /// A throw-away cluster, whatever server the environment names.
+    pub fn own() -> Server {
+        Server::made(Command::new("sh"), "")
+    }
+
+    /// A throw-away cluster beside a file system of so many megabytes, its folder `disk`. It is
+    /// mounted in a name space of the cluster's own; `None` where the system does not let users
+    /// make one.
+    pub fn with_disk(megabytes: u32) -> Option<Server> {
+        let space = || {
+            let mut space = Command::new("unshare");
+            space.args(["--user", "--map-current-user", "--keep-caps", "--mount"]);
+            space
+        };
+        let mut trial = space();
+        trial.args(["mount", "-t", "tmpfs", "slipring", "/mnt"]).stderr(Stdio::null());
+        as_ordinary_user(&mut trial);
+        if !trial.status().is_ok_and(|status| status.success()) {
+            return None;
+        }
+        let mut shell = space();
+        shell.arg("sh");
+        Some(Server::made(shell, &megabytes.to_string()))
     }
 
     fn named(url: &str) -> Server {
@@ -49,25 +76,22 @@ impl Server {
         let password = config.get_password().unwrap_or_default();
         let password = String::from_utf8(password.to_vec()).expect("the password is a text");
         let user = config.get_user().expect("SLIPRING_TEST_POSTGRES names a user").to_owned();
-        Server { place: format!("{host}:{port}"), superuser: (user, password), guardian: None }
+        let place = format!("{host}:{port}");
+        Server { place, superuser: (user, password), folder: None, guardian: None }
     }
 
-    fn made() -> Server {
+    /// `shell` runs the guardian; `disk` is its last argument.
+    fn made(mut guardian: Command, disk: &str) -> Server {
         let programs = programs();
         let folder = tempfile::Builder::new().prefix("slipring-postgres-").tempdir();
         // The guardian removes it.
         let folder = folder.expect("a temporary folder can be made").keep();
         let port = free_port();
-        let mut guardian = Command::new("sh");
         guardian.arg("-c").arg(GUARDIAN).arg("guardian").arg(&folder).arg(&programs);
-        guardian.arg(port.to_string()).stdin(Stdio::piped()).stdout(Stdio::piped());
+        guardian.args([&port.to_string(), disk]).stdin(Stdio::piped()).stdout(Stdio::piped());
         guardian.current_dir(&folder);
-        // The server refuses to run as root.
-        if geteuid().is_root() {
-            let named = |name| User::from_name(name).ok().flatten();
-            let user = named("postgres").or_else(|| named("nobody")).expect(MISSING);
+        if let Some(user) = as_ordinary_user(&mut guardian) {
             chown(&folder, Some(user.uid.as_raw()), Some(user.gid.as_raw())).unwrap();
-            guardian.uid(user.uid.as_raw()).gid(user.gid.as_raw());
         }
         let mut process = guardian.spawn().expect("sh can be run");
         let mut guardian = Guardian {
@@ -79,16 +103,32 @@ impl Server {
         Server {
             place: format!("127.0.0.1:{port}"),
             superuser: ("postgres".to_owned(), "test".to_owned()),
+            folder: Some(folder),
             guardian: Some(Mutex::new(guardian)),
         }
     }
 
     /// Kills the server with signal 9 and starts it again.
     pub fn crash(&self) {
-        let guardian = self.guardian.as_ref();
-        let mut guardian = guardian.expect("only a server of our own can be killed").lock();
+        let mut guardian = self.guardian().lock();
         guardian.order("crash");
         guardian.order("start");
+    }
+
+    /// Runs a shell script as the server's user. It finds the server's folder as `$dir`, its
+    /// programs as `$bin` and its port as `$port`, and its data in `$dir/data`.
+    pub fn run(&self, name: &str, script: &str) {
+        std::fs::write(self.folder().join(name), script).expect("the folder can be written to");
+        self.guardian().lock().order(&format!("run\n{name}"));
+    }
+
+    /// Where a server of our own keeps everything.
+    pub fn folder(&self) -> &Path {
+        self.folder.as_ref().expect("a server of our own has a folder")
+    }
+
+    fn guardian(&self) -> &Mutex<Guardian> {
+        self.guardian.as_ref().expect("only a server of our own does what it is told")
     }
 
     pub fn url(&self, user: &str, password: &str, database: &str) -> String {
@@ -109,8 +149,19 @@ impl Guardian {
     }
 }
 
+/// The server refuses to run as root: lets a command run as somebody else then, and answers who.
+fn as_ordinary_user(command: &mut Command) -> Option<User> {
+    if !geteuid().is_root() {
+        return None;
+    }
+    let named = |name| User::from_name(name).ok().flatten();
+    let user = named("postgres").or_else(|| named("nobody")).expect(MISSING);
+    command.uid(user.uid.as_raw()).gid(user.gid.as_raw());
+    Some(user)
+}
+
 /// The folder with the server's programs, the newest version's.
-fn programs() -> PathBuf {
+pub fn programs() -> PathBuf {
     if let Some(folder) = std::env::var_os("SLIPRING_POSTGRES_BIN") {
         return PathBuf::from(folder);
     }

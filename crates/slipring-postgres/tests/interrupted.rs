@@ -1,0 +1,314 @@
+//! Backends killed at every step of a call of the store, and between the statements of a user's
+//! transaction: everything of it happened once, or nothing.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failed step fails the test"
+)]
+
+mod cluster;
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cluster::{Cluster, Database, run};
+use slipring::lifecycle::Settlement;
+use slipring::store::{Settled, Store};
+use slipring::{
+    AdminStore, Delivery, ErrorKind, MoveRequest, NewMessage, QueueId, QueueSettings, Retry,
+};
+use slipring_conformance::verbs::{
+    ack_all, at, bodies, claim, counts, extend, plain, queue, send, settle, try_send,
+};
+use slipring_postgres::PostgresStore;
+use tokio_postgres::Client;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What a call may have to wait for, so that it can be met there: tables, and the queue's lock.
+const STOPS: [&str; 11] = [
+    "queue",
+    "store",
+    "message",
+    "state",
+    "lease",
+    "ack",
+    "item",
+    "tally",
+    "dedup",
+    "fifo_group",
+    "fifo_touched",
+];
+
+/// Kills who comes to a place where it has to wait.
+struct Hunter {
+    /// Holds what others wait for.
+    holder: Client,
+    admin: Client,
+    database: String,
+}
+
+impl Hunter {
+    async fn new(cluster: &Cluster, database: &Database) -> Hunter {
+        let holder = cluster.client(database).await;
+        let admin = cluster.superuser("postgres").await;
+        Hunter { holder, admin, database: database.name.clone() }
+    }
+
+    /// Runs `call` while `hold` stands in its way, and kills its backend there `kills` times, as
+    /// often as it tries again. Answers also how many were killed.
+    async fn hunt<T>(&self, hold: &str, kills: u32, call: impl Future<Output = T>) -> (T, u32) {
+        tokio::pin!(call);
+        run(&self.holder, &format!("BEGIN; {hold}")).await;
+        let mut killed = 0;
+        while killed < kills {
+            let answer = tokio::select! {
+                answer = &mut call => Some(answer),
+                pid = self.waiting() => {
+                    let kill = "SELECT pg_terminate_backend($1, 60000)";
+                    self.admin.query(kill, &[&pid]).await.expect("a backend can be killed");
+                    killed += 1;
+                    None
+                }
+            };
+            if let Some(answer) = answer {
+                run(&self.holder, "ROLLBACK").await;
+                return (answer, killed);
+            }
+        }
+        run(&self.holder, "ROLLBACK").await;
+        let answer = tokio::time::timeout(PATIENCE, call).await;
+        (answer.expect("the call comes to an end"), killed)
+    }
+
+    /// The backend that waits, as soon as there is one that has not been killed yet.
+    async fn waiting(&self) -> i32 {
+        let sql = "SELECT a.pid FROM pg_stat_activity a WHERE a.datname = $1
+                   AND cardinality(pg_blocking_pids(a.pid)) > 0 AND a.wait_event_type = 'Lock'";
+        loop {
+            if let Some(row) = self.admin.query_opt(sql, &[&self.database]).await.unwrap() {
+                return row.get(0);
+            }
+        }
+    }
+}
+
+/// A queue, its dead-letter queue, and every verb one after the other.
+struct Verbs<'a> {
+    store: &'a Arc<PostgresStore>,
+    q: QueueId,
+    dead: QueueId,
+    held: Vec<Delivery>,
+}
+
+/// How many steps [`Verbs::step`] knows.
+const STEPS: usize = 14;
+
+impl<'a> Verbs<'a> {
+    async fn new(store: &'a Arc<PostgresStore>, name: &str, fifo: bool) -> Verbs<'a> {
+        let dead = queue(store, &format!("{name}-dead"), &QueueSettings::default()).await;
+        let settings = QueueSettings {
+            fifo,
+            max_attempts: Some(2),
+            dead_letter: Some(slipring::QueueName::new(&format!("{name}-dead")).unwrap()),
+            ..QueueSettings::default()
+        };
+        let q = queue(store, name, &settings).await;
+        Verbs { store, q, dead, held: Vec::new() }
+    }
+
+    /// Messages of several kinds; the groups count in a FIFO queue.
+    fn messages() -> Vec<NewMessage> {
+        let plain = |n: u32| NewMessage::new(format!("m{n}")).group(format!("g{}", n % 8));
+        let mut all: Vec<NewMessage> = (0..12).map(plain).collect();
+        all.push(NewMessage::new("delayed").group("d").delay(Duration::from_secs(100)));
+        all.push(NewMessage::new("once").group("o").dedup_id("once"));
+        all
+    }
+
+    /// One call of the store; each must succeed.
+    async fn step(&mut self, step: usize) {
+        let (store, q) = (self.store, self.q);
+        match step {
+            0 => drop(try_send(store, q, Self::messages(), at(0)).await.unwrap()),
+            1 => self.held = claim(store, q, 6, at(1)).await,
+            2 => {
+                let receipts: Vec<_> = self.held.iter().map(|held| held.receipt).collect();
+                let until = extend(store, q, &receipts[..2], 60, at(2)).await;
+                assert!(until.iter().all(Result::is_ok), "{until:?}");
+            }
+            3 => ack_all(store, q, &self.held[..1], at(3)).await,
+            4 => {
+                let nack = Settlement::Nack { delay: None, priority: None };
+                settle(store, q, &self.held[1], nack, at(3)).await.unwrap();
+            }
+            5 => {
+                let park = Settlement::Park { priority: None };
+                settle(store, q, &self.held[2], park, at(3)).await.unwrap();
+            }
+            6 => {
+                let dead = settle(store, q, &self.held[3], Settlement::DeadLetter, at(3)).await;
+                assert_eq!(dead.unwrap(), Settled::DeadLettered(self.dead));
+            }
+            7 => drop(store.expire(at(50)).await.unwrap()),
+            8 => drop(store.due(at(200)).await.unwrap()),
+            9 => assert_eq!(store.kick(q, 10, at(200)).await.unwrap(), 1),
+            10 => {
+                let request = MoveRequest { source: self.dead, target: None, limit: 10 };
+                drop(store.move_messages(request, at(200)).await.unwrap());
+            }
+            11 => drop(store.prune(at(1000)).await.unwrap()),
+            12 => self.held = claim(store, q, 4, at(1001)).await,
+            _ => drop(store.purge(q, 100, at(2000)).await.unwrap()),
+        }
+    }
+
+    /// What can be seen of both queues, and what was received last.
+    async fn seen(&self) -> (Vec<String>, [[u64; 4]; 2]) {
+        let both = [counts(self.store, self.q).await, counts(self.store, self.dead).await];
+        (bodies(&self.held), both)
+    }
+}
+
+/// Every verb with a backend killed wherever it first comes to a table or to the queue's
+/// lock; what is seen afterwards is what is seen when nobody is killed.
+async fn killed_at_every_stop(fifo: bool) {
+    let cluster = Cluster::shared();
+    let database = cluster.database().await;
+    let store = cluster.rotating_store(&database, 1).await;
+    let hunter = Hunter::new(cluster, &database).await;
+    let mut undisturbed = Verbs::new(&store, "undisturbed", fifo).await;
+    let mut wanted = Vec::new();
+    for step in 0..STEPS {
+        undisturbed.step(step).await;
+        wanted.push(undisturbed.seen().await);
+    }
+    let mut killed = [0; STEPS];
+    for stop in STOPS.iter().copied().chain(["the queue's lock"]) {
+        let mut verbs = Verbs::new(&store, &format!("q-{}", &stop[..3]), fifo).await;
+        let hold = match stop {
+            "the queue's lock" => {
+                format!("SELECT pg_advisory_xact_lock(1397511505, {})", verbs.q.0)
+            }
+            table => format!("LOCK TABLE slipring.{table} IN ACCESS EXCLUSIVE MODE"),
+        };
+        for step in 0..STEPS {
+            let (_, times) = hunter.hunt(&hold, 1, verbs.step(step)).await;
+            killed[step] += times;
+            assert_eq!(verbs.seen().await, wanted[step], "step {step}, killed at {stop}");
+        }
+        store.delete_queue(verbs.q).await.unwrap();
+        store.delete_queue(verbs.dead).await.unwrap();
+    }
+    assert!(killed.iter().all(|times| *times >= 2), "kills by step: {killed:?}");
+}
+
+#[tokio::test]
+async fn a_call_whose_backend_is_killed_at_any_step_happens_once() {
+    // S1.1, S4.1
+    killed_at_every_stop(false).await;
+}
+
+#[tokio::test]
+async fn a_call_on_a_fifo_queue_whose_backend_is_killed_at_any_step_happens_once() {
+    // S1.1, S7.3
+    killed_at_every_stop(true).await;
+}
+
+#[tokio::test]
+async fn a_users_transaction_killed_between_any_two_statements_leaves_nothing() {
+    // S10.1, S10.2
+    let cluster = Cluster::shared();
+    let database = cluster.database().await;
+    let store = cluster.rotating_store(&database, 1).await;
+    let q = plain(&store).await;
+    let watcher = cluster.client(&database).await;
+    run(&watcher, "CREATE TABLE result (a int)").await;
+    for killed_after in 0.. {
+        send(&store, q, &["job"]).await;
+        let receive = "SELECT receipt FROM slipring.receive('plain')";
+        let receipt: String = watcher.query_one(receive, &[]).await.unwrap().get(0);
+        let ack = format!("SELECT slipring.ack('{receipt}')");
+        let statements = [
+            "BEGIN",
+            "INSERT INTO result VALUES (1)",
+            "SELECT slipring.send('plain', 'next'::text)",
+            "SELECT slipring.send('plain', 'other'::text, dedup_id => 'x', delay => '1 hour')",
+            "SELECT slipring.send_batch('plain', ARRAY['a', 'b']::text[])",
+            &ack,
+            "COMMIT",
+        ];
+        let user = cluster.client(&database).await;
+        for statement in &statements[..killed_after] {
+            run(&user, statement).await;
+        }
+        let kill = "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity
+                    WHERE datname = $1 AND pid <> pg_backend_pid()
+                    AND state LIKE 'idle in transaction%'";
+        watcher.query(kill, &[&database.name]).await.unwrap();
+        drop(user);
+        let results = "SELECT count(*) FROM result";
+        let results: i64 = watcher.query_one(results, &[]).await.unwrap().get(0);
+        if killed_after == statements.len() {
+            assert_eq!((results, counts(&store, q).await), (1, [3, 1, 0, 0]));
+            break;
+        }
+        assert_eq!((results, counts(&store, q).await), (0, [0, 0, 1, 0]), "{killed_after}");
+        // The lease is as good as before.
+        run(&watcher, &ack).await;
+        assert_eq!(counts(&store, q).await, [0; 4]);
+        store.prune(at(1000 * killed_after as u64)).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_call_killed_while_its_commit_is_on_the_way_is_not_made_again() {
+    // Commits wait for a standby that is not there: they are done, and nobody has been told.
+    let cluster = Cluster::own();
+    let database = cluster.database().await;
+    let store = cluster.store(&database).await;
+    let q = plain(&store).await;
+    send(&store, q, &["first"]).await;
+    let held = claim(&store, q, 1, at(0)).await;
+    let admin = cluster.superuser("postgres").await;
+    let standby = async |name: &str| {
+        run(&admin, &format!("ALTER SYSTEM SET synchronous_standby_names = '{name}'")).await;
+        run(&admin, "SELECT pg_reload_conf()").await;
+    };
+    run(&admin, "SET synchronous_commit = local").await;
+    standby("nobody").await;
+    let kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                WHERE wait_event = 'SyncRep'";
+    let killing = async || while admin.query_opt(kill, &[]).await.unwrap().is_none() {};
+    // The server takes the setting in at some moment; sends until then succeed.
+    let mut sends = 0;
+    let error = async {
+        loop {
+            sends += 1;
+            let sending = try_send(&store, q, vec![NewMessage::new("next")], at(0));
+            tokio::pin!(sending);
+            let sent = tokio::select! {
+                sent = &mut sending => sent,
+                () = killing() => sending.await,
+            };
+            if let Err(error) = sent {
+                return error;
+            }
+        }
+    };
+    let error = tokio::time::timeout(PATIENCE, error).await.expect("a send is killed");
+    assert_eq!((error.kind(), error.retry()), (ErrorKind::StorageUnavailable, Retry::Unknown));
+    let entries = vec![(held[0].receipt, Settlement::Ack)];
+    let acking = store.settle(slipring::store::SettleBatch { queue: q, now: at(1), entries });
+    let (acked, ()) = tokio::time::timeout(PATIENCE, async { tokio::join!(acking, killing()) })
+        .await
+        .expect("the ack is killed");
+    assert_eq!(acked.unwrap_err().retry(), Retry::Unknown);
+    standby("").await;
+    let again = settle(&store, q, &held[0], Settlement::Ack, at(2)).await.unwrap_err();
+    assert_eq!(again.kind(), ErrorKind::MessageGone);
+    let taken = claim(&store, q, 1000, at(2)).await;
+    assert_eq!(taken.len(), sends, "each once, though of the last nobody knew");
+}

@@ -1,0 +1,183 @@
+//! Senders across every step of a rotation, and across steps that fail before they are done: a
+//! message is handed out once, whichever table it was written to (S10.1, S4.1).
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failed step fails the test"
+)]
+
+mod cluster;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cluster::{Cluster, Database, run};
+use slipring::QueueId;
+use slipring_conformance::verbs::{at, counts, drain, plain, send};
+use slipring_postgres::PostgresStore;
+use tokio_postgres::Client;
+
+/// Steps of one run: a queue's tables take three, those of the journal four, and each of them
+/// must have been met in every position.
+const STEPS: usize = 8;
+/// Before each step, and between a try of it that failed and the one that succeeds.
+const MOMENTS: usize = 2 * STEPS;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A store, and somebody who rotates its tables step by step.
+struct Ground {
+    cluster: &'static Cluster,
+    database: Database,
+    store: Arc<PostgresStore>,
+    q: QueueId,
+    rotator: Client,
+    now: i64,
+}
+
+impl Ground {
+    async fn new() -> Ground {
+        let cluster = Cluster::shared();
+        let database = cluster.database().await;
+        let store = cluster.store(&database).await;
+        let q = plain(&store).await;
+        let rotator = cluster.client(&database).await;
+        let now = i64::try_from(at(0).as_millis()).unwrap();
+        Ground { cluster, database, store, q, rotator, now }
+    }
+
+    /// One step of a rotation, which fails just before its commit or takes effect; answers
+    /// whether there was something to do.
+    async fn step(&mut self, end: &str) -> bool {
+        self.now += 1000;
+        run(&self.rotator, "BEGIN").await;
+        let step = "SELECT done FROM slipring.store_rotate($1, 1, 0)";
+        let row = self.rotator.query_one(step, &[&self.now]).await.expect("a step succeeds");
+        run(&self.rotator, end).await;
+        row.get(0)
+    }
+
+    /// What a table holds.
+    async fn rows(&self, table: &str) -> i64 {
+        let sql = format!("SELECT count(*) FROM slipring.{table}");
+        self.rotator.query_one(&sql, &[]).await.unwrap().get(0)
+    }
+
+    /// Eight steps with a store in use, and senders whose snapshots are from the moments
+    /// `snapshots`, who send at the moment `sends` and commit at the moment `commits`.
+    async fn across(&mut self, senders: &[Client], isolation: &str, moments: &Moments) {
+        let Moments { snapshots, sends, commits } = moments;
+        let mut seen = Vec::new();
+        for moment in 0..MOMENTS {
+            for (sender, _) in senders.iter().zip(snapshots).filter(|(_, at)| **at == moment) {
+                let look = "SELECT count(*) FROM slipring.queue";
+                run(sender, &format!("BEGIN ISOLATION LEVEL {isolation}; {look}")).await;
+            }
+            if moment == *sends {
+                for (sender, snapshot) in senders.iter().zip(snapshots) {
+                    let send = format!("SELECT slipring.send('plain', 'by {snapshot}'::text)");
+                    run(sender, &send).await;
+                }
+            }
+            if moment == *commits {
+                for (sender, _) in senders.iter().zip(snapshots) {
+                    run(sender, "COMMIT").await;
+                }
+            }
+            if moment % 4 == 0 {
+                send(&self.store, self.q, &["own"]).await;
+            }
+            if moment % 6 == 5 {
+                seen.extend(drain(&self.store, self.q).await);
+            }
+            self.step(if moment % 2 == 0 { "ROLLBACK" } else { "COMMIT" }).await;
+        }
+        seen.extend(drain(&self.store, self.q).await);
+        let own = seen.iter().filter(|body| *body == "own").count();
+        assert_eq!(own, MOMENTS / 4, "{isolation} {moments:?}: {seen:?}");
+        let mut late: Vec<String> = seen.into_iter().filter(|body| body != "own").collect();
+        let mut wanted: Vec<String> = snapshots.iter().map(|at| format!("by {at}")).collect();
+        late.sort();
+        wanted.sort();
+        assert_eq!(late, wanted, "{isolation} {moments:?}");
+        assert_eq!(counts(&self.store, self.q).await, [0; 4]);
+    }
+}
+
+/// When senders do what, counted in moments.
+#[derive(Debug)]
+struct Moments {
+    snapshots: Vec<usize>,
+    sends: usize,
+    commits: usize,
+}
+
+/// Every moment of sending with several of committing, and with snapshots from the beginning,
+/// from just before and from then.
+fn every_choice() -> Vec<Moments> {
+    let mut all = Vec::new();
+    for sends in 0..MOMENTS {
+        let mut commits = vec![sends, sends + 1, sends + 3, MOMENTS - 1];
+        commits.retain(|moment| *moment < MOMENTS);
+        commits.dedup();
+        let mut snapshots = vec![0, sends.saturating_sub(1), sends];
+        snapshots.dedup();
+        for commits in commits {
+            all.push(Moments { snapshots: snapshots.clone(), sends, commits });
+        }
+    }
+    all
+}
+
+async fn senders_of(isolation: &str) {
+    let mut ground = Ground::new().await;
+    let mut senders = Vec::new();
+    for _ in 0..3 {
+        senders.push(ground.cluster.client(&ground.database).await);
+    }
+    for moments in every_choice() {
+        ground.across(&senders, isolation, &moments).await;
+    }
+    // With nobody in their way, rotations empty what was filled; other tests' transactions are.
+    let emptied = async {
+        while ground.rows("message").await > 0 || ground.rows("state").await > 20 {
+            ground.step("COMMIT").await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, emptied).await.expect("the tables are emptied");
+}
+
+#[tokio::test]
+async fn read_committed_senders_cross_every_step() {
+    senders_of("READ COMMITTED").await;
+}
+
+#[tokio::test]
+async fn repeatable_read_senders_cross_every_step() {
+    senders_of("REPEATABLE READ").await;
+}
+
+#[tokio::test]
+async fn serializable_senders_cross_every_step() {
+    senders_of("SERIALIZABLE").await;
+}
+
+#[tokio::test]
+async fn a_step_that_is_held_open_stops_neither_senders_nor_receivers_nor_other_rotations() {
+    let mut ground = Ground::new().await;
+    for _ in 0..2 * STEPS {
+        send(&ground.store, ground.q, &["before"]).await;
+        run(&ground.rotator, "BEGIN").await;
+        ground.now += 1000;
+        let step = "SELECT done FROM slipring.store_rotate($1, 1, 0)";
+        let other = ground.cluster.client(&ground.database).await;
+        ground.rotator.query_one(step, &[&ground.now]).await.unwrap();
+        // Whoever comes second goes away at once.
+        assert!(!other.query_one(step, &[&ground.now]).await.unwrap().get::<_, bool>(0));
+        let user = ground.cluster.client(&ground.database).await;
+        run(&user, "SELECT slipring.send('plain', 'meanwhile'::text)").await;
+        run(&ground.rotator, "COMMIT").await;
+        assert_eq!(drain(&ground.store, ground.q).await, ["before", "meanwhile"]);
+    }
+}
