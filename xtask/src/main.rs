@@ -2,6 +2,7 @@
 #![allow(clippy::print_stdout)] // a command-line program: its output is what it is for
 
 mod clients;
+mod cluster;
 mod process;
 mod readme;
 mod repository;
@@ -19,7 +20,8 @@ use repository::Repository;
 const USAGE: &str = "\
 cargo xtask test [--only STEP…] [--skip STEP…] [--list]   every check of the project
 cargo xtask tidy                                          the house rules
-cargo xtask clients [--only NAME…]                        unmodified foreign clients
+cargo xtask clients [--only NAME…] [--store KIND]         unmodified foreign clients, over a store
+                                                          of the kind sqlite or postgres
 cargo xtask schema                                        write schema.sql anew";
 
 fn main() -> ExitCode {
@@ -44,11 +46,14 @@ fn dispatch(arguments: &[String]) -> Outcome {
             test::list();
             Ok(())
         }
-        "test" => {
+        "test" if options.store.is_none() => {
             let selection = test::Selection { only: options.only, skip: options.skip };
             test::run(&repository, &selection)
         }
-        "clients" if options.is_only() => clients::run(&repository, &options.only),
+        "clients" if options.skip.is_empty() && !options.list => {
+            let store = clients::Storage::named(options.store.as_deref())?;
+            clients::run(&repository, &options.only, store)
+        }
         "tidy" if rest.is_empty() => tidy::run(repository.root()),
         "schema" if rest.is_empty() => schema::run(&repository, schema::Mode::Write),
         _ => Err(USAGE.to_owned()),
@@ -61,18 +66,24 @@ struct Options {
     only: Vec<String>,
     skip: Vec<String>,
     list: bool,
+    store: Option<String>,
 }
 
 impl Options {
-    /// Reads `--only NAME…`, `--skip NAME…` and `--list`, in any order.
+    /// Reads `--only NAME…`, `--skip NAME…`, `--store KIND` and `--list`, in any order.
     fn parse(words: &[String]) -> Outcome<Options> {
         let mut options = Options::default();
         let mut names = None;
-        for word in words {
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
             match word.as_str() {
                 "--only" => names = Some(&mut options.only),
                 "--skip" => names = Some(&mut options.skip),
                 "--list" => options.list = true,
+                "--store" => {
+                    let kind = words.next().ok_or_else(|| "--store needs a kind".to_owned())?;
+                    options.store = Some(kind.clone());
+                }
                 name if name.starts_with('-') => {
                     return Err(format!("no option is called `{name}`\n{USAGE}"));
                 }
@@ -83,10 +94,6 @@ impl Options {
             }
         }
         Ok(options)
-    }
-
-    fn is_only(&self) -> bool {
-        self.skip.is_empty() && !self.list
     }
 }
 
@@ -104,11 +111,14 @@ mod tests {
         assert_eq!(options.only, ["fmt", "tidy", "tests"]);
         assert_eq!(options.skip, ["docs"]);
         assert!(parse("--list").unwrap().list);
+        let options = parse("--store postgres --only boto3").unwrap();
+        assert_eq!((options.store.as_deref(), options.only.len()), (Some("postgres"), 1));
     }
 
     #[test]
     fn what_is_not_understood_is_an_error() {
         assert!(parse("--fast").unwrap_err().contains("`--fast`"));
+        assert!(parse("--store").unwrap_err().contains("--store"));
         assert!(parse("fmt").unwrap_err().contains("`fmt`"));
         assert_eq!(dispatch(&["unknown".to_owned()]), Err(USAGE.to_owned()));
     }

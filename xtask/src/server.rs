@@ -34,13 +34,12 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts `binary serve` on free ports with a store in `folder`; its log goes to `log`.
-    pub fn start(binary: &Path, folder: &Path, log: &Path) -> Outcome<Server> {
+    /// Starts `binary serve` on free ports over a store; its log goes to `log`.
+    pub fn start(binary: &Path, store: &str, log: &Path) -> Outcome<Server> {
         let mut command = process::limited_alone(LIFE_SECONDS, binary);
         command.args(["serve", "--sqs", "127.0.0.1:0", "--beanstalkd", "127.0.0.1:0"]);
         command.args(["--admin", "127.0.0.1:0", "--account", "123456789012"]);
-        command.args(["--region", "us-east-1", "--store"]);
-        command.arg(format!("sqlite:{}", folder.join("slipring.db").display()));
+        command.args(["--region", "us-east-1", "--store", store]);
         Server::of(command, log)
     }
 

@@ -17,6 +17,9 @@ const WARNINGS_ARE_ERRORS: &str = "-Dwarnings";
 /// How often the crash test kills the server here; `--rounds N` of the lab runs more.
 const CRASH_ROUNDS: &str = "20";
 
+/// Both protocols, and both at once.
+const QUICK_CLIENTS: [&str; 3] = ["boto3", "greenstalk", "crossing"];
+
 const STEPS: [Step; 13] = [
     Step {
         name: "set-up",
@@ -49,10 +52,11 @@ const STEPS: [Step; 13] = [
     },
     Step {
         name: "postgres",
-        what: "the PostgreSQL store once more, on the newest PostgreSQL",
+        what: "the PostgreSQL store once more: the newest PostgreSQL, the suite through PgBouncer",
         run: |repository| {
             let newest = setup::postgres::Newest::copied(repository)?;
             let mut test = repository.cargo(&["test", "--package", "slipring-postgres"]);
+            test.env("SLIPRING_TEST_POOLER", "1");
             process::run(test.env("SLIPRING_POSTGRES_BIN", newest.programs()))
         },
     },
@@ -88,8 +92,12 @@ const STEPS: [Step; 13] = [
     },
     Step {
         name: "clients",
-        what: "unmodified foreign clients",
-        run: |repository| clients::run(repository, &[]),
+        what: "unmodified foreign clients, the quickest of them over PostgreSQL as well",
+        run: |repository| {
+            clients::run(repository, &[], clients::Storage::Sqlite)?;
+            let quick = QUICK_CLIENTS.map(str::to_owned);
+            clients::run(repository, &quick, clients::Storage::Postgres)
+        },
     },
     Step { name: "readme", what: "the examples of README.md as printed", run: readme::run },
 ];

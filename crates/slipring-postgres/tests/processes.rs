@@ -222,7 +222,9 @@ impl Ground {
     /// Stops a consumer wherever it is, and waits until the database has done what it was asked.
     fn stop(&self, which: usize) {
         self.consumers[which].signal(Signal::SIGSTOP);
-        let active = "SELECT FROM pg_stat_activity WHERE datname = $1 AND state = 'active'";
+        // One that sleeps only waits for changes.
+        let active = "SELECT FROM pg_stat_activity WHERE datname = $1 AND state = 'active'
+                      AND wait_event IS DISTINCT FROM 'PgSleep'";
         let quiet = async {
             let admin = Cluster::shared().superuser("postgres").await;
             while !admin.query(active, &[&self.database.name]).await.unwrap().is_empty() {}

@@ -8,6 +8,7 @@ import os
 import pathlib
 import socket
 import subprocess
+import uuid
 
 import pytest
 
@@ -26,21 +27,21 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Deselects what deselected.txt names: part of a test's id, a tab, the reason."""
-    path = pathlib.Path(os.environ["CLIENTS_DESELECTED"])
-    rows = [line.split("\t") for line in path.read_text().splitlines() if line.strip()]
-    rows = [row for row in rows if not row[0].startswith("#")]
+    """Deselects what lists name: part of a test's id, a tab, the reason."""
+    paths = [pathlib.Path(path) for path in os.environ["CLIENTS_DESELECTED"].split(os.pathsep)]
+    lines = [line for path in paths for line in path.read_text().splitlines() if line.strip()]
+    rows = [line.split("\t") for line in lines if not line.startswith("#")]
     out, counts = set(), dict.fromkeys((row[0] for row in rows), 0)
     for row in rows:
         if len(row) != 2 or not row[1].strip():
-            raise pytest.UsageError(f"{path}: `{row[0]}` has no reason")
+            raise pytest.UsageError(f"{paths}: `{row[0]}` has no reason")
         for item in items:
             if row[0] in item.nodeid:
                 out.add(item)
                 counts[row[0]] += 1
     for part, count in counts.items():
         if count == 0:
-            raise pytest.UsageError(f"{path}: `{part}` is in no test's id, delete the line")
+            raise pytest.UsageError(f"{paths}: `{part}` is in no test's id, delete the line")
     config.hook.pytest_deselected(items=[item for item in items if item in out])
     items[:] = [item for item in items if item not in out]
     config.slipring_reasons = rows
@@ -59,10 +60,21 @@ def pytest_fixture_setup(fixturedef, request):
     return None
 
 
+def store(folder):
+    """A new store: a file, or a database where CLIENTS_POSTGRES names a server."""
+    server = os.environ.get("CLIENTS_POSTGRES")
+    if server is None:
+        return f"sqlite:{folder / 'slipring.db'}"
+    name = f"moto_{uuid.uuid4().hex}"
+    create = ["psql", "--quiet", "--command", f"CREATE DATABASE {name}", f"{server}/postgres"]
+    subprocess.run(create, check=True)
+    return f"{server}/{name}?sslmode=disable"
+
+
 @pytest.fixture(autouse=True)
 def server(request, tmp_path):
     """A server with an empty store for one test."""
-    arguments = ["--store", f"sqlite:{tmp_path / 'slipring.db'}"]
+    arguments = ["--store", store(tmp_path)]
     arguments += ["--sqs", request.config.slipring_address, "--beanstalkd", "off", "--admin", "off"]
     arguments += ["--account", ACCOUNT, "--region", "us-east-1"]
     command = ["timeout", "--foreground", "--kill-after=10", LIFE_SECONDS]

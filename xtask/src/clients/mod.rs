@@ -8,12 +8,33 @@ mod programs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::cluster::Cluster;
 use crate::process::Outcome;
 use crate::repository::Repository;
 use crate::server::Server;
 use crate::setup::python::{Environment, OLD_BOTO3, TODAY};
 use crate::setup::{go, node};
 use counts::Count;
+
+/// Where the servers under test keep their messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Storage {
+    /// A SQLite file.
+    Sqlite,
+    /// A database of a throw-away PostgreSQL.
+    Postgres,
+}
+
+impl Storage {
+    /// The kind with a name; a file where none is named.
+    pub fn named(name: Option<&str>) -> Outcome<Storage> {
+        match name {
+            None | Some("sqlite") => Ok(Storage::Sqlite),
+            Some("postgres") => Ok(Storage::Postgres),
+            Some(other) => Err(format!("no store is called `{other}`; use sqlite or postgres")),
+        }
+    }
+}
 
 /// A foreign client: what it is called, and how it is run.
 struct Client {
@@ -97,12 +118,18 @@ struct Bench<'a> {
     binary: PathBuf,
     /// Empty at the start of each client.
     folder: PathBuf,
+    /// Where stores are databases and no files.
+    cluster: Option<&'a Cluster>,
 }
 
 impl Bench<'_> {
     /// A server with a store of its own.
     fn server(&self) -> Outcome<Server> {
-        Server::start(&self.binary, &self.folder, &self.log("server"))
+        let store = match self.cluster {
+            Some(cluster) => cluster.database(self.name)?,
+            None => format!("sqlite:{}", self.folder.join("slipring.db").display()),
+        };
+        Server::start(&self.binary, &store, &self.log("server"))
     }
 
     fn log(&self, of: &str) -> PathBuf {
@@ -118,19 +145,27 @@ struct Report {
     outcome: Outcome<Count>,
 }
 
+/// Clients whose tests are about the server's own files.
+const FILES_ONLY: [&str; 1] = ["drop-in"];
+
 /// Runs the clients called `only`, or all when it is empty; fails when one of them failed.
-pub fn run(repository: &Repository, only: &[String]) -> Outcome {
+pub fn run(repository: &Repository, only: &[String], store: Storage) -> Outcome {
     if let Some(unknown) = only.iter().find(|name| !CLIENTS.iter().any(|c| c.name == **name)) {
         let names: Vec<&str> = CLIENTS.iter().map(|client| client.name).collect();
         return Err(format!("no client is called `{unknown}`; there are: {}", names.join(", ")));
     }
     let chosen = CLIENTS.iter().filter(|c| only.is_empty() || only.iter().any(|n| n == c.name));
+    let fits = |c: &&Client| store == Storage::Sqlite || !FILES_ONLY.contains(&c.name);
+    let cluster = match store {
+        Storage::Sqlite => None,
+        Storage::Postgres => Some(Cluster::start(repository)?),
+    };
     let binary = repository.release_binary()?;
     let mut reports = Vec::new();
-    for client in chosen {
+    for client in chosen.filter(fits) {
         println!("--- {}: {}", client.name, client.what);
         let started = Instant::now();
-        let outcome = run_one(repository, client, &binary);
+        let outcome = run_one(repository, client, &binary, cluster.as_ref());
         if let Err(message) = &outcome {
             println!("{message}");
         }
@@ -140,10 +175,16 @@ pub fn run(repository: &Repository, only: &[String]) -> Outcome {
     summarise(&reports)
 }
 
-fn run_one(repository: &Repository, client: &Client, binary: &Path) -> Outcome<Count> {
+fn run_one(
+    repository: &Repository,
+    client: &Client,
+    binary: &Path,
+    cluster: Option<&Cluster>,
+) -> Outcome<Count> {
     client.program.set_up(repository)?;
     let folder = repository.emptied(&format!("runs/{}", client.name))?;
-    let bench = Bench { repository, name: client.name, binary: binary.to_path_buf(), folder };
+    let binary = binary.to_path_buf();
+    let bench = Bench { repository, name: client.name, binary, folder, cluster };
     client.program.run(&bench)
 }
 
@@ -186,7 +227,9 @@ mod tests {
 
     #[test]
     fn an_unknown_client_is_refused_before_anything_is_built() {
-        let error = run(&Repository::find(), &["bunny".to_owned()]).unwrap_err();
+        let bunny = ["bunny".to_owned()];
+        let error = run(&Repository::find(), &bunny, Storage::Sqlite).unwrap_err();
         assert!(error.contains("`bunny`") && error.contains("greenstalk"), "{error}");
+        assert!(Storage::named(Some("bunny")).unwrap_err().contains("`bunny`"));
     }
 }

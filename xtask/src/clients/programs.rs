@@ -31,7 +31,13 @@ pub fn moto(bench: &Bench<'_>) -> Outcome<Count> {
     command.current_dir(python::moto_tests(bench.repository)?);
     command.env("PYTHONPATH", &plugins).env("CLIENTS_BINARY", &bench.binary);
     command.env("CLIENTS_FOLDER", &bench.folder);
-    command.env("CLIENTS_DESELECTED", plugins.join("deselected.txt"));
+    let mut deselected = plugins.join("deselected.txt").into_os_string();
+    if let Some(cluster) = bench.cluster {
+        command.env("CLIENTS_POSTGRES", cluster.url());
+        deselected.push(":");
+        deselected.push(plugins.join("deselected_postgres.txt"));
+    }
+    command.env("CLIENTS_DESELECTED", deselected);
     command.env("TEST_SERVER_MODE", "true").env("MOTO_CALL_RESET_API", "false");
     counted(bench, command, counts::pytest)
 }
