@@ -12,10 +12,7 @@ DECLARE
     v_fences bigint[];
     v_answer record;
 BEGIN
-    -- The first look is without a cut: an empty table is the rule.
-    IF NOT EXISTS (SELECT FROM unnest(p_state.acks) r, slipring.ack a
-            WHERE a.queue_id = p_queue.queue_id AND a.id >= lower(r)
-            AND (upper_inf(r) OR a.id < upper(r))) THEN
+    IF NOT slipring.acks_wait(p_queue, p_state) THEN
         RETURN p_state;
     END IF;
     v_done := slipring.cut(p_queue.xid_base);

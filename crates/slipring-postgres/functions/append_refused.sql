@@ -30,8 +30,10 @@ BEGIN
             + (SELECT sum(c) FROM unnest(v_state.counted_bytes) c)
     INTO v_total, v_bytes FROM slipring.tally t WHERE t.queue_id = p_queue.queue_id;
     FOR v_unit IN
-        SELECT u.unit, min(u.n)::int AS first, max(u.n)::int AS last
-        FROM unnest(p_units) WITH ORDINALITY AS u(unit, n) GROUP BY u.unit ORDER BY 2
+        SELECT (u.last - u.many + 1)::int AS first, u.last::int
+        FROM (SELECT many, sum(many) OVER (ORDER BY n) AS last
+              FROM unnest(p_units) WITH ORDINALITY AS u(many, n)) u
+        WHERE u.many > 0 ORDER BY u.last
     LOOP
         SELECT f.v_total, f.v_bytes, f.v_keys, f.v_over
         INTO v_row FROM slipring.append_fits(p_queue, p_now_ms, v_unit.first, v_unit.last,

@@ -6,16 +6,22 @@
 --          statements that read rows by it.
 -- Index:   none.
 CREATE OR REPLACE FUNCTION slipring.cut(p_xid_base bigint)
-RETURNS int8multirange LANGUAGE sql VOLATILE AS $$
-    WITH s AS MATERIALIZED (SELECT pg_current_snapshot() AS s),
-    running AS (
-        SELECT pg_snapshot_xip(s)::text::bigint + p_xid_base AS x FROM s
-        UNION ALL
-        SELECT pg_current_xact_id_if_assigned()::text::bigint + p_xid_base
-        WHERE pg_current_xact_id_if_assigned() IS NOT NULL
-    )
-    SELECT int8multirange(int8range(0,
-            (pg_snapshot_xmax(s.s)::text::bigint + p_xid_base) << 18))
-        - coalesce((SELECT range_agg(int8range(x << 18, (x + 1) << 18)) FROM running), '{}')
-    FROM s
-$$;
+RETURNS int8multirange LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    v_seen pg_snapshot := pg_current_snapshot();
+    v_end bigint := pg_snapshot_xmax(v_seen)::text::bigint;
+    v_own bigint := pg_current_xact_id_if_assigned()::text::bigint;
+    v_done int8multirange := int8multirange(int8range(0, (v_end + p_xid_base) << 18));
+BEGIN
+    IF v_own IS NOT NULL THEN
+        v_done := v_done - int8multirange(int8range((v_own + p_xid_base) << 18,
+            (v_own + 1 + p_xid_base) << 18));
+    END IF;
+    IF pg_snapshot_xmin(v_seen)::text::bigint = v_end THEN
+        RETURN v_done;
+    END IF;
+    RETURN v_done - coalesce((
+        SELECT range_agg(int8range((x::text::bigint + p_xid_base) << 18,
+            (x::text::bigint + 1 + p_xid_base) << 18))
+        FROM pg_snapshot_xip(v_seen) x), '{}');
+END $$;

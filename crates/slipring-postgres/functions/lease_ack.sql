@@ -21,10 +21,7 @@ BEGIN
             FROM unnest(p_messages, p_fences) WITH ORDINALITY AS u(message, fence, n)
             GROUP BY u.message, u.fence),
         l AS MATERIALIZED (
-            SELECT DISTINCT ON (l.fence, l.part) l.*
-            FROM (SELECT DISTINCT e.fence FROM e) f
-            JOIN slipring.lease l ON l.queue_id = p_queue.queue_id AND l.fence = f.fence
-            ORDER BY l.fence, l.part, l.seq DESC)
+            SELECT * FROM slipring.lease_newest(p_queue.queue_id, p_fences))
         SELECT l.fence, l.part, l.lane, l.deadline_ms, l.leased_ms, l.holder, l.n, l.bytes,
             l.bytes_each, l.open, count(*) AS acked, array_agg(e.message) AS ids,
             range_agg(int8range(e.message, e.message + 1)) AS taken, array_agg(e.n) AS places

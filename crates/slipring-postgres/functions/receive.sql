@@ -18,10 +18,15 @@ BEGIN
         PERFORM slipring.fail_limit(v_queue, 'receive_messages_max', 10000, receive.n);
     END IF;
     PERFORM slipring.isolation_check();
-    RETURN QUERY SELECT slipring.receipt_seal(v_key, v_queue.queue_id, c.id, c.fence), c.body,
-        c.id, c.priority, c.attempts, to_timestamp(c.sent_ms / 1000.0),
-        to_timestamp(c.deadline_ms / 1000.0), c.group_name, c.dedup_id, c.headers::jsonb
+    RETURN QUERY SELECT slipring.receipt_seal(v_key, v_queue.queue_id, m.id, c.fence), m.body,
+        m.id, c.priority, c.attempts, to_timestamp(m.sent_ms / 1000.0),
+        to_timestamp(c.deadline_ms / 1000.0), m.group_name, m.dedup_id, m.headers::jsonb
     FROM slipring.store_claim(v_queue.queue_id, slipring.now_ms(), ARRAY[receive.n],
         ARRAY[slipring.interval_ms(receive.lease, 'the lease')], '{f}', NULL) c
-    WHERE c.id IS NOT NULL;
+    CROSS JOIN LATERAL (
+        SELECT c.id, c.sent_ms, c.body, c.group_name, c.dedup_id, c.headers
+        WHERE c.id IS NOT NULL
+        UNION ALL
+        SELECT * FROM unnest(c.ids, c.sents_ms, c.bodies, c.groups, c.dedup_ids,
+            c.headers_each)) m(id, sent_ms, body, group_name, dedup_id, headers);
 END $$;

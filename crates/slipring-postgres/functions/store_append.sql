@@ -1,9 +1,12 @@
 -- Purpose: stores messages; plain ones go to the log, others to item.
--- Inputs:  p_queue; p_now_ms; arrays with one entry for each message; p_units, the number of the
---          unit that each belongs to, ascending.
+-- Inputs:  p_queue; p_now_ms; p_units, how many messages each unit has; arrays with one entry for
+--          each message. Of messages that are nothing but bodies, all of one priority,
+--          p_priorities has one entry and the arrays after it are null.
 -- Lock:    none. The queue's lock where a lane is new or the queue has a limit; the entry of a
 --          deduplication id.
 -- Index:   queue_pkey; the partition's order index, item's and dedup_pkey grow.
+-- Answers: message by message; or one row with ord 0 and the number of the first, the others
+--          follow it without a gap.
 CREATE OR REPLACE FUNCTION slipring.store_append(
     p_queue int, p_now_ms bigint, p_units int[], p_bodies bytea[], p_priorities bigint[],
     p_delays_ms bigint[], p_leases_ms bigint[], p_groups text[], p_dedup_ids text[],
@@ -17,7 +20,23 @@ DECLARE
     v_before bigint;
     v_refused jsonb[];
     v_first bigint[];
+    v_last int := cardinality(p_bodies);
 BEGIN
+    IF p_delays_ms IS NULL THEN
+        id := slipring.append_plain(p_queue, p_now_ms, p_bodies, p_priorities[1]);
+        IF id IS NOT NULL THEN
+            ord := 0;
+            duplicate := false;
+            RETURN NEXT;
+            RETURN;
+        END IF;
+        p_priorities := array_fill(p_priorities[1], ARRAY[v_last]);
+        p_delays_ms := array_fill(NULL::bigint, ARRAY[v_last]);
+        p_leases_ms := p_delays_ms;
+        p_groups := array_fill(NULL::text, ARRAY[v_last]);
+        p_dedup_ids := p_groups;
+        p_headers := p_groups;
+    END IF;
     SELECT * INTO v_queue FROM slipring.queue q WHERE q.queue_id = p_queue;
     IF v_queue.queue_id IS NULL THEN
         PERFORM slipring.fail('SR001', format('queue %s does not exist', p_queue),
@@ -27,7 +46,7 @@ BEGIN
     IF NOT v_queue.fifo AND NOT p_priorities <@ v_queue.lanes THEN
         v_queue.lanes := slipring.lanes_learn(v_queue, p_priorities);
     END IF;
-    v_before := slipring.id_take(v_queue, cardinality(p_bodies));
+    v_before := slipring.id_take(v_queue, v_last);
     IF v_queue.messages_max IS NOT NULL OR v_queue.bytes_max IS NOT NULL THEN
         v_refused := slipring.append_refused(v_queue, p_now_ms, p_units, p_bodies, p_groups,
             p_dedup_ids, p_headers);
@@ -43,7 +62,7 @@ BEGIN
                 p_delays_ms[n], v_queue.delay_ms) > 0
             THEN p_now_ms + coalesce(p_delays_ms[n], v_queue.delay_ms) END,
             NULL::text, NULL::text, NULL::jsonb
-        FROM generate_series(1, cardinality(p_bodies)) n;
+        FROM generate_series(1, v_last) n;
         RETURN;
     END IF;
     RETURN QUERY SELECT n::int, coalesce(v_first[n], v_before + n),
@@ -56,5 +75,5 @@ BEGIN
             v_refused[n] ->> 'limit', v_refused[n] ->> 'limit_value',
             v_refused[n] ->> 'asked') END,
         v_refused[n]
-    FROM generate_series(1, cardinality(p_bodies)) n;
+    FROM generate_series(1, v_last) n;
 END $$;

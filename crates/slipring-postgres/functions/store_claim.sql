@@ -1,21 +1,28 @@
 -- Purpose: hands out ready messages to receives in their order (S7).
--- Inputs:  p_queue; p_now_ms; one entry for each receive: at most how many, lease or null, whether
---          the lease ends with the process; p_holder, the process.
+-- Inputs:  p_queue; p_now_ms; p_up_to of each receive; lease or null, and whether it ends with the
+--          process: of each receive, or one for all; p_holder, the process.
 -- Lock:    the queue's lock.
 -- Index:   queue_pkey, state_newest, tally_queue, the partitions' order indexes, item_order.
--- Answers: rows in order of receives and hand-out, and one row that says why there are no more.
+-- Answers: rows in order of receives and hand-out, and one row that says why there are no more. A
+--          row with ids is several messages in hand-out order, to be dealt to the receives in
+--          their order; arrays that would have nothing but nulls are null.
 CREATE OR REPLACE FUNCTION slipring.store_claim(
     p_queue int, p_now_ms bigint, p_up_to int[], p_lease_ms bigint[], p_session boolean[],
     p_holder bigint)
 RETURNS TABLE (demand int, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint,
     priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint,
-    group_name text, dedup_id text, headers text, source text, body bytea, end_kind text)
+    group_name text, dedup_id text, headers text, source text, body bytea, end_kind text,
+    ids bigint[], sents_ms bigint[], bodies bytea[], groups text[], dedup_ids text[],
+    headers_each text[])
 LANGUAGE plpgsql
-SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
+SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
     v_queue slipring.queue := slipring.queue_lock(p_queue);
     v_state slipring.state := slipring.state_read(v_queue);
+    v_demands int := cardinality(p_up_to);
+    v_up_to bigint;
     v_ready bigint;
     v_leased bigint;
 BEGIN
@@ -26,16 +33,28 @@ BEGIN
         RETURN NEXT;
         RETURN;
     END IF;
-    SELECT coalesce(sum(t.ready), 0), coalesce(sum(t.leased), 0) INTO v_ready, v_leased
+    SELECT coalesce(sum(t.ready), 0), coalesce(sum(t.leased), 0),
+        (SELECT sum(greatest(u, 1)) FROM unnest(p_up_to) u)
+    INTO v_ready, v_leased, v_up_to
     FROM slipring.tally t WHERE t.queue_id = p_queue;
-    IF v_queue.fifo THEN
-        RETURN QUERY SELECT * FROM slipring.claim_fifo(v_queue, v_state, p_now_ms, p_up_to,
-            p_lease_ms, p_session, p_holder);
-    ELSIF v_ready > 0 THEN
-        RETURN QUERY SELECT * FROM slipring.claim_mixed(v_queue, v_state, p_now_ms, p_up_to,
-            p_lease_ms, p_session, p_holder, v_leased);
-    ELSE
-        RETURN QUERY SELECT * FROM slipring.claim_log(v_queue, v_state, p_now_ms, p_up_to,
-            p_lease_ms, p_session, p_holder, v_leased);
+    IF cardinality(p_lease_ms) = 1 AND NOT v_queue.fifo AND v_ready = 0
+        AND v_up_to <= v_queue.in_flight_max - v_state.leased - v_leased THEN
+        RETURN QUERY SELECT NULL::int, NULL::bigint, c.fence, c.deadline_ms, NULL::bigint,
+            c.priority, 1::bigint, p_now_ms, 0::bigint, c.lease_ms, NULL::text, NULL::text,
+            NULL::text, NULL::text, NULL::bytea, c.end_kind, c.ids, c.sents_ms, c.bodies,
+            c.groups, c.dedup_ids, c.headers_each
+        FROM slipring.claim_plain(v_queue, v_state, p_now_ms, v_up_to, p_lease_ms[1],
+            CASE WHEN p_session[1] THEN p_holder END) c;
+        IF FOUND THEN
+            RETURN;
+        END IF;
     END IF;
+    RETURN QUERY SELECT c.*, NULL::bigint[], NULL::bigint[], NULL::bytea[], NULL::text[],
+        NULL::text[], NULL::text[]
+    FROM slipring.claim_one_by_one(v_queue, v_state, p_now_ms, p_up_to,
+        CASE WHEN cardinality(p_lease_ms) < v_demands
+            THEN array_fill(p_lease_ms[1], ARRAY[v_demands]) ELSE p_lease_ms END,
+        CASE WHEN cardinality(p_session) < v_demands
+            THEN array_fill(p_session[1], ARRAY[v_demands]) ELSE p_session END,
+        p_holder, v_ready, v_leased) c;
 END $$;

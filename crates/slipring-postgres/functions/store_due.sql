@@ -7,7 +7,7 @@
 CREATE OR REPLACE FUNCTION slipring.store_due(p_now_ms bigint, p_hint_queues int[])
 RETURNS TABLE (queue int, ready bigint, removed bigint, next_ms bigint, watermark bigint)
 LANGUAGE plpgsql
-SET enable_seqscan = off SET jit = off AS $$
+SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
     v_row record;

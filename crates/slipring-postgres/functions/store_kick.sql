@@ -4,7 +4,8 @@
 -- Index:   item_order.
 -- Answers: how many.
 CREATE OR REPLACE FUNCTION slipring.store_kick(p_queue int, p_limit int, p_now_ms bigint)
-RETURNS bigint LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS $$
+RETURNS bigint LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
 DECLARE
     v_queue slipring.queue := slipring.queue_lock(p_queue);
     v_ids bigint[];

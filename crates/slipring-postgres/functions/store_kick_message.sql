@@ -4,7 +4,8 @@
 -- Index:   item_pkey; see log_find.
 -- Answers: its queue.
 CREATE OR REPLACE FUNCTION slipring.store_kick_message(p_message bigint, p_now_ms bigint)
-RETURNS int LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS $$
+RETURNS int LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
 DECLARE
     v_queue slipring.queue := slipring.message_queue(p_message, p_now_ms);
 BEGIN

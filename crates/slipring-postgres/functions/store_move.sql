@@ -7,7 +7,7 @@
 CREATE OR REPLACE FUNCTION slipring.store_move(
     p_source int, p_target int, p_limit int, p_now_ms bigint)
 RETURNS TABLE (queue int, moved bigint)
-LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
     v_source slipring.queue := slipring.queue_lock(p_source);

@@ -6,7 +6,7 @@
 -- Answers: as store_due.
 CREATE OR REPLACE FUNCTION slipring.store_prune(p_now_ms bigint)
 RETURNS TABLE (queue int, ready bigint, removed bigint, next_ms bigint, watermark bigint)
-LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
     v_queue slipring.queue;

@@ -9,7 +9,7 @@
 CREATE OR REPLACE FUNCTION slipring.store_rotate(
     p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint)
 RETURNS TABLE (done boolean)
-LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
     v_queue slipring.queue;

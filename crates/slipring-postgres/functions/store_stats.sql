@@ -6,7 +6,7 @@
 CREATE OR REPLACE FUNCTION slipring.store_stats(p_queue int, p_now_ms bigint)
 RETURNS TABLE (ready bigint, urgent bigint, delayed bigint, leased bigint, parked bigint,
     bytes bigint, oldest_ready_ms bigint)
-LANGUAGE plpgsql STABLE SET enable_seqscan = off SET jit = off AS $$
+LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
     v_queue slipring.queue;

@@ -315,3 +315,26 @@ CREATE TYPE slipring.move AS (
     delay_ms bigint,
     dead boolean
 );
+
+-- The first ready messages of a lane, read together; see claim_read.
+CREATE TYPE slipring.lane_read AS (
+    -- The place of the lane in the state, and the ids that are read to the end by it.
+    at int,
+    region int8multirange,
+    total int,
+    bytes bigint,
+    -- The size of each message when all have the same, and the lease of each likewise.
+    bytes_each bigint,
+    lease_each bigint,
+    -- Whether some have a lease of their own that others do not have.
+    leases_differ boolean,
+    ids bigint[],
+    sents_ms bigint[],
+    bodies bytea[],
+    -- Only where asked for.
+    sizes int[],
+    -- Null where no message has one.
+    groups text[],
+    dedup_ids text[],
+    headers_each text[]
+);

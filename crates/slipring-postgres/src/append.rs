@@ -11,18 +11,24 @@ use tokio_postgres::types::Type;
 use crate::escape;
 use crate::fault::garbled;
 use crate::queries;
-use crate::rows::{maybe_moment, number, queue_to_sql, refusal, to_sql, value};
+use crate::rows::{count_to_sql, maybe_moment, number, queue_to_sql, refusal, to_sql, value};
 use crate::session::Session;
 
 /// PostgreSQL takes and gives no value of 1 GiB or more; half of it leaves room for all else.
 const CALL_BYTES_MAX: u64 = 1 << 29;
 
-/// The columns of a batch.
+/// The columns of a batch. Those after the priorities stay empty, and priorities have one entry,
+/// while messages are nothing but bodies of one priority.
 #[derive(Default)]
 struct Columns<'m> {
-    units: Vec<i32>,
     bodies: Vec<&'m [u8]>,
     priorities: Vec<i64>,
+    more: Option<More<'m>>,
+}
+
+/// What few messages have.
+#[derive(Default)]
+struct More<'m> {
     delays_ms: Vec<Option<i64>>,
     leases_ms: Vec<Option<i64>>,
     groups: Vec<Option<Cow<'m, str>>>,
@@ -31,31 +37,40 @@ struct Columns<'m> {
 }
 
 impl<'m> Columns<'m> {
-    fn of(batch: &'m AppendBatch) -> Result<Columns<'m>, Error> {
-        let mut columns = Columns::default();
-        let mut left = batch.messages.iter();
-        for (unit, count) in (0_i32..).zip(&batch.units) {
-            for message in left.by_ref().take(*count as usize) {
-                columns.add(unit, message)?;
-            }
-        }
-        Ok(columns)
+    fn of(messages: &'m [NewMessage]) -> Result<Columns<'m>, Error> {
+        let bodies = messages.iter().map(|message| &*message.body).collect();
+        let first = messages.first().map(|message| message.priority);
+        let plain = messages.iter().all(|m| is_plain(m) && Some(m.priority) == first);
+        let shown = if plain { messages.get(..1).unwrap_or_default() } else { messages };
+        let priorities = shown.iter().map(|message| i64::from(message.priority.0)).collect();
+        let more = if plain { None } else { Some(More::of(messages)?) };
+        Ok(Columns { bodies, priorities, more })
     }
+}
 
-    fn add(&mut self, unit: i32, message: &'m NewMessage) -> Result<(), Error> {
-        let headers = match &message.headers {
-            Some(headers) => Some(serde_json::to_string(headers.as_ref()).map_err(garbled)?),
-            None => None,
-        };
-        self.units.push(unit);
-        self.bodies.push(&message.body);
-        self.priorities.push(i64::from(message.priority.0));
-        self.delays_ms.push(message.delay.map(|delay| to_sql(millis_ceil(delay))));
-        self.leases_ms.push(message.lease.map(|lease| to_sql(millis_ceil(lease))));
-        self.groups.push(message.group.as_deref().map(escape::to_sql));
-        self.dedup_ids.push(message.dedup_id.as_deref().map(escape::to_sql));
-        self.headers.push(headers);
-        Ok(())
+fn is_plain(message: &NewMessage) -> bool {
+    message.delay.is_none()
+        && message.lease.is_none()
+        && message.group.is_none()
+        && message.dedup_id.is_none()
+        && message.headers.is_none()
+}
+
+impl<'m> More<'m> {
+    fn of(messages: &'m [NewMessage]) -> Result<More<'m>, Error> {
+        let mut more = More::default();
+        for message in messages {
+            let headers = match &message.headers {
+                Some(headers) => Some(serde_json::to_string(headers.as_ref()).map_err(garbled)?),
+                None => None,
+            };
+            more.delays_ms.push(message.delay.map(|delay| to_sql(millis_ceil(delay))));
+            more.leases_ms.push(message.lease.map(|lease| to_sql(millis_ceil(lease))));
+            more.groups.push(message.group.as_deref().map(escape::to_sql));
+            more.dedup_ids.push(message.dedup_id.as_deref().map(escape::to_sql));
+            more.headers.push(headers);
+        }
+        Ok(more)
     }
 }
 
@@ -68,25 +83,34 @@ pub(crate) async fn append(
     if bytes > CALL_BYTES_MAX {
         return Err(Error::limit("postgres_call_bytes_max", CALL_BYTES_MAX, bytes));
     }
-    let columns = Columns::of(batch)?;
+    let columns = Columns::of(&batch.messages)?;
+    let more = columns.more.as_ref();
     let (queue, now) = (queue_to_sql(batch.queue), to_sql(batch.now.as_millis()));
+    let units: Vec<i32> = batch.units.iter().map(|count| count_to_sql(*count)).collect();
     let rows = session
         .rows(
             &queries::APPEND,
             &[
                 (&queue, Type::INT4),
                 (&now, Type::INT8),
-                (&columns.units, Type::INT4_ARRAY),
+                (&units, Type::INT4_ARRAY),
                 (&columns.bodies, Type::BYTEA_ARRAY),
                 (&columns.priorities, Type::INT8_ARRAY),
-                (&columns.delays_ms, Type::INT8_ARRAY),
-                (&columns.leases_ms, Type::INT8_ARRAY),
-                (&columns.groups, Type::TEXT_ARRAY),
-                (&columns.dedup_ids, Type::TEXT_ARRAY),
-                (&columns.headers, Type::TEXT_ARRAY),
+                (&more.map(|more| &more.delays_ms), Type::INT8_ARRAY),
+                (&more.map(|more| &more.leases_ms), Type::INT8_ARRAY),
+                (&more.map(|more| &more.groups), Type::TEXT_ARRAY),
+                (&more.map(|more| &more.dedup_ids), Type::TEXT_ARRAY),
+                (&more.map(|more| &more.headers), Type::TEXT_ARRAY),
             ],
         )
         .await?;
+    if let [row] = &*rows
+        && value::<i32>(row, 6)? == 0
+    {
+        let first = number(row, 0)?;
+        let ids = (first..).map(MessageId).take(batch.messages.len());
+        return Ok(ids.map(|id| Ok(Sent { id, duplicate: false, due: None })).collect());
+    }
     if rows.len() != batch.messages.len() {
         let (answers, asked) = (rows.len(), batch.messages.len());
         return Err(garbled(format!("{answers} answers to {asked} messages")));

@@ -8,9 +8,9 @@ use slipring::{Delivery, Error, MessageId, QueueId, Timestamp};
 use tokio_postgres::types::Type;
 
 use crate::fault::{garbled, gone};
-use crate::message::delivery;
+use crate::message::{deliveries, delivery};
 use crate::queries;
-use crate::rows::{count_to_sql, number, queue_to_sql, to_sql, value};
+use crate::rows::{count_to_sql, queue_to_sql, to_sql, value};
 use crate::session::Session;
 
 /// Hands out ready messages to demands in order. `holder` is this store's number.
@@ -21,8 +21,15 @@ pub(crate) async fn claim(
 ) -> Result<Claimed, Error> {
     let (queue, now) = (queue_to_sql(batch.queue), to_sql(batch.now.as_millis()));
     let up_to: Vec<i32> = batch.demands.iter().map(|d| count_to_sql(d.up_to.max(1))).collect();
-    let leases: Vec<Option<i64>> = batch.demands.iter().map(|d| lease_ms(d.lease)).collect();
-    let sessions: Vec<bool> = batch.demands.iter().map(|d| d.session).collect();
+    let mut leases: Vec<Option<i64>> = batch.demands.iter().map(|d| lease_ms(d.lease)).collect();
+    let mut sessions: Vec<bool> = batch.demands.iter().map(|d| d.session).collect();
+    let terms = |d: &Demand| (d.lease, d.session);
+    if let Some(first) = batch.demands.first()
+        && batch.demands.iter().all(|demand| terms(demand) == terms(first))
+    {
+        leases.truncate(1);
+        sessions.truncate(1);
+    }
     let rows = session
         .rows(
             &queries::CLAIM,
@@ -36,19 +43,56 @@ pub(crate) async fn claim(
             ],
         )
         .await?;
-    let mut deliveries: Vec<Vec<Delivery>> = batch.demands.iter().map(|_| Vec::new()).collect();
+    let mut deal = Deal::new(&batch.demands);
     let mut end = None;
     for row in &rows {
         if let Some(kind) = value::<Option<&str>>(row, 1)? {
             end = Some(end_named(kind)?);
-            continue;
+        } else if let Some(demand) = value::<Option<i64>>(row, 0)? {
+            deal.give(demand, delivery(row, batch.queue)?)?;
+        } else {
+            for delivery in deliveries(row, batch.queue)? {
+                deal.give_next(delivery)?;
+            }
         }
-        let demand = usize::try_from(number(row, 0)?).ok();
-        let list = demand.and_then(|demand| deliveries.get_mut(demand));
-        list.ok_or_else(|| garbled("a demand nobody made"))?.push(delivery(row, batch.queue)?);
     }
     let end = end.ok_or_else(|| garbled("a claim without its end"))?;
-    Ok(Claimed { deliveries, end })
+    Ok(Claimed { deliveries: deal.deliveries, end })
+}
+
+/// What each demand gets.
+struct Deal<'d> {
+    demands: &'d [Demand],
+    deliveries: Vec<Vec<Delivery>>,
+    /// The demand that is served now.
+    at: usize,
+}
+
+impl Deal<'_> {
+    fn new(demands: &[Demand]) -> Deal<'_> {
+        Deal { demands, deliveries: demands.iter().map(|_| Vec::new()).collect(), at: 0 }
+    }
+
+    fn give(&mut self, demand: i64, delivery: Delivery) -> Result<(), Error> {
+        let demand = usize::try_from(demand).ok();
+        let list = demand.and_then(|demand| self.deliveries.get_mut(demand));
+        list.ok_or_else(|| garbled("a demand nobody made"))?.push(delivery);
+        Ok(())
+    }
+
+    /// Gives it to the first demand that is not served in full.
+    fn give_next(&mut self, delivery: Delivery) -> Result<(), Error> {
+        while let (Some(demand), Some(list)) =
+            (self.demands.get(self.at), self.deliveries.get_mut(self.at))
+        {
+            if list.len() < demand.up_to.max(1) as usize {
+                list.push(delivery);
+                return Ok(());
+            }
+            self.at += 1;
+        }
+        Err(garbled("more messages than were asked for"))
+    }
 }
 
 fn end_named(name: &str) -> Result<ClaimEnd, Error> {

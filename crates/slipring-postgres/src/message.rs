@@ -3,16 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use slipring::{
     Delivery, Error, Fence, Headers, Message, MessageId, Peeked, Priority, QueueId, QueueName,
-    Receipt,
+    Receipt, Timestamp,
 };
 use tokio_postgres::Row;
 
 use crate::escape::from_sql;
 use crate::fault::garbled;
 use crate::inspect::state_named;
-use crate::rows::{bytes, maybe_moment, maybe_number, moment, number, queue, value};
+use crate::rows::{bytes, maybe_moment, maybe_number, moment, number, positive, queue, value};
 
 /// A message that was handed out: a row of `claim` or `claim_message`.
 pub(crate) fn delivery(row: &Row, queue: QueueId) -> Result<Delivery, Error> {
@@ -20,6 +21,57 @@ pub(crate) fn delivery(row: &Row, queue: QueueId) -> Result<Delivery, Error> {
     let fence = Fence(number(row, 3)?);
     let receipt = Receipt { queue, message: message.id, fence };
     Ok(Delivery { message, receipt, deadline: moment(row, 4)? })
+}
+
+/// Messages that were handed out together: a row of `claim` that has arrays in its last columns,
+/// with one entry for each. An array of texts is null where no message has one.
+pub(crate) fn deliveries(row: &Row, queue: QueueId) -> Result<Vec<Delivery>, Error> {
+    let (fence, deadline) = (Fence(number(row, 3)?), moment(row, 4)?);
+    let (priority, attempts) = (small(row, 6)?, small(row, 7)?);
+    let first_received_at = maybe_moment(row, 8)?;
+    let lease = maybe_number(row, 10)?.map(Duration::from_millis);
+    let ids: Vec<i64> = value(row, 16)?;
+    let sents: Vec<i64> = value(row, 17)?;
+    let bodies: Vec<&[u8]> = value(row, 18)?;
+    let (groups, dedup_ids) = (Texts::of(row, 19)?, Texts::of(row, 20)?);
+    let headers_each = Texts::of(row, 21)?;
+    if sents.len() != ids.len() || bodies.len() != ids.len() {
+        return Err(garbled("arrays of different lengths"));
+    }
+    let rows = ids.into_iter().zip(sents).zip(bodies).enumerate();
+    rows.map(|(n, ((id, sent), body))| {
+        let id = MessageId(positive(id)?);
+        let message = Message {
+            id,
+            sent_at: Timestamp::from_millis(positive(sent)?),
+            priority: Priority(priority),
+            attempts,
+            first_received_at,
+            delay: Duration::ZERO,
+            lease,
+            group: groups.at(n).map(|text| from_sql(text).into()),
+            dedup_id: dedup_ids.at(n).map(|text| from_sql(text).into()),
+            headers: headers(headers_each.at(n))?,
+            dead_letter_source: None,
+            body: Bytes::copy_from_slice(body),
+        };
+        let receipt = Receipt { queue, message: id, fence };
+        Ok(Delivery { message, receipt, deadline })
+    })
+    .collect()
+}
+
+/// An array of texts of which each, and the array itself, may be null.
+struct Texts<'r>(Option<Vec<Option<&'r str>>>);
+
+impl<'r> Texts<'r> {
+    fn of(row: &'r Row, at: usize) -> Result<Texts<'r>, Error> {
+        value(row, at).map(Texts)
+    }
+
+    fn at(&self, n: usize) -> Option<&'r str> {
+        self.0.as_ref().and_then(|texts| *texts.get(n)?)
+    }
 }
 
 /// A message that was looked at: a row of `peek` or `lookup`.
@@ -33,14 +85,11 @@ pub(crate) fn peeked(row: &Row) -> Result<Peeked, Error> {
 }
 
 fn message(row: &Row) -> Result<Message, Error> {
-    let priority = number(row, 6)?;
-    let attempts = number(row, 7)?;
-    let too_large = |_| garbled("a priority or a count of attempts above 2^32");
     Ok(Message {
         id: MessageId(number(row, 2)?),
         sent_at: moment(row, 5)?,
-        priority: Priority(u32::try_from(priority).map_err(too_large)?),
-        attempts: u32::try_from(attempts).map_err(too_large)?,
+        priority: Priority(small(row, 6)?),
+        attempts: small(row, 7)?,
         first_received_at: maybe_moment(row, 8)?,
         delay: Duration::from_millis(maybe_number(row, 9)?.unwrap_or(0)),
         lease: maybe_number(row, 10)?.map(Duration::from_millis),
@@ -50,6 +99,11 @@ fn message(row: &Row) -> Result<Message, Error> {
         dead_letter_source: source(value(row, 14)?)?,
         body: bytes(row, 15)?,
     })
+}
+
+fn small(row: &Row, at: usize) -> Result<u32, Error> {
+    let too_large = |_| garbled("a priority or a count of attempts above 2^32");
+    u32::try_from(number(row, at)?).map_err(too_large)
 }
 
 fn text(row: &Row, at: usize) -> Result<Option<Arc<str>>, Error> {

@@ -45,6 +45,7 @@ macro_rules! queries {
 }
 
 queries! {
+    ACK, "ack", Writes;
     ACTIVITY, "activity", Reads;
     APPEND, "append", Writes;
     CATALOGUE, "catalogue", Reads;

@@ -52,7 +52,8 @@ pub(crate) fn refusal(row: &Row, at: usize) -> Result<Option<Error>, Error> {
     Ok(Some(entry_error(kind, message.unwrap_or(kind), facts.as_ref())))
 }
 
-fn positive(number: i64) -> Result<u64, Error> {
+/// A number that came from PostgreSQL and is never negative.
+pub(crate) fn positive(number: i64) -> Result<u64, Error> {
     u64::try_from(number).map_err(|_| garbled(format!("{number} below zero")))
 }
 

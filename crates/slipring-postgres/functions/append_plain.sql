@@ -1,0 +1,29 @@
+-- Purpose: stores messages that are nothing but bodies, all of one priority, in the log.
+-- Inputs:  p_queue; p_now_ms; p_bodies; p_priority.
+-- Lock:    none.
+-- Index:   queue_pkey; the partition's order index grows.
+-- Answers: the number of the first, the others follow it; null, with nothing done, where the
+--          priority has no lane or the queue has settings that ask for more: then append_rows and
+--          what stands before it have to be gone through.
+CREATE OR REPLACE FUNCTION slipring.append_plain(
+    p_queue int, p_now_ms bigint, p_bodies bytea[], p_priority bigint)
+RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    v_queue slipring.queue;
+    v_before bigint;
+    v_place int;
+BEGIN
+    SELECT * INTO v_queue FROM slipring.queue q
+    WHERE q.queue_id = p_queue AND NOT q.fifo AND p_priority = ANY (q.lanes) AND q.delay_ms = 0
+        AND q.messages_max IS NULL AND q.bytes_max IS NULL;
+    IF v_queue.queue_id IS NULL THEN
+        RETURN NULL;
+    END IF;
+    PERFORM slipring.commit_mode(v_queue.relaxed);
+    v_before := slipring.id_take(v_queue, cardinality(p_bodies));
+    v_place := v_queue.place * 4 + slipring.generation_now(v_queue) % 3;
+    INSERT INTO slipring.message (id, lane, sent_ms, place, bytes, body)
+    SELECT v_before + b.n, p_priority, p_now_ms, v_place, octet_length(b.body), b.body
+    FROM unnest(p_bodies) WITH ORDINALITY AS b(body, n);
+    RETURN v_before + 1;
+END $$;

@@ -1,0 +1,60 @@
+-- Purpose: the first messages of a lane for claim_plain, as arrays.
+-- Inputs:  p_queue, p_state; p_from, the live tables; p_at, the lane's place in the state; p_todo,
+--          the ids that may be read; p_up_to, at most how many; p_room, bytes of bodies after
+--          which it stops.
+-- Lock:    the caller holds the queue's lock.
+-- Index:   the partitions' order indexes, a range for each run of ids.
+-- Answers: see the type; sizes only where some of the messages may have been counted.
+CREATE OR REPLACE FUNCTION slipring.claim_read(
+    p_queue slipring.queue, p_state slipring.state, p_from text, p_at int,
+    p_todo int8multirange, p_up_to bigint, p_room bigint)
+RETURNS slipring.lane_read LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_rows text := 'SELECT * FROM %s m WHERE lane = $1 AND id >= %s AND id < %s
+        ORDER BY id LIMIT $2';
+    v_read slipring.lane_read;
+    v_lane bigint := p_state.lanes[p_at];
+    v_sum bigint;
+    v_own bigint;
+    v_extras bigint;
+BEGIN
+    -- These statements are planned each time: they are kept short, and the rule, one range of
+    -- messages that cannot be too much together, has the shortest.
+    IF p_todo = int8multirange(range_merge(p_todo)) THEN
+        v_rows := format(v_rows, p_from, lower(p_todo), upper(p_todo));
+    ELSE
+        -- The ranges come in ascending order and each is read in order: nothing is sorted.
+        v_rows := format('SELECT m.* FROM unnest(%L::int8multirange) r CROSS JOIN LATERAL (%s) m
+            LIMIT $2', p_todo, format(v_rows, p_from, 'lower(r)', 'upper(r)'));
+    END IF;
+    IF p_up_to * p_queue.message_bytes_max > p_room THEN
+        EXECUTE format('SELECT sum(bytes) FROM (%s) m', v_rows) INTO v_sum USING v_lane, p_up_to;
+        IF v_sum > p_room THEN
+            v_rows := format('SELECT * FROM (
+                SELECT *, sum(bytes) OVER (ROWS UNBOUNDED PRECEDING) AS so_far FROM (%s) m) m
+                WHERE so_far - bytes < %s', v_rows, p_room);
+        END IF;
+    END IF;
+    EXECUTE format('SELECT count(*), sum(bytes),
+            CASE WHEN min(bytes) = max(bytes) THEN min(bytes) END, min(lease_ms),
+            min(lease_ms) < max(lease_ms), array_agg(id), array_agg(sent_ms), array_agg(body),
+            count(lease_ms), count(coalesce(headers, group_name, dedup_id))%s FROM (%s) m',
+        CASE WHEN NOT p_todo <@ p_state.uncounted THEN ', array_agg(bytes)' END, v_rows)
+    INTO v_read.total, v_read.bytes, v_read.bytes_each, v_read.lease_each, v_read.leases_differ,
+        v_read.ids, v_read.sents_ms, v_read.bodies, v_own, v_extras, v_read.sizes
+    USING v_lane, p_up_to;
+    v_read.at := p_at;
+    v_read.leases_differ := v_read.leases_differ OR v_own NOT IN (0, v_read.total);
+    v_read.region := p_todo;
+    IF v_read.total = p_up_to OR v_read.bytes >= p_room THEN
+        v_read.region := p_todo * int8multirange(int8range(NULL, v_read.ids[v_read.total] + 1));
+    END IF;
+    IF v_extras > 0 THEN
+        EXECUTE format('SELECT CASE WHEN count(group_name) > 0 THEN array_agg(group_name) END,
+            CASE WHEN count(dedup_id) > 0 THEN array_agg(dedup_id) END,
+            CASE WHEN count(headers) > 0 THEN array_agg(headers) END
+            FROM (%s) m', v_rows)
+        INTO v_read.groups, v_read.dedup_ids, v_read.headers_each USING v_lane, p_up_to;
+    END IF;
+    RETURN v_read;
+END $$;

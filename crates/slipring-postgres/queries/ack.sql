@@ -1,0 +1,5 @@
+-- Purpose: acks messages in their first hands, all of them or none
+-- Inputs: $1 queue; runs of ids, $2 from and $3 to below, $4 with their fences
+-- Lock: the queue's, see functions/store_ack.sql
+-- Index: see functions/store_ack.sql
+SELECT slipring.store_ack($1, $2, $3, $4)
