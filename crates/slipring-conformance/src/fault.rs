@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
@@ -226,6 +227,10 @@ impl Store for FaultyStore {
 
     async fn prune(&self, now: Timestamp) -> Result<Pass, Error> {
         self.through(Verb::Prune, self.inner.prune(now)).await
+    }
+
+    async fn await_foreign_change(&self, within: Duration) -> Result<bool, Error> {
+        self.inner.await_foreign_change(within).await
     }
 
     async fn foreign_changes(&self) -> Result<u64, Error> {

@@ -19,8 +19,10 @@ SELECT (SELECT COALESCE(sum(pg_sequence_last_value(name::regclass)), 0)::int8
     FROM pg_locks
     WHERE locktype = 'transactionid' AND mode = 'ExclusiveLock' AND granted
       AND NOT EXISTS (
-        SELECT FROM pg_stat_activity AS a
-        WHERE a.pid = pg_locks.pid AND a.datname <> current_database()
+        SELECT FROM pg_stat_get_backend_idset() AS backend (id)
+        WHERE pg_stat_get_backend_pid(id) = pg_locks.pid
+          AND pg_stat_get_backend_dbid(id) <> here.oid
       )
   )
-FROM (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::int8) AS highest (xid)
+FROM (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::int8) AS highest (xid),
+  (SELECT oid FROM pg_database WHERE datname = current_database()) AS here

@@ -6,14 +6,20 @@
 //! tells everything that is still to come: the change can be seen when its transaction runs no
 //! more. Transactions that have nothing to do with queues move nothing.
 
+use std::time::Duration;
+
 use parking_lot::Mutex;
 use slipring::Error;
 use tokio_postgres::Row;
+use tokio_postgres::types::Type;
 
 use crate::fault::garbled;
 use crate::queries::{self, Query};
 use crate::rows::value;
-use crate::session::Session;
+use crate::session::{Param, Session};
+
+/// Between two looks of a wait inside the database.
+const AWAIT_STEP: Duration = Duration::from_millis(16);
 
 /// What was seen last, and how often it was something new.
 #[derive(Debug, Default)]
@@ -49,6 +55,11 @@ impl Look {
 }
 
 impl Seen {
+    /// The sequence's value, if nothing that has begun is still to be waited for.
+    fn settled(&self) -> Option<i64> {
+        self.activity.filter(|_| !self.moving && self.running.is_empty())
+    }
+
     /// Takes a look in; true when another one has to tell which transactions run.
     fn look(&mut self, look: &Look) -> bool {
         if self.activity.replace(look.activity) != Some(look.activity) {
@@ -92,6 +103,22 @@ impl Changes {
         let mut seen = self.messages.lock();
         seen.look_again(second);
         Ok(seen.times)
+    }
+
+    /// Waits in the database until somebody begins to change something, at most for `within`. False
+    /// at once while transactions have to be waited for, which moves no sequence, and where the
+    /// wait would take a connection that calls need.
+    pub(crate) async fn awaited(&self, session: &Session, within: Duration) -> Result<bool, Error> {
+        let Some(activity) = self.messages.lock().settled() else { return Ok(false) };
+        if !session.can_spare_a_connection() {
+            return Ok(false);
+        }
+        let looks = i32::try_from(within.as_millis() / AWAIT_STEP.as_millis()).unwrap_or(i32::MAX);
+        let step = AWAIT_STEP.as_secs_f64();
+        let params: [Param<'_>; 3] =
+            [(&activity, Type::INT8), (&looks, Type::INT4), (&step, Type::FLOAT8)];
+        session.wait(&queries::AWAIT_ACTIVITY, &params).await?;
+        Ok(true)
     }
 
     /// A number that moves when the list of queues or the settings of one have changed. Costs a

@@ -48,6 +48,7 @@ queries! {
     ACK, "ack", Writes;
     ACTIVITY, "activity", Reads;
     APPEND, "append", Writes;
+    AWAIT_ACTIVITY, "await_activity", Reads;
     CATALOGUE, "catalogue", Reads;
     CANCEL, "cancel", Writes;
     CHECK, "check", Reads;

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
+use deadpool_postgres::{
+    Manager, ManagerConfig, Object, Pool, QueueMode, RecyclingMethod, Runtime,
+};
 use futures::TryStreamExt;
 use slipring::clock::monotonic_ns;
 use slipring::{Error, ErrorKind, Retry, WaitClass, Waits};
@@ -23,6 +25,8 @@ use crate::queries::{Effect, Query, WRITE_SOMETHING};
 
 /// A statement that others stood in the way of is sent so often.
 const TRIES_MAX: u32 = 10;
+/// Of fewer connections than this none is spared for waiting.
+const SPARE_FROM: usize = 4;
 
 /// A parameter and its type. Types are given, so the server is not asked for them first.
 pub(crate) type Param<'a> = (&'a (dyn ToSql + Sync), Type);
@@ -60,6 +64,8 @@ impl Session {
         let manager = Manager::from_config(address.config(options), connector.clone(), config);
         let pool = Pool::builder(manager)
             .max_size(options.connections.max(1))
+            // The last one used is the one whose functions are compiled and cached.
+            .queue_mode(QueueMode::Lifo)
             .runtime(Runtime::Tokio1)
             .wait_timeout(Some(options.connect_timeout))
             .create_timeout(Some(options.connect_timeout))
@@ -114,6 +120,35 @@ impl Session {
         Ok(self.rows(query, params).await?.into_iter().next())
     }
 
+    /// Runs a statement that waits in the server; dropping the future ends it. It is not sent
+    /// again.
+    pub(crate) async fn wait(&self, query: &Query, params: &[Param<'_>]) -> Result<(), Error> {
+        let connection = self.connection().await?;
+        let mut waiting = Waiting { connection: Some(connection), connector: &self.connector };
+        let Some(connection) = &waiting.connection else { return Ok(()) };
+        let statement = run(connection, query.text, params);
+        let answer = tokio::time::timeout(self.statement_timeout, statement).await;
+        match answer {
+            Ok(answer) => {
+                waiting.connection = None;
+                let error = match answer {
+                    Ok(_) => return Ok(()),
+                    Err(Failure::Database { error, .. }) => storage_error(error),
+                    Err(Failure::Unsent(error)) => error,
+                    Err(Failure::TimedOut) => self.timed_out(Retry::Later),
+                };
+                Err(self.located(error).during(query.operation))
+            }
+            Err(_) => Err(self.timed_out(Retry::Later).during(query.operation)),
+        }
+    }
+
+    /// Whether a connection may be taken for long without calls missing it.
+    pub(crate) fn can_spare_a_connection(&self) -> bool {
+        let pool = self.pool.status();
+        pool.max_size >= SPARE_FROM && pool.waiting == 0
+    }
+
     /// After a write that found no room: whether there is some again.
     pub(crate) async fn check_room(&self) -> Result<(), Error> {
         match self.full.load(Ordering::Relaxed) {
@@ -158,10 +193,7 @@ impl Session {
             let unknown = if reads { Retry::Later } else { Retry::Unknown };
             let (fate, error) = match failure {
                 Failure::Unsent(error) => return Err(error),
-                Failure::TimedOut => {
-                    let seconds = self.statement_timeout.as_secs_f32();
-                    return Err(fault::timed_out(seconds, unknown));
-                }
+                Failure::TimedOut => return Err(self.timed_out(unknown)),
                 Failure::Database { error, completed } => (fault::fate(&error, completed), error),
             };
             let again = fate == Fate::Again || (reads && fate == Fate::Unknown);
@@ -195,19 +227,44 @@ impl Session {
         match answer {
             Ok(answer) => answer,
             Err(_) => {
-                let cancel = connection.cancel_token();
-                let connector = self.connector.clone();
-                // Whether the server hears it or not, the connection is not used again.
-                drop(Object::take(connection));
-                tokio::spawn(async move { cancel.cancel_query(connector).await });
+                give_up(connection, &self.connector);
                 Err(Failure::TimedOut)
             }
         }
     }
 
+    fn timed_out(&self, retry: Retry) -> Error {
+        fault::timed_out(self.statement_timeout.as_secs_f32(), retry)
+    }
+
     /// Refuses calls after the end.
     pub(crate) fn check_open(&self) -> Result<(), Error> {
         if self.pool.is_closed() { Err(closed()) } else { Ok(()) }
+    }
+}
+
+/// A statement that waits in the server. Dropping it gives the statement up, unless its connection
+/// was taken out before.
+struct Waiting<'a> {
+    connection: Option<Object>,
+    connector: &'a MakeRustlsConnect,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            give_up(connection, self.connector);
+        }
+    }
+}
+
+/// Ends what a connection is doing. Whether the server hears it or not, it is not used again.
+fn give_up(connection: Object, connector: &MakeRustlsConnect) {
+    let (cancel, connector) = (connection.cancel_token(), connector.clone());
+    drop(Object::take(connection));
+    // Without a runtime the server notices the closed connection when the statement is over.
+    if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+        runtime.spawn(async move { cancel.cancel_query(connector).await });
     }
 }
 

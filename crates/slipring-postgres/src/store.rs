@@ -217,6 +217,10 @@ impl Store for PostgresStore {
         self.changes.messages(&self.session).await
     }
 
+    async fn await_foreign_change(&self, within: Duration) -> Result<bool, Error> {
+        self.changes.awaited(&self.session, within).await
+    }
+
     async fn queue_changes(&self) -> Result<u64, Error> {
         self.changes.queues(&self.session).await
     }

@@ -160,3 +160,37 @@ async fn a_change_lets_only_those_look_whose_queue_has_a_message() {
     assert!(more < QUEUES as u64, "{more} claims for 10 messages");
     within("the shutdown", engine.shutdown()).await;
 }
+
+/// Waits until so many backends of the database wait for a change.
+async fn until_waiting(client: &tokio_postgres::Client, waiting: i64) {
+    let sql = "SELECT count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event = 'PgSleep'";
+    let count = async || client.query_one(sql, &[]).await.unwrap().get::<_, i64>(0);
+    within("the backends", async { while count().await != waiting {} }).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wait_in_the_database_ends_with_a_change_and_when_it_is_given_up() {
+    let cluster = Cluster::shared();
+    let database = cluster.database().await;
+    let store = cluster.store(&database).await;
+    plain(&store).await;
+    let client = cluster.client(&database).await;
+    let wait = || {
+        let store = Arc::clone(&store);
+        tokio::spawn(async move {
+            while !store.await_foreign_change(HOUR).await.unwrap() {
+                store.foreign_changes().await.unwrap();
+            }
+        })
+    };
+    let waits = wait();
+    until_waiting(&client, 1).await;
+    sql_send(&client, "plain", "x").await;
+    within("the wait", waits).await.unwrap();
+    store.foreign_changes().await.unwrap();
+    let waits = wait();
+    until_waiting(&client, 1).await;
+    waits.abort();
+    until_waiting(&client, 0).await;
+}

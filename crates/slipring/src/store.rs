@@ -239,6 +239,17 @@ pub trait Store: AdminStore {
     /// Storage errors.
     async fn foreign_changes(&self) -> Result<u64, Error>;
 
+    /// Waits, at most for `within`, until [`Store::foreign_changes`] may answer another number than
+    /// it did last; dropping the future ends the wait. For stores where a wait costs less than
+    /// asking many times. Answers false at once where it does not, or where something is under way
+    /// that only asking tells.
+    ///
+    /// # Errors
+    /// Storage errors.
+    async fn await_foreign_change(&self, _within: Duration) -> Result<bool, Error> {
+        Ok(false)
+    }
+
     /// A number that moves whenever another process has changed the list of queues or the settings
     /// of one; may also move for other reasons. A store whose [`Store::foreign_changes`] moves for
     /// its own work too answers here more exactly, so that the list is not read for nothing.

@@ -4,7 +4,7 @@
 //! over the list of queues, asks in one call which of the queues with waiting receives have a
 //! message, and lets only those look: a change costs one call, however many receives wait.
 
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
@@ -12,13 +12,19 @@ use tokio_util::sync::CancellationToken;
 use crate::clock::monotonic_ns;
 use crate::error::{Error, ErrorKind};
 use crate::queue::QueueId;
+use crate::store::Store;
 
 use super::{Engine, EngineHandle};
 
 /// While nothing happens the pause grows up to so many times the shortest one.
 const PAUSE_GROWTH: u32 = 4;
-/// A pause lasts at least so many times as long as the look before it.
-const LOOK_SHARE: u64 = 19;
+/// Then the store is let wait by itself, so long at a time, where it can.
+const AWAIT: Duration = Duration::from_millis(500);
+/// Looks take at most one in so many parts of the time.
+const LOOK_SHARE: i64 = 20;
+/// What looks have not used of their share is kept up to this much. A change costs several looks
+/// at once, and the next one is not put off for that.
+const SAVED_NS_MAX: i64 = 50_000_000;
 /// Deadlines that others may have set are looked at this often while they change something.
 const PASSES_EVERY_NS: u64 = 50_000_000;
 /// The store is asked for the heads of so many queues at a time.
@@ -32,12 +38,14 @@ pub(super) struct Watch {
     /// Others may have set deadlines that nobody has looked at yet.
     passes_owed: bool,
     passes_at_ns: u64,
+    share: Share,
 }
 
 impl Watch {
     /// A watch over what changes after the count was `seen`.
     pub(super) fn new(handle: Weak<EngineHandle>, shortest: Duration, seen: u64) -> Watch {
-        Watch { handle, shortest, seen, passes_owed: false, passes_at_ns: 0 }
+        let share = Share { saved_ns: SAVED_NS_MAX, at_ns: monotonic_ns() };
+        Watch { handle, shortest, seen, passes_owed: false, passes_at_ns: 0, share }
     }
 
     /// Looks until `stop`; only for stores with the capability `shared`.
@@ -47,22 +55,31 @@ impl Watch {
             // Held only between two sleeps: a sleeping watch does not keep the engine alive.
             let Some(engine) = self.handle.upgrade().map(Engine) else { return };
             let began = monotonic_ns();
+            let longest = self.shortest * PAUSE_GROWTH;
+            let mut quiet = false;
             match self.look(&engine).await {
                 Ok(true) => pause = self.shortest,
-                Ok(false) => pause = (pause * 2).min(self.shortest * PAUSE_GROWTH),
+                Ok(false) => {
+                    quiet = pause == longest && !self.passes_owed;
+                    pause = (pause * 2).min(longest);
+                }
                 Err(error) if error.kind() == ErrorKind::Closed => return,
                 Err(error) => {
-                    pause = self.shortest * PAUSE_GROWTH;
+                    pause = longest;
                     tracing::debug!(%error, "could not look for changes by other processes");
                 }
             }
-            let spent = monotonic_ns().saturating_sub(began);
-            let rest = Duration::from_nanos(spent.saturating_mul(LOOK_SHARE)).max(pause);
-            let clock = engine.clock();
-            let sleep = clock.sleep_until(clock.now().after(rest));
+            let rest = self.share.rest(began, monotonic_ns()).max(pause);
+            let store = Arc::clone(&engine.0.services.store);
+            let clock = Arc::clone(&engine.0.services.clock);
             drop(engine);
+            let next = async {
+                if !(quiet && await_change(&*store).await) {
+                    clock.sleep_until(clock.now().after(rest)).await;
+                }
+            };
             tokio::select! {
-                () = sleep => {}
+                () = next => {}
                 () = stop.cancelled() => return,
             }
         }
@@ -74,8 +91,9 @@ impl Watch {
         let changed = self.seen != changes;
         if changed {
             self.passes_owed = true;
-            engine.refresh().await?;
+            // Who waits comes first; the list of queues says nothing about them.
             wake(engine).await?;
+            engine.refresh().await?;
         }
         // Not before all went well: what failed is tried again with the next look.
         self.seen = changes;
@@ -87,6 +105,37 @@ impl Watch {
             engine.0.services.schedule.expire_at(now);
         }
         Ok(changed)
+    }
+}
+
+/// Lets the store wait for a change; false when it has not waited.
+async fn await_change(store: &dyn Store) -> bool {
+    match store.await_foreign_change(AWAIT).await {
+        Ok(waited) => waited,
+        Err(error) => {
+            tracing::debug!(%error, "the store could not wait for changes by other processes");
+            false
+        }
+    }
+}
+
+/// What part of the time looks take.
+struct Share {
+    /// Time that the next looks may take; negative when they have taken more than their share.
+    saved_ns: i64,
+    /// Until when time has been shared out.
+    at_ns: u64,
+}
+
+impl Share {
+    /// How long to rest after a look from `began` to `ended` before the next is due to its share.
+    fn rest(&mut self, began_ns: u64, ended_ns: u64) -> Duration {
+        let ns = |from: u64, to: u64| i64::try_from(to.saturating_sub(from)).unwrap_or(i64::MAX);
+        let saved = self.saved_ns.saturating_add(ns(self.at_ns, ended_ns) / LOOK_SHARE);
+        self.saved_ns = saved.min(SAVED_NS_MAX).saturating_sub(ns(began_ns, ended_ns));
+        self.at_ns = ended_ns;
+        let lacking = u64::try_from(self.saved_ns.saturating_neg().saturating_mul(LOOK_SHARE));
+        Duration::from_nanos(lacking.unwrap_or(0))
     }
 }
 
@@ -103,4 +152,28 @@ async fn wake(engine: &Engine) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn a_few_long_looks_put_nothing_off_and_many_take_their_share() {
+        let mut share = Share { saved_ns: SAVED_NS_MAX, at_ns: 0 };
+        let mut now = 0;
+        for _ in 0..4 {
+            assert_eq!(share.rest(now, now + 10 * MS), Duration::ZERO);
+            now += 10 * MS;
+        }
+        let begun = now;
+        for _ in 0..50 {
+            let rest = share.rest(now, now + 10 * MS);
+            now += 10 * MS + u64::try_from(rest.as_nanos()).unwrap();
+        }
+        let part = (50 * 10 * MS) as f64 / (now - begun) as f64;
+        assert!((0.045..0.055).contains(&part), "{part}");
+    }
 }
