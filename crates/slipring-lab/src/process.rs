@@ -38,6 +38,17 @@ impl Usage {
     }
 }
 
+/// Processor time of the children of a process that have ended and that it has waited for, in
+/// seconds, with that of their own children.
+///
+/// # Errors
+/// When there is no such process.
+pub fn ended_children_cpu_seconds(pid: u32) -> Result<f64> {
+    let path = format!("/proc/{pid}/stat");
+    let stat = fs::read_to_string(&path).with_context(|| format!("reading {path}"))?;
+    Ok(seconds(&stat, ENDED_CHILDREN))
+}
+
 /// Processor time spent on this machine since its start, in seconds, by everybody.
 ///
 /// # Errors
@@ -58,23 +69,28 @@ fn busy_ticks(stat: &str) -> u64 {
 /// Ticks of `/proc/…/stat`; the kernel shows 100 in a second on every Linux.
 const TICKS_PER_SECOND: f64 = 100.0;
 
+/// Where `/proc/…/stat` has ticks as a user and in the kernel, counted from the name.
+const OWN: usize = 11;
+const ENDED_CHILDREN: usize = 13;
+
+/// The sum of two neighbouring fields of ticks.
+fn seconds(stat: &str, field: usize) -> f64 {
+    // The name in parentheses may hold spaces; fields are counted behind it.
+    let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    let pair = fields.split_whitespace().skip(field).take(2);
+    let ticks: u64 = pair.filter_map(|field| field.parse::<u64>().ok()).sum();
+    ticks as f64 / TICKS_PER_SECOND
+}
+
 fn parse(status: &str, stat: &str) -> Usage {
     let kilobytes = |key: &str| {
         let line = status.lines().find(|line| line.starts_with(key));
         line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok()).unwrap_or(0)
     };
-    // The name in parentheses may hold spaces; fields are counted behind it.
-    let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-    let ticks: u64 = fields
-        .split_whitespace()
-        .skip(11)
-        .take(2)
-        .filter_map(|field| field.parse::<u64>().ok())
-        .sum();
     Usage {
         resident_bytes: kilobytes("VmRSS:") * 1024,
         resident_peak_bytes: kilobytes("VmHWM:") * 1024,
-        cpu_seconds: ticks as f64 / TICKS_PER_SECOND,
+        cpu_seconds: seconds(stat, OWN),
     }
 }
 
@@ -89,6 +105,7 @@ mod tests {
         let usage = parse(status, stat);
         assert_eq!((usage.resident_bytes, usage.resident_peak_bytes), (1 << 20, 2 << 20));
         assert_eq!(usage.cpu_seconds, 2.0);
+        assert_eq!(seconds(stat, ENDED_CHILDREN), 0.18);
         assert!(Usage::own().unwrap().resident_bytes > 0);
         assert_eq!(
             busy_ticks("cpu  1 2 4 8 16 32 64 128 256 512\ncpu0 1 1"),

@@ -34,35 +34,36 @@ pub fn no_dead_rows(sides: &[SideReport], side: &str) -> Condition {
 /// No table of users holds a dead row at the end of any window.
 pub fn no_dead_rows_in_windows(sides: &[SideReport], side: &str) -> Condition {
     let worst = worst(sides, side, |side| phases(side).map(|p| p.dead_rows as f64).collect());
-    Condition::at_most("dead rows while held", "rows", worst, 0.0)
+    Condition::at_most(&format!("{side}: dead rows while held"), "rows", worst, 0.0)
 }
 
 /// Rate and P99 at the end of what is held open are those from before.
-pub fn unmoved(sides: &[SideReport], side: &str) -> Vec<Condition> {
-    let side = sides.iter().find(|found| found.name == side);
+pub fn unmoved(sides: &[SideReport], name: &str) -> Vec<Condition> {
+    let side = sides.iter().find(|found| found.name == name);
     let change = side.and_then(Change::of).unwrap_or_default();
     let rate = Condition::at_least(
-        "0.95 × the rate before".to_owned(),
+        format!("0.95 × the rate before, {name}"),
         "messages/s",
         change.rate.1,
         0.95 * change.rate.0,
     );
     let slower = change.p99_us.1 / change.p99_us.0;
-    vec![rate, Condition::at_most("P99 in the end / before", "×", slower, 1.5)]
+    vec![rate, Condition::at_most(&format!("{name}: P99 in the end / before"), "×", slower, 1.5)]
 }
 
 /// What grew while a transaction was held open has gone when it has ended: a fifth of it, and a
-/// rotation's worth of a new table, may be left.
-pub fn retired(sides: &[SideReport], side: &str) -> Condition {
+/// rotation's worth of a new table, may be left; of little growth no more than seven tenths.
+pub fn retired(sides: &[SideReport], name: &str) -> Condition {
     const ROTATION_MB: f64 = 64.0;
-    let side = sides.iter().find(|found| found.name == side);
+    let side = sides.iter().find(|found| found.name == name);
     let last = |phase| {
         let found = side.into_iter().flat_map(phases).filter(move |p| p.phase == phase).last();
         found.map_or(f64::NAN, |phase| phase.bytes as f64 / 1e6)
     };
     let (before, held, after) = (last(Held::Before), last(Held::During), last(Held::After));
-    let allowed = before + (held - before).max(0.0) / 5.0 + ROTATION_MB;
-    Condition::at_most("tables after it ended", "MB", after, allowed)
+    let growth = (held - before).max(0.0);
+    let allowed = before + growth / 5.0 + ROTATION_MB.min(growth / 2.0);
+    Condition::at_most(&format!("{name}: tables after it ended"), "MB", after, allowed)
 }
 
 /// How rate and P99 changed while something was held open.

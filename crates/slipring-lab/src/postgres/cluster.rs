@@ -13,7 +13,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, User, geteuid};
 use tokio_postgres::Client;
 
-use crate::process::Usage;
+use crate::process::{Usage, ended_children_cpu_seconds};
 use crate::targets::postgres::connect;
 
 /// Where Debian puts its versions.
@@ -112,14 +112,16 @@ impl Cluster {
         admin.batch_execute(&drop).await.with_context(|| format!("removing the database {name}"))
     }
 
-    /// Processor time of the server's processes that are there now, where it is our own.
+    /// Processor time of the server's processes, of those that have ended too, where it is our
+    /// own.
     pub fn cpu_seconds(&self) -> Option<f64> {
         let own = self.own.as_ref()?;
         let processes = std::fs::read_dir("/proc").ok()?;
         let pids = processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
         let server = own.server.id();
         let ours = pids.filter(|pid: &u32| *pid == server || parent(*pid) == Some(server));
-        Some(ours.filter_map(|pid| Usage::of(pid).ok()).map(|usage| usage.cpu_seconds).sum())
+        let living: f64 = ours.filter_map(|pid| Usage::of(pid).ok()).map(|u| u.cpu_seconds).sum();
+        Some(living + ended_children_cpu_seconds(server).ok()?)
     }
 
     /// Ends the server with SIGKILL, and waits until it is gone. Its other processes end by

@@ -17,6 +17,7 @@ mod work;
 use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 
+use crate::targets::server;
 use crate::{folder, run};
 
 use cluster::Cluster;
@@ -106,6 +107,7 @@ pub fn run(options: &Options) -> Result<()> {
     if let Some(unknown) = options.side.iter().find(|name| !named(name)) {
         bail!("no side of this run is called {unknown:?}");
     }
+    server::build()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let folder = folder::data()?;
     let (report, failed) = runtime.block_on(async {

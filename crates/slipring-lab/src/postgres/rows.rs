@@ -4,7 +4,7 @@ use super::Sizes;
 use super::ask;
 use super::protocol::{Command, Work};
 use super::report::SideReport;
-use super::sides::{self, PLAIN, SKIP_LOCKED, Side};
+use super::sides::{self, BY_SERVER, PLAIN, SKIP_LOCKED, Side};
 use crate::run::condition::Condition;
 use crate::targets::Kind;
 
@@ -34,6 +34,9 @@ pub enum Beside {
     /// A transaction that has written stays open.
     Writer,
 }
+
+/// Both ways to us, where the target is one for all that is ours.
+const OURS: [&str; 2] = ["ours", "ours by SQL"];
 
 /// All rows, in the order of the table.
 pub fn all() -> Vec<Row> {
@@ -123,16 +126,21 @@ fn business() -> Row {
 fn single() -> Row {
     Row {
         name: "single_cycle",
-        what: "64 callers of single send, receive, ack: one engine; 64 connections",
+        what: "64 callers of single send, receive, ack: one engine, one server; 64 connections",
         rounds_max: usize::MAX,
         sides: |sizes| {
             let callers = if sizes.smoke { 8 } else { 64 };
             let command = Command { callers, ..batch(sizes, Work::Cycle, 1) };
-            sides::all(sizes, &command)
+            let server = sides::own(BY_SERVER, Kind::PostgresServer, &command);
+            sides::with([server], sizes, &command)
         },
         beside: Beside::Nothing,
         conditions: |sides| {
-            vec![ask::times(sides, "ours", SKIP_LOCKED, 5.0), ask::no_dead_rows(sides, "ours")]
+            vec![
+                ask::times(sides, "ours", SKIP_LOCKED, 5.0),
+                ask::times(sides, BY_SERVER, SKIP_LOCKED, 5.0),
+                ask::no_dead_rows(sides, "ours"),
+            ]
         },
     }
 }
@@ -161,9 +169,12 @@ fn held_snapshot() -> Row {
         sides: |sizes| sides::all(sizes, &paced(sizes)),
         beside: Beside::Reader,
         conditions: |sides| {
-            let mut asked = ask::unmoved(sides, "ours");
-            asked.push(ask::no_dead_rows_in_windows(sides, "ours"));
-            asked
+            let of = |name| {
+                let mut asked = ask::unmoved(sides, name);
+                asked.push(ask::no_dead_rows_in_windows(sides, name));
+                asked
+            };
+            OURS.into_iter().flat_map(of).collect()
         },
     }
 }
@@ -176,9 +187,12 @@ fn writing_transaction() -> Row {
         sides: |sizes| sides::without_peers(&paced(sizes)),
         beside: Beside::Writer,
         conditions: |sides| {
-            let mut asked = ask::unmoved(sides, "ours");
-            asked.push(ask::retired(sides, "ours"));
-            asked
+            let of = |name| {
+                let mut asked = ask::unmoved(sides, name);
+                asked.push(ask::retired(sides, name));
+                asked
+            };
+            OURS.into_iter().flat_map(of).collect()
         },
     }
 }
@@ -197,6 +211,7 @@ fn wake() -> Row {
         conditions: |sides| {
             vec![
                 ask::wakes_within(sides, "ours", 5.0),
+                ask::wakes_within(sides, BY_SERVER, 5.0),
                 ask::wakes_within(sides, "ours by SQL", 25.0),
             ]
         },

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use super::protocol::{Answer, Command, Line, Ready, Spread, Work};
 use super::work::{paced, queues, stream, transactions, wake};
 use crate::targets::postgres::{Pgmq, Pgq, SkipLocked, Sql, Table, connect, version};
-use crate::targets::{Kind, Store, Target};
+use crate::targets::{Kind, Store, Target, TubeServer};
 use crate::workloads::{self, Found, Settings, Shape};
 
 /// What a driver is started with.
@@ -36,6 +36,7 @@ pub fn run(options: &Options) -> Result<()> {
     let runtime = workloads::runtime(options.target)?;
     match options.target {
         Kind::Postgres => runtime.block_on(serve::<Store>(settings, folder.path())),
+        Kind::PostgresServer => runtime.block_on(serve::<TubeServer>(settings, folder.path())),
         Kind::PgCopy | Kind::PgCopyIndexed | Kind::PgInsert | Kind::PgInsertIndexed => {
             runtime.block_on(serve::<Table>(settings, folder.path()))
         }
@@ -89,6 +90,7 @@ async fn introduction(settings: &Settings) -> Result<Ready> {
     let own = version(&client).await?;
     let how = match settings.target {
         Kind::Postgres => "the engine in-process over slipring-postgres",
+        Kind::PostgresServer => "slipring serve over slipring-postgres, by the beanstalkd protocol",
         Kind::Sql => "slipring.send, send_batch, receive, ack, one connection per caller",
         Kind::PgCopy => "binary COPY into a table without an index",
         Kind::PgCopyIndexed => "binary COPY into a table with a primary key",
@@ -102,7 +104,9 @@ async fn introduction(settings: &Settings) -> Result<Ready> {
         _ => "",
     };
     let version = match settings.target {
-        Kind::Postgres | Kind::Sql => format!("slipring {}", env!("CARGO_PKG_VERSION")),
+        Kind::Postgres | Kind::PostgresServer | Kind::Sql => {
+            format!("slipring {}", env!("CARGO_PKG_VERSION"))
+        }
         Kind::Pgq => {
             let row = client.query_one("SELECT pgq.version()", &[]).await?;
             format!("PgQ {}", row.try_get::<_, String>(0)?)

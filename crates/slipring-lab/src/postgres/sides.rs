@@ -33,6 +33,8 @@ impl Side {
 
 /// The side that most targets are multiples of.
 pub const SKIP_LOCKED: &str = "skip locked";
+/// Our server, a process of its own.
+pub const BY_SERVER: &str = "ours by server";
 /// The plain INSERT of the same row.
 pub const PLAIN: &str = "plain insert";
 
@@ -73,9 +75,13 @@ pub fn in_transactions(command: &Command) -> Vec<Side> {
     vec![own("ours by SQL", Kind::Sql, command), own(PLAIN, Kind::PgInsertIndexed, command)]
 }
 
-/// Wakes by the engine and by SQL.
+/// Wakes by the engine, by a server and by SQL.
 pub fn wake(by_engine: &Command, by_sql: &Command) -> Vec<Side> {
-    vec![own("ours", Kind::Postgres, by_engine), own("ours by SQL", Kind::Postgres, by_sql)]
+    vec![
+        own("ours", Kind::Postgres, by_engine),
+        own(BY_SERVER, Kind::PostgresServer, by_engine),
+        own("ours by SQL", Kind::Postgres, by_sql),
+    ]
 }
 
 /// The busy queues alone and among many.

@@ -47,6 +47,8 @@ pub enum Kind {
     BeanstalkdMemory,
     /// Our engine over the PostgreSQL store, in this process.
     Postgres,
+    /// Our server over the PostgreSQL store, by the beanstalkd protocol.
+    PostgresServer,
     /// Our functions for users of SQL, with an engine beside them.
     Sql,
     /// PostgreSQL: COPY into a table without an index.
@@ -89,6 +91,7 @@ impl Kind {
         matches!(
             self,
             Kind::Postgres
+                | Kind::PostgresServer
                 | Kind::Sql
                 | Kind::PgCopy
                 | Kind::PgCopyIndexed

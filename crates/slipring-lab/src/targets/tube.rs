@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail};
 use bytes::{Bytes, BytesMut};
 use slipring_wire::beanstalkd::{Command, DEFAULT_TUBE, Put, Reply, TubeName};
 
+use super::postgres::url;
 use super::server::Server;
 use super::{Caller, Kind, Look, Target, Wait};
 use crate::body::{BODY_BYTES, Body};
@@ -26,6 +27,9 @@ impl Target for TubeServer {
     async fn start(settings: &Settings, folder: &Path) -> Result<TubeServer> {
         Ok(TubeServer(match settings.target {
             Kind::SlipringBeanstalkd => Server::slipring(&folder.join("slipring.db"), None)?,
+            Kind::PostgresServer => {
+                Server::serving(url(settings)?, &folder.join("slipring.log"), None)?
+            }
             Kind::Beanstalkd => Server::beanstalkd(Some(folder)).await?,
             Kind::BeanstalkdMemory => Server::beanstalkd(None).await?,
             kind => bail!("{kind:?} does not speak the beanstalkd protocol"),

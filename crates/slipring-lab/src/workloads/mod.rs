@@ -174,9 +174,10 @@ pub fn run(settings: &Settings) -> Result<Outcome> {
             runtime.block_on(on::<Store>(settings, folder))
         }
         Kind::SlipringSqs => runtime.block_on(on::<SqsServer>(settings, folder)),
-        Kind::SlipringBeanstalkd | Kind::Beanstalkd | Kind::BeanstalkdMemory => {
-            runtime.block_on(on::<TubeServer>(settings, folder))
-        }
+        Kind::SlipringBeanstalkd
+        | Kind::PostgresServer
+        | Kind::Beanstalkd
+        | Kind::BeanstalkdMemory => runtime.block_on(on::<TubeServer>(settings, folder)),
         Kind::PgCopy | Kind::PgCopyIndexed | Kind::PgInsert | Kind::PgInsertIndexed => {
             runtime.block_on(on::<Table>(settings, folder))
         }

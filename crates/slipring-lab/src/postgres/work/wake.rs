@@ -1,7 +1,7 @@
 //! From a send to the wake of a receive that waits, on a database where nothing else happens.
 //!
 //! ```text
-//!   sender ──one message, then 0.05 … 2.5 s of nothing──▶ │ queue │ ──▶ waiting receive
+//!   sender ──one message, then 0.05 … 1.2 s of nothing──▶ │ queue │ ──▶ waiting receive
 //! ```
 //!
 //! The pauses step through that range, so that a poller which slows down when idle is caught in
@@ -24,8 +24,8 @@ const WAIT: Duration = Duration::from_secs(20);
 const WOKEN_WITHIN: Duration = Duration::from_secs(20);
 const PAUSE_MIN: Duration = Duration::from_millis(50);
 /// Pauses grow by this up to the longest, then begin anew.
-const PAUSE_STEP: Duration = Duration::from_millis(190);
-const PAUSE_MAX: Duration = Duration::from_millis(2500);
+const PAUSE_STEP: Duration = Duration::from_millis(71);
+const PAUSE_MAX: Duration = Duration::from_millis(1200);
 
 /// Runs it; see the file's head for the shape. The latency counts from the moment the send is
 /// begun, its commit included.
@@ -45,7 +45,7 @@ pub async fn run<R: Target, S: Target>(
             let mut note = |body: &[u8]| {
                 let content = body::read(body)?;
                 stop = content.due_ns == LAST;
-                if !stop {
+                if !stop && content.due_ns != WARM_UP {
                     latencies.add(monotonic_ns().saturating_sub(content.due_ns));
                 }
                 seen.note(content.number)
@@ -57,8 +57,15 @@ pub async fn run<R: Target, S: Target>(
             }
         }
     });
-    let (begun, mut pause) = (Instant::now(), PAUSE_MIN);
-    while begun.elapsed() < Duration::from_secs_f64(command.seconds) {
+    let (mut begun, mut pause) = (Instant::now(), PAUSE_MIN);
+    let (mut warm, mut unmeasured) = (false, 0);
+    loop {
+        if !warm && begun.elapsed() >= Duration::from_secs_f64(command.warmup) {
+            (warm, begun, unmeasured) = (true, Instant::now(), ledger.checks().sent);
+        }
+        if warm && begun.elapsed() >= Duration::from_secs_f64(command.seconds) {
+            break;
+        }
         tokio::select! {
             ended = &mut waiter => {
                 ended.context("the receive panicked")??;
@@ -67,11 +74,12 @@ pub async fn run<R: Target, S: Target>(
             () = tokio::time::sleep(pause) => {}
         }
         pause = if pause < PAUSE_MAX { pause + PAUSE_STEP } else { PAUSE_MIN };
-        let content = Content { number: ledger.take(1)?, due_ns: monotonic_ns() };
+        let due_ns = if warm { monotonic_ns() } else { WARM_UP };
+        let content = Content { number: ledger.take(1)?, due_ns };
         sender.send(&[body::write(content)]).await?;
     }
     let seconds = begun.elapsed().as_secs_f64();
-    let sent = ledger.checks().sent;
+    let sent = ledger.checks().sent - unmeasured;
     sender.send(&[body::write(Content { number: ledger.take(1)?, due_ns: LAST })]).await?;
     let ended = tokio::time::timeout(WOKEN_WITHIN, waiter).await;
     let Ok(ended) = ended else {
@@ -82,5 +90,7 @@ pub async fn run<R: Target, S: Target>(
     Ok(answer((sent, seconds), ledger.final_checks(), ("wake", spread)))
 }
 
+/// The due time of messages that are not measured.
+const WARM_UP: u64 = 0;
 /// The due time of the message that ends a run.
 const LAST: u64 = u64::MAX;
