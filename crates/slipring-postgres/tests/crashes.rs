@@ -197,7 +197,7 @@ async fn killed_backends_lose_nothing_and_bring_nothing_twice() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_server_that_is_killed_and_started_again_loses_nothing() {
     // S1.1, S4.1, S1.4
-    let cluster = Cluster::start();
+    let cluster = Cluster::own();
     let database = cluster.database().await;
     survive(&database, &cluster, async |signs| {
         for _ in 0..4 {
@@ -211,7 +211,7 @@ async fn a_server_that_is_killed_and_started_again_loses_nothing() {
 
 #[tokio::test]
 async fn leases_and_attempts_are_as_they_were_after_the_server_was_killed() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::own();
     let database = cluster.database().await;
     let store = cluster.store(&database).await;
     let q = plain(&store).await;

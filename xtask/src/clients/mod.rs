@@ -155,6 +155,9 @@ pub fn run(repository: &Repository, only: &[String], store: Storage) -> Outcome 
         return Err(format!("no client is called `{unknown}`; there are: {}", names.join(", ")));
     }
     let chosen = CLIENTS.iter().filter(|c| only.is_empty() || only.iter().any(|n| n == c.name));
+    if store == Storage::Postgres && only.iter().any(|name| FILES_ONLY.contains(&name.as_str())) {
+        return Err(format!("without --store postgres: {} tests files", FILES_ONLY.join(", ")));
+    }
     let fits = |c: &&Client| store == Storage::Sqlite || !FILES_ONLY.contains(&c.name);
     let cluster = match store {
         Storage::Sqlite => None,
@@ -229,6 +232,8 @@ mod tests {
     fn an_unknown_client_is_refused_before_anything_is_built() {
         let bunny = ["bunny".to_owned()];
         let error = run(&Repository::find(), &bunny, Storage::Sqlite).unwrap_err();
+        let files = ["drop-in".to_owned()];
+        assert!(run(&Repository::find(), &files, Storage::Postgres).is_err());
         assert!(error.contains("`bunny`") && error.contains("greenstalk"), "{error}");
         assert!(Storage::named(Some("bunny")).unwrap_err().contains("`bunny`"));
     }

@@ -43,7 +43,7 @@ impl Pooler {
             "[databases]\n* = host={host} port={server_port}\n[pgbouncer]\n\
              listen_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n\
              auth_type = trust\nauth_file = {}\npool_mode = transaction\n\
-             default_pool_size = 3\nmax_client_conn = 1000\n\
+             default_pool_size = 6\nmax_client_conn = 1000\n\
              server_idle_timeout = 5\n",
             users.display()
         );
