@@ -12,40 +12,29 @@ RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
-    v_place int;
-    v_generation_seq regclass;
-    v_activity regclass;
-    v_xid_base bigint;
     v_id bigint;
-    v_sent text;
-    v_generation bigint;
-    v_bytes int := octet_length(body);
 BEGIN
-    -- A message that needs nothing but a row of the log; id_take and generation_now say what
-    -- stands here in their steps, in the same order.
+    -- A message that needs nothing but a row of the log: what id_take and generation_now do, in one
+    -- statement. The inner query stays a query of its own, so that each of its columns is computed
+    -- once and in their order: the transaction's number comes before the generation is read.
     IF delay IS NULL AND "group" IS NULL AND dedup_id IS NULL AND headers IS NULL THEN
-        SELECT q.place, q.generation, q.activity, q.xid_base
-        INTO v_place, v_generation_seq, v_activity, v_xid_base
-        FROM slipring.queue q
-        WHERE q.name = send.queue AND send.priority = ANY (q.lanes) AND NOT q.fifo
-            AND q.delay_ms = 0 AND v_bytes <= q.message_bytes_max
-            AND q.messages_max IS NULL AND q.bytes_max IS NULL;
-        v_sent := current_setting('slipring.sent', true);
-        IF v_place IS NOT NULL AND v_sent IS DISTINCT FROM '262143' THEN
-            v_id := (pg_current_xact_id()::text::bigint + v_xid_base) << 18;
-            IF v_sent <> '' THEN
-                v_id := v_id + v_sent::int;
-            END IF;
-            v_generation := pg_sequence_last_value(v_generation_seq);
-            IF v_generation >= 0 THEN
-                INSERT INTO slipring.message (id, lane, sent_ms, place, bytes, body)
-                VALUES (v_id, priority,
-                    (extract(epoch FROM clock_timestamp()) * 1000)::bigint,
-                    v_place * 4 + v_generation % 3, v_bytes, body);
-                PERFORM nextval(v_activity),
-                    set_config('slipring.sent', ((v_id & 262143) + 1)::text, true);
-                RETURN v_id;
-            END IF;
+        INSERT INTO slipring.message (id, lane, sent_ms, place, bytes, body)
+        SELECT q.id, send.priority, (extract(epoch FROM clock_timestamp()) * 1000)::bigint,
+            q.place * 4 + q.generation % 3, octet_length(send.body), send.body
+        FROM (
+            SELECT ((pg_current_xact_id()::text::bigint + q.xid_base) << 18) + s.sent AS id,
+                pg_sequence_last_value(q.generation) AS generation, q.place,
+                nextval(q.activity), set_config('slipring.sent', (s.sent + 1)::text, true)
+            FROM slipring.queue q, (SELECT coalesce(nullif(
+                current_setting('slipring.sent', true), ''), '0')::int AS sent) s
+            WHERE q.name = send.queue AND send.priority = ANY (q.lanes) AND NOT q.fifo
+                AND q.delay_ms = 0 AND octet_length(send.body) <= q.message_bytes_max
+                AND q.messages_max IS NULL AND q.bytes_max IS NULL AND s.sent < 262143
+            OFFSET 0) q
+        WHERE q.generation >= 0
+        RETURNING id INTO v_id;
+        IF v_id IS NOT NULL THEN
+            RETURN v_id;
         END IF;
     END IF;
     RETURN (slipring.send_rows(queue, ARRAY[body], ARRAY[priority],
