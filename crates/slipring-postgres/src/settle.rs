@@ -235,3 +235,38 @@ fn priority(how: &Settlement) -> Option<i64> {
 fn millis(duration: Option<Duration>) -> Option<i64> {
     duration.map(|duration| to_sql(millis_ceil(duration)))
 }
+
+#[cfg(test)]
+mod tests {
+    use slipring::{Fence, MessageId};
+
+    use super::*;
+
+    fn batch(entries: &[(u64, u64, Settlement)]) -> SettleBatch {
+        let queue = QueueId(7);
+        let entry = |(message, fence, how): &(u64, u64, Settlement)| {
+            (Receipt { queue, message: MessageId(*message), fence: Fence(*fence) }, *how)
+        };
+        let entries = entries.iter().map(entry).collect();
+        SettleBatch { queue, now: Timestamp::from_millis(1), entries }
+    }
+
+    #[test]
+    fn neighbours_of_one_fence_are_one_run_whatever_their_order() {
+        let ack = Settlement::Ack;
+        let acks = [(12, 1, ack), (10, 1, ack), (11, 1, ack), (13, 2, ack), (20, 2, ack)];
+        let runs = Runs::of(&batch(&acks)).map(|runs| (runs.lows, runs.highs, runs.fences));
+        assert_eq!(runs, Some((vec![10, 13, 20], vec![13, 14, 21], vec![1, 2, 2])));
+    }
+
+    #[test]
+    fn what_has_to_be_looked_at_one_by_one_makes_no_runs() {
+        let ack = Settlement::Ack;
+        let twice = [(10, 1, ack), (10, 1, ack)];
+        let with_another_kind = [(10, 1, ack), (11, 1, Settlement::HandBack)];
+        let beyond_what_postgres_can_number = [(u64::MAX, 1, ack)];
+        for entries in [&twice[..], &with_another_kind, &beyond_what_postgres_can_number, &[]] {
+            assert!(Runs::of(&batch(entries)).is_none(), "{entries:?}");
+        }
+    }
+}
