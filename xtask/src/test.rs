@@ -48,7 +48,7 @@ const STEPS: [Step; 13] = [
     Step {
         name: "tests",
         what: "unit tests, conformance of all stores, wire transcripts, model, faults",
-        run: |repository| cargo(repository, &["test", "--workspace"]),
+        run: |repository| cargo(repository, &["test", "--workspace", "--no-fail-fast"]),
     },
     Step {
         name: "postgres",
