@@ -245,12 +245,61 @@ fn runs(messages: &[(u64, u64)], one_by_one: bool) -> Vec<(u64, u64, u64)> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, mpsc};
+
+    use slipring::store::Store;
+    use slipring::{AdminStore, QueueName, QueueSettings};
+
     use super::*;
+    use crate::fault::Fault;
+    use crate::{SqliteOptions, SqliteStore};
 
     #[test]
     fn neighbours_leave_together() {
         let messages = [(1, 10), (2, 10), (4, 5), (5, 5), (9, 1)];
         assert_eq!(runs(&messages, false), [(1, 2, 20), (4, 2, 10), (9, 1, 1)]);
         assert_eq!(runs(&messages, true).len(), 5);
+    }
+
+    #[tokio::test]
+    async fn the_end_of_a_pause_is_told_again_when_the_transaction_was_undone() {
+        // S14.3, S2.4
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        let store = SqliteStore::open(path, SqliteOptions::default()).unwrap();
+        let at = Timestamp::from_millis;
+        let paused = QueueSettings { paused_until: Some(at(5)), ..QueueSettings::default() };
+        let name = QueueName::new("q").unwrap();
+        let (queue, _) = store.create_queue(&name, &paused, at(1)).await.unwrap();
+        let batch = slipring::store::AppendBatch {
+            queue: queue.id,
+            now: at(2),
+            messages: vec![slipring::NewMessage::new("a")],
+            units: vec![1],
+        };
+        store.append(batch).await.unwrap();
+        // The first call keeps the thread until the two others wait, so that these share the next
+        // transaction.
+        let (go, wait) = mpsc::channel::<()>();
+        let running = Arc::new(tokio::sync::Notify::new());
+        let runs = Arc::clone(&running);
+        let holds = store.write("holds", 1, move |_| {
+            runs.notify_one();
+            // Whether told or left alone, it is over.
+            let _ = wait.recv();
+            Ok(())
+        });
+        let fails =
+            |_: &mut Writer<'_>| -> Outcome<()> { Err(Fault::Damaged("on purpose".to_owned())) };
+        let fails = store.write("fails", 1, fails);
+        let both = async {
+            running.notified().await;
+            tokio::join!(store.due(at(10)), fails, async move { drop(go) })
+        };
+        let (held, (pass, failed, ())) = tokio::join!(holds, both);
+        held.unwrap();
+        failed.unwrap_err();
+        assert_eq!(pass.unwrap().ready, [(queue.id, 1)]);
+        assert!(store.due(at(11)).await.unwrap().ready.is_empty(), "it is told once");
     }
 }
