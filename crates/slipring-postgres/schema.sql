@@ -102,6 +102,8 @@ TABLE message PARTITION BY LIST (place)
   sent_ms bigint NOT NULL
   place integer NOT NULL
   bytes integer NOT NULL
+  n smallint
+  bytes_each integer
   priority bigint
   lease_ms bigint
   group_name text
@@ -238,7 +240,7 @@ FUNCTION ack_refused(p_queue slipring.queue, p_message bigint) RETURNS void
 FUNCTION acks_take(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint) RETURNS slipring.state
 FUNCTION acks_wait(p_queue slipring.queue, p_state slipring.state) RETURNS boolean
 FUNCTION append_fits(p_queue slipring.queue, p_now_ms bigint, p_first integer, p_last integer, p_bodies bytea[], p_groups text[], p_dedup_ids text[], p_headers text[], INOUT p_total bigint, INOUT p_bytes bigint, INOUT p_keys text[], OUT p_over jsonb) RETURNS record
-FUNCTION append_plain(p_queue integer, p_now_ms bigint, p_bodies bytea[], p_priority bigint) RETURNS bigint
+FUNCTION append_plain(p_queue integer, p_now_ms bigint, p_bodies bytea[], p_priority bigint, p_ns integer[], p_eachs_bytes integer[]) RETURNS bigint
 FUNCTION append_refused(p_queue slipring.queue, p_now_ms bigint, p_units integer[], p_bodies bytea[], p_groups text[], p_dedup_ids text[], p_headers text[]) RETURNS jsonb[]
 FUNCTION append_rows(p_queue slipring.queue, p_now_ms bigint, p_before bigint, p_bodies bytea[], p_priorities bigint[], p_delays_ms bigint[], p_leases_ms bigint[], p_groups text[], p_dedup_ids text[], p_headers text[], p_refused jsonb[], p_first bigint[]) RETURNS void
 FUNCTION claim_deal(p_queue slipring.queue, p_up_to integer[], p_attempts bigint[], p_sizes integer[], p_room bigint, OUT demands integer[], OUT end_kind text) RETURNS record
@@ -247,7 +249,7 @@ FUNCTION claim_fits(p_sizes integer[], p_most bigint, p_before bigint) RETURNS b
 FUNCTION claim_log(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_up_to integer[], p_lease_ms bigint[], p_session boolean[], p_holder bigint, p_leased bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text)
 FUNCTION claim_mixed(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_up_to integer[], p_lease_ms bigint[], p_session boolean[], p_holder bigint, p_leased bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text)
 FUNCTION claim_one_by_one(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_up_to integer[], p_lease_ms bigint[], p_session boolean[], p_holder bigint, p_ready bigint, p_leased bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text)
-FUNCTION claim_plain(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_up_to bigint, p_lease_ms bigint, p_holder bigint) RETURNS TABLE(fence bigint, deadline_ms bigint, priority bigint, lease_ms bigint, end_kind text, ids bigint[], sents_ms bigint[], bodies bytea[], groups text[], dedup_ids text[], headers_each text[])
+FUNCTION claim_plain(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_up_to bigint, p_lease_ms bigint, p_holder bigint) RETURNS TABLE(fence bigint, deadline_ms bigint, priority bigint, lease_ms bigint, end_kind text, ids bigint[], sents_ms bigint[], bodies bytea[], groups text[], dedup_ids text[], headers_each text[], ns integer[], firsts bigint[], counts integer[])
 FUNCTION claim_read(p_queue slipring.queue, p_state slipring.state, p_from text, p_at integer, p_todo int8multirange, p_up_to bigint, p_room bigint) RETURNS slipring.lane_read
 FUNCTION commit_mode(p_relaxed boolean) RETURNS void
 FUNCTION company(p_queue slipring.queue, p_attempts bigint, p_up_to bigint) RETURNS bigint
@@ -295,6 +297,7 @@ FUNCTION lease_open(p_queue integer) RETURNS SETOF slipring.lease
 FUNCTION lease_prolong(p_queue slipring.queue, p_state slipring.state, p_ids bigint[], p_fences bigint[], p_untils_ms bigint[]) RETURNS void
 FUNCTION leased_log(p_queue slipring.queue, p_state slipring.state, p_limit bigint) RETURNS TABLE(lane bigint, id bigint, leased_ms bigint, deadline_ms bigint)
 FUNCTION live_tables(p_queue slipring.queue, p_state slipring.state) RETURNS text
+FUNCTION log_count(p_from text, p_lane bigint, p_low bigint, p_high bigint, OUT n bigint, OUT urgent bigint, OUT bytes bigint) RETURNS record
 FUNCTION log_cut_out(p_queue slipring.queue, INOUT p_state slipring.state, p_message bigint, OUT lane bigint) RETURNS record
 FUNCTION log_drop(p_queue slipring.queue, INOUT p_state slipring.state, p_sent_until_ms bigint, p_limit bigint, OUT removed bigint) RETURNS record
 FUNCTION log_feed(p_queue slipring.queue, p_state slipring.state, p_done int8multirange, p_limit bigint) RETURNS TABLE(at integer, id bigint, bytes integer, lease_ms bigint, sent_ms bigint)
@@ -302,6 +305,8 @@ FUNCTION log_find(p_message bigint, OUT queue integer, OUT lane bigint, OUT leas
 FUNCTION log_holds(p_queue slipring.queue, p_message bigint) RETURNS boolean
 FUNCTION log_leave(INOUT p_state slipring.state, p_at integer, p_done int8multirange, p_ids bigint[], p_sizes integer[], OUT region int8multirange) RETURNS record
 FUNCTION log_own_lease(p_queue slipring.queue, p_state slipring.state, p_lane bigint, p_message bigint) RETURNS bigint
+FUNCTION log_row(p_from text, p_lane text, p_id text) RETURNS text
+FUNCTION log_rows(p_from text, p_lane text, p_low text, p_high text) RETURNS text
 FUNCTION log_show(p_queue slipring.queue, p_state slipring.state, p_lanes bigint[], p_ids bigint[], p_leased_ms bigint[], p_untils_ms bigint[]) RETURNS TABLE(rank bigint, queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint)
 FUNCTION log_to_items(p_from text, p_to slipring.queue, p_lanes bigint[], p_ids bigint[], p_states integer[], p_untils_ms bigint[], p_priorities bigint[], p_attempts bigint[], p_fences bigint[], p_first_ms bigint[], p_delays_ms bigint[], p_source text, p_holders bigint[] DEFAULT NULL::bigint[]) RETURNS void
 FUNCTION message_check(p_queue slipring.queue, p_body bytea, p_priority bigint, p_group text, p_dedup_id text, p_headers text) RETURNS void
@@ -312,6 +317,10 @@ FUNCTION move_ready(p_source slipring.queue, p_target slipring.queue, p_limit bi
 FUNCTION moves_apply(p_from text, p_queue slipring.queue, p_target slipring.queue, p_moves slipring.move[]) RETURNS void
 FUNCTION nack(receipt text, delay interval DEFAULT NULL::interval) RETURNS text SECURITY DEFINER
 FUNCTION now_ms() RETURNS bigint
+FUNCTION pack_bodies(p_bodies bytea[]) RETURNS TABLE(last integer, body bytea, n integer, bytes_each integer)
+FUNCTION pack_body(p_pack bytea, p_n integer, p_k integer) RETURNS bytea
+FUNCTION pack_end(p_pack bytea, p_k integer) RETURNS integer
+FUNCTION pack_open(p_rows bytea[], p_ns integer[]) RETURNS bytea[]
 FUNCTION pause(queue text, until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS void SECURITY DEFINER
 FUNCTION peek(queue text, state text DEFAULT NULL::text, n integer DEFAULT 10) RETURNS TABLE(id bigint, message_state text, until timestamp with time zone, body bytea, priority bigint, attempts bigint, sent_at timestamp with time zone, "group" text, dedup_id text, headers jsonb, dead_letter_source text) SECURITY DEFINER
 FUNCTION peek_items(p_queue integer, p_state integer, p_limit bigint) RETURNS TABLE(rank bigint, queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint)
@@ -353,13 +362,13 @@ FUNCTION state_add_lane(p_state slipring.state, p_lane bigint) RETURNS slipring.
 FUNCTION state_begin(p_queue slipring.queue, p_now_ms bigint) RETURNS void
 FUNCTION state_count(p_queue slipring.queue, p_state slipring.state) RETURNS slipring.state
 FUNCTION state_read(p_queue slipring.queue) RETURNS slipring.state
-FUNCTION state_uncount(p_state slipring.state, p_at integer, p_ids bigint[], p_bytes integer[]) RETURNS slipring.state
+FUNCTION state_uncount(p_state slipring.state, p_at integer, p_ids bigint[], p_bytes integer[], p_counts integer[] DEFAULT NULL::integer[]) RETURNS slipring.state
 FUNCTION state_write(p_queue slipring.queue, p_state slipring.state) RETURNS void
 FUNCTION stats(queue text) RETURNS TABLE(ready bigint, urgent bigint, delayed bigint, leased bigint, parked bigint, bytes bigint, oldest_ready_at timestamp with time zone) SECURITY DEFINER
 FUNCTION store_ack(p_queue integer, p_lows bigint[], p_highs bigint[], p_fences bigint[]) RETURNS boolean
-FUNCTION store_append(p_queue integer, p_now_ms bigint, p_units integer[], p_bodies bytea[], p_priorities bigint[], p_delays_ms bigint[], p_leases_ms bigint[], p_groups text[], p_dedup_ids text[], p_headers text[]) RETURNS TABLE(ord integer, id bigint, duplicate boolean, due_ms bigint, error text, error_message text, error_context jsonb)
+FUNCTION store_append(p_queue integer, p_now_ms bigint, p_units integer[], p_bodies bytea[], p_priorities bigint[], p_delays_ms bigint[], p_leases_ms bigint[], p_groups text[], p_dedup_ids text[], p_headers text[], p_ns integer[], p_eachs_bytes integer[]) RETURNS TABLE(ord integer, id bigint, duplicate boolean, due_ms bigint, error text, error_message text, error_context jsonb)
 FUNCTION store_cancel(p_message bigint, p_now_ms bigint) RETURNS integer
-FUNCTION store_claim(p_queue integer, p_now_ms bigint, p_up_to integer[], p_lease_ms bigint[], p_session boolean[], p_holder bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text, ids bigint[], sents_ms bigint[], bodies bytea[], groups text[], dedup_ids text[], headers_each text[])
+FUNCTION store_claim(p_queue integer, p_now_ms bigint, p_up_to integer[], p_lease_ms bigint[], p_session boolean[], p_holder bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text, ids bigint[], sents_ms bigint[], bodies bytea[], groups text[], dedup_ids text[], headers_each text[], ns integer[], firsts bigint[], counts integer[])
 FUNCTION store_claim_message(p_queue integer, p_message bigint, p_lease_ms bigint, p_session boolean, p_holder bigint, p_now_ms bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text)
 FUNCTION store_configure(p_queue integer, p_settings jsonb, p_now_ms bigint) RETURNS TABLE(queue_id integer, name text, settings jsonb, created_ms bigint, modified_ms bigint)
 FUNCTION store_create_queue(p_name text, p_settings jsonb, p_now_ms bigint) RETURNS TABLE(queue_id integer, name text, settings jsonb, created_ms bigint, modified_ms bigint, created boolean)

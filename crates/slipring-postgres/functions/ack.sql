@@ -7,7 +7,8 @@
 -- Answers: how many.
 CREATE OR REPLACE FUNCTION slipring.ack(receipts text[])
 RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp
+SET jit = off AS $$
 DECLARE
     v_part record;
     v_count bigint := 0;

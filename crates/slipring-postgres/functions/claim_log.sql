@@ -35,8 +35,8 @@ BEGIN
         FOR v_range IN SELECT unnest(v_todo) LOOP
             EXECUTE format('SELECT count(*) AS found, array_agg(id) AS ids, array_agg(bytes)
                 AS sizes, CASE WHEN count(lease_ms) > 0 THEN array_agg(lease_ms) END AS own
-                FROM (SELECT id, bytes, lease_ms FROM %s m WHERE lane = $1 AND id >= $2
-                    AND id < $3 ORDER BY id LIMIT $4) m', v_from)
+                FROM (SELECT id, bytes, lease_ms FROM %s m LIMIT $4) m',
+                slipring.log_rows(v_from, '$1', '$2', '$3'))
             INTO v_read USING p_state.lanes[v_at], lower(v_range), upper(v_range),
                 v_can - v_taken + 1;
             v_n := slipring.claim_fits(v_read.sizes, least(v_read.found, v_can - v_taken),
@@ -53,9 +53,8 @@ BEGIN
                 RETURN QUERY EXECUTE format('SELECT $5[n], id, $6[n], $7[n], sent_ms,
                     coalesce(priority, lane), 1::bigint, $8, 0::bigint, lease_ms, group_name,
                     dedup_id, headers, NULL::text, body, NULL::text
-                    FROM (SELECT m.*, row_number() OVER () AS n FROM (SELECT * FROM %s m
-                        WHERE lane = $1 AND id >= $2 AND id < $3 ORDER BY id LIMIT $4) m) m',
-                    v_from)
+                    FROM (SELECT m.*, row_number() OVER () AS n FROM %s m LIMIT $4) m',
+                    slipring.log_rows(v_from, '$1', '$2', '$3'))
                 USING p_state.lanes[v_at], lower(v_range), upper(v_range), v_n, v_demands,
                     v_given.fences, v_given.deadlines, p_now_ms;
                 v_taken := v_taken + v_n;

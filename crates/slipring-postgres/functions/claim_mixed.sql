@@ -82,10 +82,10 @@ BEGIN
             $6, 0::bigint, m.lease_ms, m.group_name, m.dedup_id, m.headers, NULL::text, m.body,
             NULL::text
         FROM unnest($1, $2, $3, $4, $5) AS u(lane, id, demand, fence, deadline)
-        CROSS JOIN LATERAL (SELECT * FROM %s m WHERE m.lane = u.lane AND m.id = u.id) m
+        CROSS JOIN LATERAL %s m
         UNION ALL
         SELECT * FROM slipring.item_hand_out($7, $6, $8, $9, $10, $11, $12, $13)) m
-        ORDER BY m.demand, m.priority, m.id', v_from)
+        ORDER BY m.demand, m.priority, m.id', slipring.log_row(v_from, 'u.lane', 'u.id'))
     USING v_lanes, v_ids, v_demands, v_fences, v_deadlines, p_now_ms, p_queue, v_items.ids,
         v_items.demands, p_state.fence, p_lease_ms, p_session, p_holder;
     demand := 0;

@@ -11,7 +11,7 @@ CREATE OR REPLACE FUNCTION slipring.claim_plain(
     p_lease_ms bigint, p_holder bigint)
 RETURNS TABLE (fence bigint, deadline_ms bigint, priority bigint, lease_ms bigint,
     end_kind text, ids bigint[], sents_ms bigint[], bodies bytea[], groups text[],
-    dedup_ids text[], headers_each text[])
+    dedup_ids text[], headers_each text[], ns int[], firsts bigint[], counts int[])
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -39,7 +39,8 @@ BEGIN
     END LOOP;
     RETURN QUERY SELECT NULL::bigint, NULL::bigint, NULL::bigint, NULL::bigint,
         CASE WHEN v_left = 0 OR v_room <= 0 THEN 'more' ELSE 'drained' END, NULL::bigint[],
-        NULL::bigint[], NULL::bytea[], NULL::text[], NULL::text[], NULL::text[];
+        NULL::bigint[], NULL::bytea[], NULL::text[], NULL::text[], NULL::text[], NULL::int[],
+        NULL::bigint[], NULL::int[];
     IF v_reads IS NULL THEN
         RETURN;
     END IF;
@@ -52,7 +53,8 @@ BEGIN
         p_state.leased := p_state.leased + v_read.total;
         p_state.leased_bytes := p_state.leased_bytes + v_read.bytes;
         IF v_read.sizes IS NOT NULL THEN
-            p_state := slipring.state_uncount(p_state, v_read.at, v_read.ids, v_read.sizes);
+            p_state := slipring.state_uncount(p_state, v_read.at, v_read.ids, v_read.sizes,
+                v_read.counts);
         END IF;
         deadline_ms := p_now_ms
             + coalesce(p_lease_ms, v_read.lease_each, p_queue.visibility_timeout_ms);
@@ -60,10 +62,11 @@ BEGIN
         INSERT INTO slipring.lease VALUES (v_slot, p_queue.queue_id, p_state.fence, 0,
             p_state.seq, p_state.lanes[v_read.at], deadline_ms, p_now_ms, p_holder,
             v_read.total, v_read.bytes, v_read.bytes_each, v_read.region
-                * int8multirange(int8range(v_read.ids[1], v_read.ids[v_read.total] + 1)));
+                * int8multirange(int8range(v_read.first_id, v_read.last_id + 1)));
         RETURN QUERY SELECT p_state.fence, deadline_ms, p_state.lanes[v_read.at],
             v_read.lease_each, NULL::text, v_read.ids, v_read.sents_ms, v_read.bodies,
-            v_read.groups, v_read.dedup_ids, v_read.headers_each;
+            v_read.groups, v_read.dedup_ids, v_read.headers_each, v_read.ns, v_read.firsts,
+            CASE WHEN v_read.ns IS NOT NULL THEN v_read.counts END;
     END LOOP;
     PERFORM slipring.state_write(p_queue, p_state);
 END $$;

@@ -5,7 +5,8 @@
 -- Answers: all settings as they are now.
 CREATE OR REPLACE FUNCTION slipring.configure(queue text, changes jsonb)
 RETURNS jsonb
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp
+SET jit = off AS $$
 DECLARE
     v_queue slipring.queue := slipring.queue_named(configure.queue);
     v_settings jsonb;

@@ -5,7 +5,8 @@
 -- Answers: whether it is new.
 CREATE OR REPLACE FUNCTION slipring.create_queue(name text, settings jsonb DEFAULT '{}')
 RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp
+SET jit = off AS $$
 DECLARE
     v_settings jsonb := slipring.settings_default() || coalesce(settings, '{}');
 BEGIN

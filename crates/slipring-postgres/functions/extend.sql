@@ -5,7 +5,8 @@
 -- Answers: the new deadline.
 CREATE OR REPLACE FUNCTION slipring.extend(receipt text, lease interval DEFAULT NULL)
 RETURNS timestamptz
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp
+SET jit = off AS $$
 DECLARE
     v_open record;
     v_answer record;

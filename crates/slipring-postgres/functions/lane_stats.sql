@@ -16,11 +16,8 @@ BEGIN
     urgent := 0;
     FOR v_range IN SELECT unnest(CASE WHEN p_queue.fifo THEN p_state.open[p_at]
             ELSE p_state.open[p_at] * p_state.uncounted END) LOOP
-        EXECUTE format('SELECT count(*) AS n, count(*) FILTER (WHERE priority < 1024) AS urgent,
-            coalesce(sum(bytes), 0) AS bytes FROM %s m
-            WHERE lane = $1 AND id >= $2 AND id < $3', v_from)
-        INTO v_new USING p_state.lanes[p_at], lower(v_range),
-            coalesce(upper(v_range), 9223372036854775807);
+        v_new := slipring.log_count(v_from, p_state.lanes[p_at], lower(v_range),
+            coalesce(upper(v_range), 9223372036854775807));
         ready := ready + v_new.n;
         urgent := urgent + v_new.urgent;
         bytes := bytes + v_new.bytes;
@@ -29,8 +26,8 @@ BEGIN
         urgent := ready;
     END IF;
     FOR v_range IN SELECT unnest(p_state.open[p_at]) LOOP
-        EXECUTE format('SELECT sent_ms FROM %s m WHERE lane = $1 AND id >= $2 AND id < $3
-            ORDER BY id LIMIT 1', v_from)
+        EXECUTE format('SELECT sent_ms FROM %s m LIMIT 1',
+            slipring.log_rows(v_from, '$1', '$2', '$3'))
         INTO oldest_ms USING p_state.lanes[p_at], lower(v_range),
             coalesce(upper(v_range), 9223372036854775807);
         EXIT WHEN oldest_ms IS NOT NULL;

@@ -36,8 +36,8 @@ BEGIN
             v_bytes := v_lease.acked * v_lease.bytes_each;
         ELSE
             v_from := coalesce(v_from, slipring.live_tables(p_queue, p_state));
-            EXECUTE format('SELECT sum(bytes) FROM %s m WHERE lane = $1 AND id = ANY ($2)',
-                v_from)
+            EXECUTE format('SELECT sum(m.bytes) FROM unnest($2) i CROSS JOIN LATERAL %s m',
+                slipring.log_row(v_from, '$1', 'i'))
             INTO v_bytes USING v_lease.lane, v_lease.ids;
         END IF;
         INSERT INTO slipring.lease VALUES (v_slot, p_queue.queue_id, v_lease.fence,

@@ -9,8 +9,7 @@ LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY EXECUTE format('SELECT m.id, m.bytes, m.sent_ms FROM unnest($1) r
-        CROSS JOIN LATERAL (SELECT id, bytes, sent_ms FROM %s m
-            WHERE lane = $2 AND id >= lower(r) AND id < upper(r) ORDER BY id LIMIT $3) m
-        ORDER BY m.id LIMIT $3', p_from)
+        CROSS JOIN LATERAL (SELECT id, bytes, sent_ms FROM %s m LIMIT $3) m
+        ORDER BY m.id LIMIT $3', slipring.log_rows(p_from, '$2', 'lower(r)', 'upper(r)'))
     USING p_lease.open, p_lease.lane, p_limit;
 END $$;

@@ -40,8 +40,9 @@ BEGIN
             IF v_lease.bytes_each IS NOT NULL THEN
                 v_bytes := v_part.n * v_lease.bytes_each;
             ELSE
-                EXECUTE format('SELECT sum(bytes) FROM %s m WHERE lane = $1 AND id = ANY ($2)',
-                    v_from) INTO v_bytes USING v_lease.lane, v_part.ids;
+                EXECUTE format('SELECT sum(m.bytes) FROM unnest($2) i CROSS JOIN LATERAL %s m',
+                    slipring.log_row(v_from, '$1', 'i'))
+                INTO v_bytes USING v_lease.lane, v_part.ids;
             END IF;
             v_number := v_number + 1;
             INSERT INTO slipring.lease VALUES (v_slot, p_queue.queue_id, v_lease.fence, v_number,

@@ -11,8 +11,8 @@ DECLARE
     v_found record;
     v_at int;
 BEGIN
-    EXECUTE format('SELECT m.lane, m.bytes FROM %s m WHERE m.lane = ANY ($1) AND m.id = $2',
-        slipring.live_tables(p_queue, p_state))
+    EXECUTE format('SELECT m.lane, m.bytes FROM unnest($1) l CROSS JOIN LATERAL %s m',
+        slipring.log_row(slipring.live_tables(p_queue, p_state), 'l', '$2'))
     INTO v_found USING p_state.lanes, p_message;
     v_at := array_position(p_state.lanes, v_found.lane);
     IF v_at IS NULL THEN

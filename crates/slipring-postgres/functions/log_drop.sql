@@ -23,8 +23,8 @@ BEGIN
                     array_agg(bytes ORDER BY id) FILTER (WHERE old) AS sizes,
                     coalesce(min(id) FILTER (WHERE NOT old), max(id) + 1) AS until,
                     range_agg(int8range(id, id + 1)) FILTER (WHERE old) AS singles
-                FROM (SELECT id, bytes, sent_ms <= $4 AS old FROM %s m
-                      WHERE lane = $1 AND id >= $2 AND id < $3 ORDER BY id LIMIT $5) m', v_from)
+                FROM (SELECT id, bytes, sent_ms <= $4 AS old FROM %s m LIMIT $5) m',
+                slipring.log_rows(v_from, '$1', '$2', '$3'))
             INTO v_old USING p_state.lanes[v_at], lower(v_range), upper(v_range),
                 p_sent_until_ms, p_limit - removed;
             CONTINUE WHEN v_old.ids IS NULL;

@@ -16,7 +16,7 @@ BEGIN
     FOR v_at IN 1..cardinality(p_state.lanes) LOOP
         FOR v_range IN SELECT unnest(p_state.open[v_at] * p_done) LOOP
             RETURN QUERY EXECUTE format('SELECT $1::int, id, bytes, lease_ms, sent_ms FROM %s m
-                WHERE lane = $2 AND id >= $3 AND id < $4 ORDER BY id LIMIT $5', v_from)
+                LIMIT $5', slipring.log_rows(v_from, '$2', '$3', '$4'))
             USING v_at, p_state.lanes[v_at], lower(v_range), upper(v_range), p_limit - v_found;
             GET DIAGNOSTICS v_count = ROW_COUNT;
             v_found := v_found + v_count;

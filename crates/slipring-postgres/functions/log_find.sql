@@ -14,8 +14,9 @@ DECLARE
 BEGIN
     FOR v_queue IN SELECT * FROM slipring.queue q ORDER BY q.queue_id LOOP
         v_state := slipring.state_read(v_queue);
-        EXECUTE format('SELECT m.lane FROM %s m WHERE m.lane = ANY ($1) AND m.id = $2',
-            slipring.live_tables(v_queue, v_state)) INTO lane USING v_state.lanes, p_message;
+        EXECUTE format('SELECT m.lane FROM unnest($1) l CROSS JOIN LATERAL %s m',
+            slipring.log_row(slipring.live_tables(v_queue, v_state), 'l', '$2'))
+        INTO lane USING v_state.lanes, p_message;
         CONTINUE WHEN lane IS NULL;
         IF p_message <@ v_state.open[array_position(v_state.lanes, lane)] THEN
             queue := v_queue.queue_id;

@@ -8,8 +8,8 @@ DECLARE
     v_state slipring.state := slipring.state_read(p_queue);
     v_lane bigint;
 BEGIN
-    EXECUTE format('SELECT m.lane FROM %s m WHERE m.lane = ANY ($1) AND m.id = $2',
-        slipring.live_tables(p_queue, v_state))
+    EXECUTE format('SELECT m.lane FROM unnest($1) l CROSS JOIN LATERAL %s m',
+        slipring.log_row(slipring.live_tables(p_queue, v_state), 'l', '$2'))
     INTO v_lane USING v_state.lanes, p_message;
     RETURN v_lane IS NOT NULL AND (
         p_message <@ v_state.open[array_position(v_state.lanes, v_lane)]

@@ -8,8 +8,8 @@ RETURNS bigint LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_own bigint;
 BEGIN
-    EXECUTE format('SELECT m.lease_ms FROM %s m WHERE m.lane = $1 AND m.id = $2',
-        slipring.live_tables(p_queue, p_state))
+    EXECUTE format('SELECT m.lease_ms FROM %s m',
+        slipring.log_row(slipring.live_tables(p_queue, p_state), '$1', '$2'))
     INTO v_own USING p_lane, p_message;
     RETURN v_own;
 END $$;

@@ -25,7 +25,7 @@ BEGIN
                 m.dedup_id, m.headers, m.body
             FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $13) AS u(lane, id, state,
                 until_ms, priority, attempts, fence, first_ms, delay_ms, holder)
-            CROSS JOIN LATERAL (SELECT * FROM %s m WHERE m.lane = u.lane AND m.id = u.id) m
+            CROSS JOIN LATERAL %s m
             RETURNING state, priority, bytes, fifo_group),
         touched AS (
             INSERT INTO slipring.fifo_touched
@@ -35,7 +35,7 @@ BEGIN
             count(*) FILTER (WHERE a.state = 1 AND a.priority < 1024),
             count(*) FILTER (WHERE a.state = 0), count(*) FILTER (WHERE a.state = 2),
             count(*) FILTER (WHERE a.state = 3), sum(a.bytes)
-        FROM added a HAVING count(*) > 0', p_from)
+        FROM added a HAVING count(*) > 0', slipring.log_row(p_from, 'u.lane', 'u.id'))
     USING p_to.queue_id, p_to.fifo, p_lanes, p_ids, p_states, p_untils_ms, p_priorities,
         p_attempts, p_fences, p_first_ms, p_delays_ms, p_source, p_holders;
     PERFORM nextval(p_to.activity);

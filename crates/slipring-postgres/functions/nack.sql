@@ -6,7 +6,8 @@
 -- Answers: ready, delayed, parked or dead_lettered.
 CREATE OR REPLACE FUNCTION slipring.nack(receipt text, delay interval DEFAULT NULL)
 RETURNS text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp
+SET jit = off AS $$
 DECLARE
     v_open record;
     v_answer record;

@@ -4,7 +4,8 @@
 -- Index:   queue_name.
 CREATE OR REPLACE FUNCTION slipring.pause(queue text, until timestamptz DEFAULT NULL)
 RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp
+SET jit = off AS $$
 BEGIN
     PERFORM slipring.configure(queue, CASE WHEN until IS NULL THEN '{"paused": true}'
         ELSE jsonb_build_object('paused_until',

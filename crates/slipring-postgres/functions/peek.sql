@@ -7,7 +7,8 @@ CREATE OR REPLACE FUNCTION slipring.peek(queue text, state text DEFAULT NULL, n 
 RETURNS TABLE (id bigint, message_state text, until timestamptz, body bytea, priority bigint,
     attempts bigint, sent_at timestamptz, "group" text, dedup_id text, headers jsonb,
     dead_letter_source text)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp
+SET jit = off AS $$
     SELECT p.id, p.state, to_timestamp(p.until_ms / 1000.0), p.body, p.priority, p.attempts,
         to_timestamp(p.sent_ms / 1000.0), p.group_name, p.dedup_id, p.headers::jsonb, p.source
     FROM slipring.store_peek((slipring.queue_named($1)).queue_id, $2,

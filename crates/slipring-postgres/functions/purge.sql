@@ -5,7 +5,8 @@
 -- Answers: how many.
 CREATE OR REPLACE FUNCTION slipring.purge(queue text)
 RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp
+SET jit = off AS $$
 DECLARE
     v_queue slipring.queue := slipring.queue_named(purge.queue);
     v_now_ms bigint := slipring.now_ms();

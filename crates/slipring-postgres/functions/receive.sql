@@ -8,7 +8,8 @@ CREATE OR REPLACE FUNCTION slipring.receive(
     queue text, n int DEFAULT 1, lease interval DEFAULT NULL)
 RETURNS TABLE (receipt text, body bytea, id bigint, priority bigint, attempts bigint,
     sent_at timestamptz, lease_until timestamptz, "group" text, dedup_id text, headers jsonb)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp
+SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
     v_queue slipring.queue := slipring.queue_named(receive.queue);
@@ -27,6 +28,12 @@ BEGIN
         SELECT c.id, c.sent_ms, c.body, c.group_name, c.dedup_id, c.headers
         WHERE c.id IS NOT NULL
         UNION ALL
-        SELECT * FROM unnest(c.ids, c.sents_ms, c.bodies, c.groups, c.dedup_ids,
-            c.headers_each)) m(id, sent_ms, body, group_name, dedup_id, headers);
+        SELECT coalesce(u.first, u.id) + k, u.sent_ms, CASE WHEN u.n IS NULL THEN u.body
+                ELSE slipring.pack_body(u.body, u.n, (u.first - u.id + u.n + k)::int) END,
+            u.group_name, u.dedup_id, u.headers
+        FROM unnest(c.ids, c.sents_ms, c.bodies, c.groups, c.dedup_ids, c.headers_each, c.ns,
+            c.firsts, c.counts) WITH ORDINALITY AS u(id, sent_ms, body, group_name, dedup_id,
+            headers, n, first, count, at)
+        CROSS JOIN LATERAL generate_series(0, coalesce(u.count, 1) - 1) k
+        ORDER BY 1) m(id, sent_ms, body, group_name, dedup_id, headers);
 END $$;

@@ -7,7 +7,8 @@
 CREATE OR REPLACE FUNCTION slipring.redrive(
     source text, target text DEFAULT NULL, n int DEFAULT 1000)
 RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp
+SET jit = off AS $$
 DECLARE
     v_source slipring.queue := slipring.queue_named(source);
     v_target int;

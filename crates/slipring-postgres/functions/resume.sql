@@ -4,7 +4,8 @@
 -- Index:   queue_name.
 CREATE OR REPLACE FUNCTION slipring.resume(queue text)
 RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp
+SET jit = off AS $$
 BEGIN
     PERFORM slipring.configure(queue, '{"paused": false, "paused_until": null}');
 END $$;

@@ -19,8 +19,9 @@ BEGIN
     FOR v_at IN 1..cardinality(v_state.lanes) LOOP
         FOR v_range IN SELECT unnest(v_state.open[v_at]) LOOP
             EXECUTE format('SELECT array_agg(id) AS ids, array_agg(bytes) AS sizes,
-                range_agg(int8range(id, id + 1)) AS taken FROM (SELECT id, bytes FROM %s
-                    WHERE lane = $1 AND id >= $2 AND id < $3 ORDER BY id LIMIT 1000) m', p_table)
+                range_agg(int8range(id, id + 1)) AS taken
+                FROM (SELECT id, bytes FROM %s m LIMIT 1000) m',
+                slipring.log_rows(p_table, '$1', '$2', '$3'))
             INTO v_left USING v_state.lanes[v_at], lower(v_range),
                 coalesce(upper(v_range), 9223372036854775807);
             v_n := coalesce(cardinality(v_left.ids), 0);

@@ -8,7 +8,8 @@ CREATE OR REPLACE FUNCTION slipring.send_batch(
     queue text, bodies bytea[], priority bigint DEFAULT 1024, delay interval DEFAULT NULL,
     "group" text DEFAULT NULL, dedup_ids text[] DEFAULT NULL, headers jsonb[] DEFAULT NULL)
 RETURNS bigint[]
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp
+SET jit = off AS $$
 #variable_conflict use_variable
 DECLARE
     v_queue slipring.queue;
@@ -31,11 +32,12 @@ BEGIN
              FROM unnest(bodies) b) THEN
         v_before := slipring.id_take(v_queue, v_last);
         v_generation := slipring.generation_now(v_queue);
-        INSERT INTO slipring.message (id, lane, sent_ms, place, bytes, body)
-        SELECT v_before + b.n, priority,
+        INSERT INTO slipring.message (id, lane, sent_ms, place, bytes, n, bytes_each, body)
+        SELECT v_before + p.last, priority,
             (extract(epoch FROM statement_timestamp()) * 1000)::bigint,
-            v_queue.place * 4 + v_generation % 3, octet_length(b.body), b.body
-        FROM unnest(bodies) WITH ORDINALITY AS b(body, n);
+            v_queue.place * 4 + v_generation % 3, octet_length(p.body) - coalesce(2 * p.n, 0),
+            p.n, p.bytes_each, p.body
+        FROM slipring.pack_bodies(bodies) p;
         RETURN ARRAY(SELECT v_before + n FROM generate_series(1, v_last) n);
     END IF;
     RETURN slipring.send_rows(queue, bodies, array_fill(priority, ARRAY[v_last]),

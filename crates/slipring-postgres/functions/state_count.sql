@@ -9,16 +9,14 @@ DECLARE
     v_from text := slipring.live_tables(p_queue, p_state);
     v_done int8multirange := slipring.cut(p_queue.xid_base);
     v_range int8range;
-    v_n bigint;
-    v_bytes bigint;
+    v_new record;
 BEGIN
     FOR v_at IN 1..cardinality(p_state.lanes) LOOP
         FOR v_range IN SELECT unnest(p_state.open[v_at] * p_state.uncounted * v_done) LOOP
-            EXECUTE format('SELECT count(*), coalesce(sum(bytes), 0) FROM %s m
-                WHERE lane = $1 AND id >= $2 AND id < $3', v_from)
-            INTO v_n, v_bytes USING p_state.lanes[v_at], lower(v_range), upper(v_range);
-            p_state.counted[v_at] := p_state.counted[v_at] + v_n;
-            p_state.counted_bytes[v_at] := p_state.counted_bytes[v_at] + v_bytes;
+            v_new := slipring.log_count(v_from, p_state.lanes[v_at], lower(v_range),
+                upper(v_range));
+            p_state.counted[v_at] := p_state.counted[v_at] + v_new.n;
+            p_state.counted_bytes[v_at] := p_state.counted_bytes[v_at] + v_new.bytes;
         END LOOP;
     END LOOP;
     p_state.uncounted := p_state.uncounted - v_done;

@@ -1,7 +1,8 @@
 -- Purpose: stores messages; plain ones go to the log, others to item.
 -- Inputs:  p_queue; p_now_ms; p_units, how many messages each unit has; arrays with one entry for
 --          each message. Of messages that are nothing but bodies, all of one priority,
---          p_priorities has one entry and the arrays after it are null.
+--          p_priorities has one entry, the arrays from p_delays_ms to p_headers are null, and
+--          bodies may come as packs: p_ns and p_eachs_bytes, see message, null where none do.
 -- Lock:    none. The queue's lock where a lane is new or the queue has a limit; the entry of a
 --          deduplication id.
 -- Index:   queue_pkey; the partition's order index, item's and dedup_pkey grow.
@@ -10,7 +11,7 @@
 CREATE OR REPLACE FUNCTION slipring.store_append(
     p_queue int, p_now_ms bigint, p_units int[], p_bodies bytea[], p_priorities bigint[],
     p_delays_ms bigint[], p_leases_ms bigint[], p_groups text[], p_dedup_ids text[],
-    p_headers text[])
+    p_headers text[], p_ns int[], p_eachs_bytes int[])
 RETURNS TABLE (ord int, id bigint, duplicate boolean, due_ms bigint, error text,
     error_message text, error_context jsonb)
 LANGUAGE plpgsql AS $$
@@ -20,16 +21,19 @@ DECLARE
     v_before bigint;
     v_refused jsonb[];
     v_first bigint[];
-    v_last int := cardinality(p_bodies);
+    v_last int;
 BEGIN
     IF p_delays_ms IS NULL THEN
-        id := slipring.append_plain(p_queue, p_now_ms, p_bodies, p_priorities[1]);
+        id := slipring.append_plain(p_queue, p_now_ms, p_bodies, p_priorities[1], p_ns,
+            p_eachs_bytes);
         IF id IS NOT NULL THEN
             ord := 0;
             duplicate := false;
             RETURN NEXT;
             RETURN;
         END IF;
+        p_bodies := slipring.pack_open(p_bodies, p_ns);
+        v_last := cardinality(p_bodies);
         p_priorities := array_fill(p_priorities[1], ARRAY[v_last]);
         p_delays_ms := array_fill(NULL::bigint, ARRAY[v_last]);
         p_leases_ms := p_delays_ms;
@@ -37,6 +41,7 @@ BEGIN
         p_dedup_ids := p_groups;
         p_headers := p_groups;
     END IF;
+    v_last := cardinality(p_bodies);
     SELECT * INTO v_queue FROM slipring.queue q WHERE q.queue_id = p_queue;
     IF v_queue.queue_id IS NULL THEN
         PERFORM slipring.fail('SR001', format('queue %s does not exist', p_queue),

@@ -5,7 +5,9 @@
 -- Index:   queue_pkey, state_newest, tally_queue, the partitions' order indexes, item_order.
 -- Answers: rows in order of receives and hand-out, and one row that says why there are no more. A
 --          row with ids is several messages in hand-out order, to be dealt to the receives in
---          their order; arrays that would have nothing but nulls are null.
+--          their order; arrays that would have nothing but nulls are null. Where ns has a number,
+--          id and body are those of a pack of so many, see message; of it, counts messages from
+--          firsts on are given.
 CREATE OR REPLACE FUNCTION slipring.store_claim(
     p_queue int, p_now_ms bigint, p_up_to int[], p_lease_ms bigint[], p_session boolean[],
     p_holder bigint)
@@ -13,7 +15,7 @@ RETURNS TABLE (demand int, id bigint, fence bigint, deadline_ms bigint, sent_ms 
     priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint,
     group_name text, dedup_id text, headers text, source text, body bytea, end_kind text,
     ids bigint[], sents_ms bigint[], bodies bytea[], groups text[], dedup_ids text[],
-    headers_each text[])
+    headers_each text[], ns int[], firsts bigint[], counts int[])
 LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
 SET plan_cache_mode = force_generic_plan AS $$
@@ -42,7 +44,7 @@ BEGIN
         RETURN QUERY SELECT NULL::int, NULL::bigint, c.fence, c.deadline_ms, NULL::bigint,
             c.priority, 1::bigint, p_now_ms, 0::bigint, c.lease_ms, NULL::text, NULL::text,
             NULL::text, NULL::text, NULL::bytea, c.end_kind, c.ids, c.sents_ms, c.bodies,
-            c.groups, c.dedup_ids, c.headers_each
+            c.groups, c.dedup_ids, c.headers_each, c.ns, c.firsts, c.counts
         FROM slipring.claim_plain(v_queue, v_state, p_now_ms, v_up_to, p_lease_ms[1],
             CASE WHEN p_session[1] THEN p_holder END) c;
         IF FOUND THEN
@@ -50,7 +52,7 @@ BEGIN
         END IF;
     END IF;
     RETURN QUERY SELECT c.*, NULL::bigint[], NULL::bigint[], NULL::bytea[], NULL::text[],
-        NULL::text[], NULL::text[]
+        NULL::text[], NULL::text[], NULL::int[], NULL::bigint[], NULL::int[]
     FROM slipring.claim_one_by_one(v_queue, v_state, p_now_ms, p_up_to,
         CASE WHEN cardinality(p_lease_ms) < v_demands
             THEN array_fill(p_lease_ms[1], ARRAY[v_demands]) ELSE p_lease_ms END,

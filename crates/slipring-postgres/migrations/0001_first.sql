@@ -99,12 +99,20 @@ CREATE INDEX queue_retention ON slipring.queue (queue_id) WHERE retention_ms IS 
 -- The log. A row is written once and never changed; a partition is emptied as a whole.
 -- place is place.place * 4 + generation % 3; id is (transaction + xid_base) << 18 | number within
 -- the transaction, so that a range of transactions is a range of ids.
+--
+-- Messages of one transaction that are nothing but small bodies may share a row, a pack: id is
+-- the number of the last of them, the others have the numbers before it. No pack reaches from one
+-- transaction into another, so a cut never goes through one.
 CREATE TABLE slipring.message (
     id bigint NOT NULL,
     lane bigint NOT NULL,
     sent_ms bigint NOT NULL,
     place int NOT NULL,
     bytes int NOT NULL,
+    -- How many messages a pack has, 2 to 64, and the size of each when all have the same; null
+    -- where the row is one message. See pack_end for the body of a pack.
+    n smallint,
+    bytes_each int,
     -- The true priority where the lane does not say it (FIFO queues).
     priority bigint,
     lease_ms bigint,
@@ -322,17 +330,25 @@ CREATE TYPE slipring.lane_read AS (
     at int,
     region int8multirange,
     total int,
+    first_id bigint,
+    last_id bigint,
     bytes bigint,
     -- The size of each message when all have the same, and the lease of each likewise.
     bytes_each bigint,
     lease_each bigint,
     -- Whether some have a lease of their own that others do not have.
     leases_differ boolean,
+    -- Row by row; of packs their last number, which need not be among those read.
     ids bigint[],
     sents_ms bigint[],
     bodies bytea[],
-    -- Only where asked for.
+    -- How many messages of each row are read, and their bytes; sizes only where asked for.
+    counts int[],
     sizes int[],
+    -- Of packs, how many messages they have and the first number that is read; null where there
+    -- is no pack among the rows.
+    ns int[],
+    firsts bigint[],
     -- Null where no message has one.
     groups text[],
     dedup_ids text[],

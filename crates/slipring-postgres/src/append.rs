@@ -10,6 +10,7 @@ use tokio_postgres::types::Type;
 
 use crate::escape;
 use crate::fault::garbled;
+use crate::pack::Packed;
 use crate::queries;
 use crate::rows::{count_to_sql, maybe_moment, number, queue_to_sql, refusal, to_sql, value};
 use crate::session::Session;
@@ -17,11 +18,10 @@ use crate::session::Session;
 /// PostgreSQL takes and gives no value of 1 GiB or more; half of it leaves room for all else.
 const CALL_BYTES_MAX: u64 = 1 << 29;
 
-/// The columns of a batch. Those after the priorities stay empty, and priorities have one entry,
-/// while messages are nothing but bodies of one priority.
-#[derive(Default)]
+/// The columns of a batch. While messages are nothing but bodies of one priority, neighbours are
+/// packed, priorities have one entry and there is no more.
 struct Columns<'m> {
-    bodies: Vec<&'m [u8]>,
+    rows: Packed<'m>,
     priorities: Vec<i64>,
     more: Option<More<'m>>,
 }
@@ -38,13 +38,16 @@ struct More<'m> {
 
 impl<'m> Columns<'m> {
     fn of(messages: &'m [NewMessage]) -> Result<Columns<'m>, Error> {
-        let bodies = messages.iter().map(|message| &*message.body).collect();
         let first = messages.first().map(|message| message.priority);
         let plain = messages.iter().all(|m| is_plain(m) && Some(m.priority) == first);
         let shown = if plain { messages.get(..1).unwrap_or_default() } else { messages };
         let priorities = shown.iter().map(|message| i64::from(message.priority.0)).collect();
-        let more = if plain { None } else { Some(More::of(messages)?) };
-        Ok(Columns { bodies, priorities, more })
+        if plain {
+            return Ok(Columns { rows: Packed::of(messages), priorities, more: None });
+        }
+        let bodies = messages.iter().map(|message| Cow::Borrowed(&*message.body)).collect();
+        let rows = Packed { bodies, ..Packed::default() };
+        Ok(Columns { rows, priorities, more: Some(More::of(messages)?) })
     }
 }
 
@@ -84,7 +87,8 @@ pub(crate) async fn append(
         return Err(Error::limit("postgres_call_bytes_max", CALL_BYTES_MAX, bytes));
     }
     let columns = Columns::of(&batch.messages)?;
-    let more = columns.more.as_ref();
+    let (rows, more) = (&columns.rows, columns.more.as_ref());
+    let packs = (!rows.counts.is_empty()).then_some(rows);
     let (queue, now) = (queue_to_sql(batch.queue), to_sql(batch.now.as_millis()));
     let units: Vec<i32> = batch.units.iter().map(|count| count_to_sql(*count)).collect();
     let rows = session
@@ -94,13 +98,15 @@ pub(crate) async fn append(
                 (&queue, Type::INT4),
                 (&now, Type::INT8),
                 (&units, Type::INT4_ARRAY),
-                (&columns.bodies, Type::BYTEA_ARRAY),
+                (&rows.bodies, Type::BYTEA_ARRAY),
                 (&columns.priorities, Type::INT8_ARRAY),
                 (&more.map(|more| &more.delays_ms), Type::INT8_ARRAY),
                 (&more.map(|more| &more.leases_ms), Type::INT8_ARRAY),
                 (&more.map(|more| &more.groups), Type::TEXT_ARRAY),
                 (&more.map(|more| &more.dedup_ids), Type::TEXT_ARRAY),
                 (&more.map(|more| &more.headers), Type::TEXT_ARRAY),
+                (&packs.map(|packs| &packs.counts), Type::INT4_ARRAY),
+                (&packs.map(|packs| &packs.each_bytes), Type::INT4_ARRAY),
             ],
         )
         .await?;

@@ -23,6 +23,7 @@ mod inspect;
 mod message;
 mod migrate;
 mod options;
+mod pack;
 mod passes;
 mod queries;
 mod rows;

@@ -13,6 +13,7 @@ use tokio_postgres::Row;
 use crate::escape::from_sql;
 use crate::fault::garbled;
 use crate::inspect::state_named;
+use crate::pack;
 use crate::rows::{bytes, maybe_moment, maybe_number, moment, number, positive, queue, value};
 
 /// A message that was handed out: a row of `claim` or `claim_message`.
@@ -24,7 +25,8 @@ pub(crate) fn delivery(row: &Row, queue: QueueId) -> Result<Delivery, Error> {
 }
 
 /// Messages that were handed out together: a row of `claim` that has arrays in its last columns,
-/// with one entry for each. An array of texts is null where no message has one.
+/// with one entry for each row of the log. An array of texts is null where no message has one,
+/// and so are the arrays of packs.
 pub(crate) fn deliveries(row: &Row, queue: QueueId) -> Result<Vec<Delivery>, Error> {
     let (fence, deadline) = (Fence(number(row, 3)?), moment(row, 4)?);
     let (priority, attempts) = (small(row, 6)?, small(row, 7)?);
@@ -35,14 +37,14 @@ pub(crate) fn deliveries(row: &Row, queue: QueueId) -> Result<Vec<Delivery>, Err
     let bodies: Vec<&[u8]> = value(row, 18)?;
     let (groups, dedup_ids) = (Texts::of(row, 19)?, Texts::of(row, 20)?);
     let headers_each = Texts::of(row, 21)?;
+    let packs = Packs::of(row)?;
     if sents.len() != ids.len() || bodies.len() != ids.len() {
         return Err(garbled("arrays of different lengths"));
     }
-    let rows = ids.into_iter().zip(sents).zip(bodies).enumerate();
-    rows.map(|(n, ((id, sent), body))| {
-        let id = MessageId(positive(id)?);
-        let message = Message {
-            id,
+    let mut deliveries = Vec::with_capacity(ids.len());
+    for (n, ((id, sent), body)) in ids.into_iter().zip(sents).zip(bodies).enumerate() {
+        let like = Message {
+            id: MessageId(positive(id)?),
             sent_at: Timestamp::from_millis(positive(sent)?),
             priority: Priority(priority),
             attempts,
@@ -53,12 +55,51 @@ pub(crate) fn deliveries(row: &Row, queue: QueueId) -> Result<Vec<Delivery>, Err
             dedup_id: dedup_ids.at(n).map(|text| from_sql(text).into()),
             headers: headers(headers_each.at(n))?,
             dead_letter_source: None,
-            body: Bytes::copy_from_slice(body),
+            body: Bytes::new(),
         };
-        let receipt = Receipt { queue, message: id, fence };
-        Ok(Delivery { message, receipt, deadline })
-    })
-    .collect()
+        for (id, body) in packs.messages(n, like.id, Bytes::copy_from_slice(body))? {
+            let message = Message { id, body, ..like.clone() };
+            let receipt = Receipt { queue, message: id, fence };
+            deliveries.push(Delivery { message, receipt, deadline });
+        }
+    }
+    Ok(deliveries)
+}
+
+/// Which rows of the log are packs, and what of them is handed out.
+struct Packs {
+    sizes: Vec<Option<i32>>,
+    firsts: Vec<i64>,
+    counts: Vec<i32>,
+}
+
+impl Packs {
+    fn of(row: &Row) -> Result<Packs, Error> {
+        Ok(Packs {
+            sizes: value::<Option<_>>(row, 22)?.unwrap_or_default(),
+            firsts: value::<Option<_>>(row, 23)?.unwrap_or_default(),
+            counts: value::<Option<_>>(row, 24)?.unwrap_or_default(),
+        })
+    }
+
+    /// The messages of a row of the log: its number is that of its last message.
+    fn messages(
+        &self,
+        n: usize,
+        last: MessageId,
+        body: Bytes,
+    ) -> Result<Vec<(MessageId, Bytes)>, Error> {
+        let Some(size) = self.sizes.get(n).copied().flatten() else {
+            return Ok(vec![(last, body)]);
+        };
+        let wrong = || garbled("a pack without the numbers of its messages");
+        let first = positive(*self.firsts.get(n).ok_or_else(wrong)?)?;
+        let size = usize::try_from(size).map_err(|_| wrong())?;
+        let count = self.counts.get(n).and_then(|count| usize::try_from(*count).ok());
+        let before = (first + size as u64).checked_sub(last.0 + 1).ok_or_else(wrong)? as usize;
+        let bodies = pack::open(&body, size, before, before + count.ok_or_else(wrong)?)?;
+        Ok((first..).map(MessageId).zip(bodies).collect())
+    }
 }
 
 /// An array of texts of which each, and the array itself, may be null.
