@@ -251,6 +251,7 @@ FUNCTION claim_mixed(p_queue slipring.queue, p_state slipring.state, p_now_ms bi
 FUNCTION claim_one_by_one(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_up_to integer[], p_lease_ms bigint[], p_session boolean[], p_holder bigint, p_ready bigint, p_leased bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text)
 FUNCTION claim_plain(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_up_to bigint, p_lease_ms bigint, p_holder bigint) RETURNS TABLE(fence bigint, deadline_ms bigint, priority bigint, lease_ms bigint, end_kind text, ids bigint[], sents_ms bigint[], bodies bytea[], groups text[], dedup_ids text[], headers_each text[], ns integer[], firsts bigint[], counts integer[])
 FUNCTION claim_read(p_queue slipring.queue, p_state slipring.state, p_from text, p_at integer, p_todo int8multirange, p_up_to bigint, p_room bigint) RETURNS slipring.lane_read
+FUNCTION claim_trim(p_read slipring.lane_read, p_ranges int8range[], p_up_to bigint) RETURNS slipring.lane_read
 FUNCTION commit_mode(p_relaxed boolean) RETURNS void
 FUNCTION company(p_queue slipring.queue, p_attempts bigint, p_up_to bigint) RETURNS bigint
 FUNCTION configure(queue text, changes jsonb) RETURNS jsonb SECURITY DEFINER

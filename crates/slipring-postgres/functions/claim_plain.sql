@@ -52,7 +52,7 @@ BEGIN
         p_state.open[v_read.at] := p_state.open[v_read.at] - v_read.region;
         p_state.leased := p_state.leased + v_read.total;
         p_state.leased_bytes := p_state.leased_bytes + v_read.bytes;
-        IF v_read.sizes IS NOT NULL THEN
+        IF NOT v_read.region <@ p_state.uncounted THEN
             p_state := slipring.state_uncount(p_state, v_read.at, v_read.ids, v_read.sizes,
                 v_read.counts);
         END IF;
@@ -66,7 +66,7 @@ BEGIN
         RETURN QUERY SELECT p_state.fence, deadline_ms, p_state.lanes[v_read.at],
             v_read.lease_each, NULL::text, v_read.ids, v_read.sents_ms, v_read.bodies,
             v_read.groups, v_read.dedup_ids, v_read.headers_each, v_read.ns, v_read.firsts,
-            CASE WHEN v_read.ns IS NOT NULL THEN v_read.counts END;
+            v_read.counts;
     END LOOP;
     PERFORM slipring.state_write(p_queue, p_state);
 END $$;

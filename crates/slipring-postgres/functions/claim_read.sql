@@ -4,69 +4,76 @@
 --          which it stops.
 -- Lock:    the caller holds the queue's lock.
 -- Index:   the partitions' order indexes, a range for each run of ids; see log_rows for packs.
--- Answers: see the type; sizes only where some of the messages may have been counted.
+-- Answers: see the type.
 CREATE OR REPLACE FUNCTION slipring.claim_read(
     p_queue slipring.queue, p_state slipring.state, p_from text, p_at int,
     p_todo int8multirange, p_up_to bigint, p_room bigint)
 RETURNS slipring.lane_read LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    v_rows text := 'SELECT *, coalesce(n, 1) AS size, least(id, %3$s - 1) AS last,
-            greatest(id - coalesce(n, 1) + 1, %2$s) AS first
-        FROM %1$s m WHERE lane = $1 AND id >= %2$s AND id < %3$s + 64
-            AND id - coalesce(n, 1) + 1 < %3$s ORDER BY id LIMIT $2';
+    v_rows text := 'SELECT *%4$s FROM %1$s m WHERE lane = $1 AND id >= %2$s
+        AND id < %3$s + 64 AND id - coalesce(n, 1) + 1 < %3$s ORDER BY id LIMIT $2';
+    v_one boolean := p_todo = int8multirange(range_merge(p_todo));
     v_read slipring.lane_read;
     v_lane bigint := p_state.lanes[p_at];
     -- Rows to look at: enough where most are well-filled packs.
     v_limit bigint := least(p_up_to, greatest(p_up_to / 12, 16));
     v_found bigint;
+    v_packs bigint;
     v_own bigint;
     v_extras bigint;
+    v_sum bigint;
+    v_ranges int8range[];
 BEGIN
     -- These statements are planned each time: they are kept short, and the rule, one range of
     -- messages that cannot be too much together, has the shortest.
-    IF p_todo = int8multirange(range_merge(p_todo)) THEN
-        v_rows := format(v_rows, p_from, lower(p_todo), upper(p_todo));
+    IF v_one THEN
+        v_rows := format(v_rows, p_from, lower(p_todo), upper(p_todo), '');
     ELSE
         -- The ranges come in ascending order and each is read in order: nothing is sorted.
         v_rows := format('SELECT m.* FROM unnest(%L::int8multirange) r CROSS JOIN LATERAL (%s) m
-            LIMIT $2', p_todo, format(v_rows, p_from, 'lower(r)', 'upper(r)'));
+            LIMIT $2', p_todo, format(v_rows, p_from, 'lower(r)', 'upper(r)', ', r AS range'));
     END IF;
-    -- What goes beyond p_up_to is left out of the last row.
-    v_rows := format('SELECT *, last - first + 1 - greatest(beyond, 0) AS count
-        FROM (SELECT *, sum(last - first + 1) OVER (ROWS UNBOUNDED PRECEDING) - $3 AS beyond%s
-            FROM (%s) m) m
-        WHERE beyond < last - first + 1', CASE WHEN p_up_to * p_queue.message_bytes_max > p_room
-            THEN ', sum(bytes) OVER (ROWS UNBOUNDED PRECEDING) - bytes AS bytes_before' END,
-        v_rows) || CASE WHEN p_up_to * p_queue.message_bytes_max > p_room
-            THEN format(' AND bytes_before < %s', p_room) ELSE '' END;
     LOOP
-        EXECUTE format('SELECT count(*), sum(count), sum(given), CASE WHEN min(each) = max(each)
-                    AND count(each) = count(*) THEN min(each) END, min(lease_ms),
-                min(lease_ms) < max(lease_ms), array_agg(id), array_agg(sent_ms),
-                array_agg(body), array_agg(count), min(first), max(first + count - 1),
-                CASE WHEN count(n) > 0 THEN array_agg(n) END,
-                CASE WHEN count(n) > 0 THEN array_agg(first) END, count(lease_ms),
-                count(coalesce(headers, group_name, dedup_id))%s
-            FROM (SELECT *, CASE WHEN n IS NULL THEN bytes ELSE bytes_each END AS each,
-                    CASE WHEN count = size THEN bytes
-                        ELSE slipring.pack_end(body, (first + count - 1 - id + size)::int)
-                            - slipring.pack_end(body, (first - 1 - id + size)::int)
-                        END AS given
-                FROM (%s) m) m',
-            CASE WHEN NOT p_todo <@ p_state.uncounted THEN ', array_agg(given)' END, v_rows)
-        INTO v_found, v_read.total, v_read.bytes, v_read.bytes_each, v_read.lease_each,
-            v_read.leases_differ, v_read.ids, v_read.sents_ms, v_read.bodies, v_read.counts,
-            v_read.first_id, v_read.last_id, v_read.ns, v_read.firsts, v_own, v_extras,
-            v_read.sizes
-        USING v_lane, v_limit, p_up_to;
-        v_read.total := coalesce(v_read.total, 0);
+        IF v_limit * p_queue.message_bytes_max > p_room THEN
+            EXECUTE format('SELECT sum(bytes) FROM (%s) m', v_rows) INTO v_sum
+            USING v_lane, v_limit;
+            IF v_sum > p_room THEN
+                v_rows := format('SELECT * FROM (
+                    SELECT *, sum(bytes) OVER (ROWS UNBOUNDED PRECEDING) AS so_far FROM (%s) m) m
+                    WHERE so_far - bytes < %s', v_rows, p_room);
+            END IF;
+        END IF;
+        EXECUTE format('SELECT count(*), sum(bytes), CASE WHEN min(bytes) = max(bytes)
+                THEN min(bytes) END, min(lease_ms), min(lease_ms) < max(lease_ms),
+            array_agg(id), array_agg(sent_ms), array_agg(body), array_agg(bytes), count(n),
+            count(lease_ms), count(coalesce(headers, group_name, dedup_id)), array_agg(n::int),
+            array_agg(bytes_each)%s FROM (%s) m', CASE WHEN v_one THEN '' ELSE
+                ', array_agg(range)' END, v_rows)
+        INTO v_found, v_read.bytes, v_read.bytes_each, v_read.lease_each, v_read.leases_differ,
+            v_read.ids, v_read.sents_ms, v_read.bodies, v_read.sizes, v_packs, v_own, v_extras,
+            v_read.ns, v_read.eachs_bytes, v_ranges
+        USING v_lane, v_limit;
+        v_read.total := v_found;
+        IF v_packs > 0 THEN
+            v_read := slipring.claim_trim(v_read, coalesce(v_ranges,
+                array_fill(int8range(lower(p_todo), upper(p_todo)), ARRAY[v_found::int])),
+                p_up_to);
+        END IF;
         EXIT WHEN v_found < v_limit OR v_limit >= p_up_to OR v_read.total >= p_up_to
             OR v_read.bytes >= p_room;
         v_limit := least(p_up_to, v_limit * p_up_to / v_read.total * 5 / 4 + 16);
     END LOOP;
     v_read.at := p_at;
-    v_read.leases_differ := v_read.leases_differ OR v_own NOT IN (0, v_read.total);
     v_read.region := p_todo;
+    IF v_read.total = 0 THEN
+        RETURN v_read;
+    END IF;
+    v_read.leases_differ := v_read.leases_differ OR v_own NOT IN (0, v_read.total);
+    IF v_packs = 0 THEN
+        v_read.first_id := v_read.ids[1];
+        v_read.last_id := v_read.ids[v_found];
+        v_read.ns := NULL;
+    END IF;
     IF v_read.total = p_up_to OR v_read.bytes >= p_room THEN
         v_read.region := p_todo * int8multirange(int8range(NULL, v_read.last_id + 1));
     END IF;
@@ -76,7 +83,7 @@ BEGIN
             CASE WHEN count(headers) > 0 THEN array_agg(headers) END
             FROM (%s) m', v_rows)
         INTO v_read.groups, v_read.dedup_ids, v_read.headers_each
-        USING v_lane, v_limit, p_up_to;
+        USING v_lane, cardinality(v_read.ids);
     END IF;
     RETURN v_read;
 END $$;

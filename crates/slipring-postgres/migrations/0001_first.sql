@@ -342,13 +342,14 @@ CREATE TYPE slipring.lane_read AS (
     ids bigint[],
     sents_ms bigint[],
     bodies bytea[],
-    -- How many messages of each row are read, and their bytes; sizes only where asked for.
-    counts int[],
+    -- The bytes of the messages of each row that are read.
     sizes int[],
-    -- Of packs, how many messages they have and the first number that is read; null where there
-    -- is no pack among the rows.
+    -- Null where there is no pack among the rows: how many messages packs have, their bytes_each,
+    -- and of each row the first number that is read and how many are.
     ns int[],
+    eachs_bytes int[],
     firsts bigint[],
+    counts int[],
     -- Null where no message has one.
     groups text[],
     dedup_ids text[],
