@@ -4,11 +4,12 @@
 --          with its fence; no id twice.
 -- Lock:    the queue's lock.
 -- Index:   queue_pkey, state_newest, lease_newest, a few steps for each fence.
--- Answers: whether it was done; where anything else is among them, nothing is done, and
---          store_settle has to look entry by entry.
+-- Answers: whether it was done, and what commit_defer answers; where anything else is among them,
+--          nothing is done, and store_settle has to look entry by entry.
 CREATE OR REPLACE FUNCTION slipring.store_ack(
-    p_queue int, p_lows bigint[], p_highs bigint[], p_fences bigint[])
-RETURNS boolean LANGUAGE plpgsql
+    p_queue int, p_lows bigint[], p_highs bigint[], p_fences bigint[],
+    OUT done boolean, OUT flush text)
+LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
@@ -18,12 +19,13 @@ DECLARE
     v_n bigint;
     v_bytes bigint;
 BEGIN
+    done := false;
     IF v_queue.queue_id IS NULL THEN
-        RETURN false;
+        RETURN;
     END IF;
     v_state := slipring.state_read(v_queue);
     IF slipring.acks_wait(v_queue, v_state) THEN
-        RETURN false;
+        RETURN;
     END IF;
     v_state.seq := v_state.seq + 1;
     WITH taken AS MATERIALIZED (
@@ -50,14 +52,14 @@ BEGIN
         FROM left_over o CROSS JOIN whole)
     SELECT w.n, w.bytes INTO v_n, v_bytes FROM whole w;
     IF v_n IS NULL THEN
-        RETURN false;
+        RETURN;
     END IF;
     v_state.leased := v_state.leased - v_n;
     v_state.leased_bytes := v_state.leased_bytes - v_bytes;
     IF v_state.leased = 0 THEN
         v_state.lapse_ms := NULL;
     END IF;
-    PERFORM slipring.commit_mode(v_queue.relaxed);
+    flush := slipring.commit_defer(v_queue.relaxed);
     PERFORM slipring.state_write(v_queue, v_state);
-    RETURN true;
+    done := true;
 END $$;

@@ -26,7 +26,6 @@ BEGIN
         FROM generate_series(1, v_last) n;
         RETURN;
     END IF;
-    PERFORM slipring.commit_mode(v_queue.relaxed);
     v_state := slipring.acks_take(v_queue, slipring.state_read(v_queue), p_now_ms);
     IF 'ack' = ALL (p_kinds) THEN
         v_state.seq := v_state.seq + 1;

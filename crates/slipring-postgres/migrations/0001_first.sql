@@ -18,6 +18,13 @@ CREATE TABLE slipring.store (
     system_identifier bigint
 );
 
+-- One row while the server runs; after a crash, which may have lost commits that did not wait for
+-- their flush, and on a promoted standby the table is empty: see commit_defer.
+CREATE UNLOGGED TABLE slipring.incarnation (
+    id int PRIMARY KEY DEFAULT 1 CHECK (id = 1),
+    token text NOT NULL
+);
+
 DO $$
 DECLARE
     v_system bigint;

@@ -1,5 +1,6 @@
--- Purpose: acks messages in their first hands, all of them or none
+-- Purpose: acks messages in their first hands, all of them or none; the commit does not wait for
+--   the flush, see functions/commit_defer.sql
 -- Inputs: $1 queue; runs of ids, $2 from and $3 to below, $4 with their fences
 -- Lock: the queue's, see functions/store_ack.sql
 -- Index: see functions/store_ack.sql
-SELECT slipring.store_ack($1, $2, $3, $4)
+SELECT done, flush FROM slipring.store_ack($1, $2, $3, $4)

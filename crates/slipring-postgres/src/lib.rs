@@ -7,9 +7,9 @@
 //!
 //! The files in reading order: `address`, `tls` and `options` (where the database is), `schema`
 //! and `migrate` (bringing it up to date), `store` and `admin` (the two traits), `session` (one
-//! statement, its retries and its time limit), `fault` (what the caller is told), `append`,
-//! `claim`, `settle`, `passes`, `inspect` and `catalog` (the verbs), `message` and `rows`
-//! (decoding), `changes` (what others did).
+//! statement, its retries and its time limit), `flush` (waiting for the disk), `fault` (what the
+//! caller is told), `append`, `claim`, `settle`, `passes`, `inspect` and `catalog` (the verbs),
+//! `message` and `rows` (decoding), `changes` (what others did).
 
 mod address;
 mod admin;
@@ -19,6 +19,7 @@ mod changes;
 mod claim;
 mod escape;
 mod fault;
+mod flush;
 mod inspect;
 mod message;
 mod migrate;

@@ -61,6 +61,7 @@ queries! {
     END_SESSIONS, "end_sessions", Writes;
     EXPIRE, "expire", Writes;
     EXTEND, "extend", Writes;
+    FLUSH, "flush", Writes;
     HEADS, "heads", Reads;
     IMPORT, "import", Writes;
     KICK, "kick", Writes;

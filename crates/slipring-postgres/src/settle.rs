@@ -10,6 +10,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
 use crate::fault::{foreign, garbled};
+use crate::flush::Flusher;
 use crate::queries;
 use crate::rows::{moment, queue, queue_to_sql, refusal, to_sql, value};
 use crate::session::Session;
@@ -17,11 +18,12 @@ use crate::session::Session;
 /// Ends leases, entry by entry.
 pub(crate) async fn settle(
     session: &Session,
+    flusher: &Flusher,
     randomness: &dyn Randomness,
     batch: &SettleBatch,
 ) -> Result<Vec<Result<Settled, Error>>, Error> {
     if let Some(runs) = Runs::of(batch)
-        && acked(session, batch.queue, &runs).await?
+        && acked(session, flusher, batch.queue, &runs).await?
     {
         return Ok(batch.entries.iter().map(|_| Ok(Settled::Done)).collect());
     }
@@ -59,6 +61,9 @@ pub(crate) async fn settle(
                 .await?
         }
     };
+    if let Some(row) = rows.first() {
+        flushed(flusher, row, 6).await?;
+    }
     answers(batch.queue, &batch.entries, &rows, settled)
 }
 
@@ -107,7 +112,12 @@ impl Runs {
 
 /// Acks all of them at once; answers false, with nothing done, where they have to be looked at
 /// one by one.
-async fn acked(session: &Session, queue: QueueId, runs: &Runs) -> Result<bool, Error> {
+async fn acked(
+    session: &Session,
+    flusher: &Flusher,
+    queue: QueueId,
+    runs: &Runs,
+) -> Result<bool, Error> {
     let number = queue_to_sql(queue);
     let row = session
         .row(
@@ -120,7 +130,17 @@ async fn acked(session: &Session, queue: QueueId, runs: &Runs) -> Result<bool, E
             ],
         )
         .await?;
-    value(&row.ok_or_else(|| garbled("no answer to acks"))?, 0)
+    let row = row.ok_or_else(|| garbled("no answer to acks"))?;
+    flushed(flusher, &row, 1).await?;
+    value(&row, 0)
+}
+
+/// Waits for the flush that the row of a settlement asks for in a column, if it does (S1.3).
+async fn flushed(flusher: &Flusher, row: &Row, at: usize) -> Result<(), Error> {
+    match value::<Option<&str>>(row, at)? {
+        Some(token) => flusher.flushed(token).await,
+        None => Ok(()),
+    }
 }
 
 /// Prolongs leases, entry by entry.

@@ -16,6 +16,7 @@ use slipring::{Delivery, Error, ErrorKind, MessageId, QueueId, Randomness, Recei
 use crate::address::Address;
 use crate::changes::Changes;
 use crate::fault::garbled;
+use crate::flush::Flusher;
 use crate::options::{PostgresOptions, WhenToMigrate};
 use crate::passes::{self, Rotation, Watermark};
 use crate::rows::{to_sql, value};
@@ -27,7 +28,8 @@ use crate::{append, claim, inspect, migrate, queries, settle};
 ///
 /// Every call is one statement and one transaction; nothing is kept on a connection.
 pub struct PostgresStore {
-    pub(crate) session: Session,
+    pub(crate) session: Arc<Session>,
+    flusher: Flusher,
     pub(crate) key: ReceiptKey,
     pub(crate) changes: Changes,
     /// How long a look whether the store can serve may take.
@@ -56,12 +58,13 @@ impl PostgresStore {
         options: PostgresOptions,
     ) -> Result<Arc<PostgresStore>, Error> {
         let options = address.overrides(options);
-        let session = Session::new(address, &options)?;
+        let session = Arc::new(Session::new(address, &options)?);
         match open_session(&session, options.migrate).await {
             Ok(key) => {
                 let mut holder = [0; 8];
                 options.randomness.fill(&mut holder);
                 Ok(Arc::new(PostgresStore {
+                    flusher: Flusher::new(Arc::clone(&session)),
                     session,
                     key,
                     changes: Changes::default(),
@@ -190,7 +193,7 @@ impl Store for PostgresStore {
 
     async fn settle(&self, batch: SettleBatch) -> Result<Vec<Result<Settled, Error>>, Error> {
         self.note(batch.now);
-        settle::settle(&self.session, &*self.randomness, &batch).await
+        settle::settle(&self.session, &self.flusher, &*self.randomness, &batch).await
     }
 
     async fn extend(&self, batch: ExtendBatch) -> Result<Vec<Result<Timestamp, Error>>, Error> {

@@ -14,12 +14,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use cluster::{Cluster, Database};
+use cluster::{Cluster, Database, run};
 use slipring::lifecycle::Settlement;
 use slipring::store::{ClaimBatch, Demand, SettleBatch, Store};
 use slipring::{AdminStore, ErrorKind, MessageId, NewMessage, QueueId, Retry};
 use slipring_conformance::verbs::{self, at, bodies, claim, counts, plain, send, try_send};
 use slipring_postgres::{PostgresOptions, PostgresStore};
+use tokio_postgres::Client;
 
 /// What the clients have seen.
 #[derive(Default)]
@@ -207,6 +208,102 @@ async fn a_server_that_is_killed_and_started_again_loses_nothing() {
         signs.progress(10).await;
     })
     .await;
+}
+
+/// Lets commits wait for a standby of that name from now on, or with an empty one no more.
+async fn standby(admin: &Client, name: &str) {
+    run(admin, &format!("ALTER SYSTEM SET synchronous_standby_names = '{name}'")).await;
+    run(admin, "SELECT pg_reload_conf()").await;
+    // The server takes it in at some moment, and backends when they hear of it.
+    let seen = "SELECT current_setting('synchronous_standby_names') = $1";
+    while !admin.query_one(seen, &[&name]).await.unwrap().get::<_, bool>(0) {}
+}
+
+/// Waits until a backend waits for the standby.
+async fn stuck(admin: &Client) {
+    let waits = "SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+    while admin.query_opt(waits, &[]).await.unwrap().is_none() {}
+}
+
+#[tokio::test]
+async fn answered_settlements_outlive_the_server_though_their_commits_do_not_wait() {
+    // S1.3, S4.1
+    let cluster = Cluster::own();
+    let database = cluster.database().await;
+    let admin = cluster.superuser("postgres").await;
+    // Nobody else writes down what a commit has left in memory.
+    run(&admin, "ALTER SYSTEM SET wal_writer_delay = '10s'").await;
+    run(&admin, "ALTER SYSTEM SET wal_writer_flush_after = '1GB'").await;
+    run(&admin, "SELECT pg_reload_conf()").await;
+    let mut store = cluster.store(&database).await;
+    let q = plain(&store).await;
+    for round in 0..5 {
+        send(&store, q, &["a", "b"]).await;
+        let held = claim(&store, q, 2, at(0)).await;
+        verbs::ack_all(&store, q, &held[..1], at(1)).await;
+        let park = Settlement::Park { priority: None };
+        verbs::settle(&store, q, &held[1], park, at(1)).await.unwrap();
+        cluster.crash();
+        store = cluster.store(&database).await;
+        assert_eq!(counts(&store, q).await, [0, 0, 0, round + 1]);
+    }
+}
+
+#[tokio::test]
+async fn an_ack_that_waits_for_its_flush_keeps_nobody_from_the_queue() {
+    let cluster = Cluster::own();
+    let database = cluster.database().await;
+    let store = cluster.store(&database).await;
+    let q = plain(&store).await;
+    send(&store, q, &["a", "b", "c", "d"]).await;
+    // The first ack after a start of the server commits with its flush.
+    let first = claim(&store, q, 1, at(0)).await;
+    verbs::ack_all(&store, q, &first, at(0)).await;
+    let held = claim(&store, q, 2, at(0)).await;
+    let admin = cluster.superuser("postgres").await;
+    standby(&admin, "nobody").await;
+    let entries = vec![(held[0].receipt, Settlement::Ack)];
+    let acking = store.settle(SettleBatch { queue: q, now: at(1), entries });
+    tokio::pin!(acking);
+    let limit = Duration::from_secs(60);
+    let others = async {
+        stuck(&admin).await;
+        assert_eq!(bodies(&claim(&store, q, 9, at(1)).await), ["d"]);
+        let late = verbs::extend(&store, q, &[held[0].receipt], 60, at(1)).await.remove(0);
+        assert_eq!(late.unwrap_err().kind(), ErrorKind::MessageGone);
+        assert_eq!(counts(&store, q).await, [0, 0, 2, 0]);
+    };
+    let others = tokio::time::timeout(limit, others);
+    tokio::select! {
+        acked = &mut acking => panic!("it was not flushed, but answered {acked:?}"),
+        others = others => others.expect("nobody waits for the ack"),
+    }
+    standby(&admin, "").await;
+    let acked = tokio::time::timeout(limit, acking).await.expect("the ack is answered");
+    acked.unwrap()[0].as_ref().unwrap();
+}
+
+#[tokio::test]
+async fn an_ack_whose_flush_the_server_did_not_live_to_see_is_not_answered_as_done() {
+    // S4.1: the next start may have forgotten it.
+    let cluster = Cluster::own();
+    let database = cluster.database().await;
+    let store = cluster.store(&database).await;
+    let q = plain(&store).await;
+    send(&store, q, &["a", "b"]).await;
+    let held = claim(&store, q, 2, at(0)).await;
+    verbs::ack_all(&store, q, &held[..1], at(0)).await;
+    // As a crash leaves it, between the ack and its flush.
+    let client = cluster.client(&database).await;
+    let restarted = "CREATE FUNCTION slipring.restarted() RETURNS trigger LANGUAGE plpgsql AS $$
+                     BEGIN DELETE FROM slipring.incarnation; RETURN NULL; END $$;
+                     CREATE TRIGGER restarted AFTER INSERT ON slipring.state
+                     FOR EACH STATEMENT EXECUTE FUNCTION slipring.restarted()";
+    run(&client, restarted).await;
+    let entries = vec![(held[1].receipt, Settlement::Ack)];
+    let acking = store.settle(SettleBatch { queue: q, now: at(1), entries });
+    let error = acking.await.unwrap_err();
+    assert_eq!((error.kind(), error.retry()), (ErrorKind::StorageUnavailable, Retry::Unknown));
 }
 
 #[tokio::test]
