@@ -13,25 +13,29 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_tem
 #variable_conflict use_variable
 DECLARE
     v_id bigint;
+    v_kept text;
+    v_next int := 0;
 BEGIN
-    -- A message that needs nothing but a row of the log: what id_take and generation_now do, in one
-    -- statement. The inner query stays a query of its own, so that each of its columns is computed
-    -- once and in their order: the transaction's number comes before the generation is read.
+    -- A message that needs nothing but a row of the log: what id_take and generation_now do, with
+    -- as little as possible.
     IF delay IS NULL AND "group" IS NULL AND dedup_id IS NULL AND headers IS NULL THEN
+        IF pg_current_xact_id_if_assigned() IS NOT NULL THEN
+            v_kept := current_setting('slipring.sent', true);
+            v_next := CASE WHEN v_kept <> '' THEN v_kept::int ELSE 1 END;
+            v_kept := set_config('slipring.sent', (v_next + 1)::text, true);
+        END IF;
+        -- The transaction's number comes before the generation is read and those who poll are told.
+        v_id := pg_current_xact_id()::text::bigint;
         INSERT INTO slipring.message (id, lane, sent_ms, place, bytes, body)
-        SELECT q.id, send.priority, (extract(epoch FROM clock_timestamp()) * 1000)::bigint,
-            q.place * 4 + q.generation % 3, octet_length(send.body), send.body
-        FROM (
-            SELECT ((pg_current_xact_id()::text::bigint + q.xid_base) << 18) + s.sent AS id,
-                pg_sequence_last_value(q.generation) AS generation, q.place,
-                nextval(q.activity), set_config('slipring.sent', (s.sent + 1)::text, true)
-            FROM slipring.queue q, (SELECT coalesce(nullif(
-                current_setting('slipring.sent', true), ''), '0')::int AS sent) s
-            WHERE q.name = send.queue AND send.priority = ANY (q.lanes) AND NOT q.fifo
-                AND q.delay_ms = 0 AND octet_length(send.body) <= q.message_bytes_max
-                AND q.messages_max IS NULL AND q.bytes_max IS NULL AND s.sent < 262143
-            OFFSET 0) q
-        WHERE q.generation >= 0
+        SELECT ((v_id + q.xid_base) << 18) + v_next, send.priority,
+            (date_part('epoch', clock_timestamp()) * 1000)::bigint,
+            q.place * 4 + pg_sequence_last_value(q.generation) % 3, octet_length(send.body),
+            send.body
+        FROM slipring.queue q
+        WHERE q.name = send.queue AND send.priority = ANY (q.lanes) AND NOT q.fifo
+            AND q.delay_ms = 0 AND octet_length(send.body) <= q.message_bytes_max
+            AND q.messages_max IS NULL AND q.bytes_max IS NULL AND v_next <= 262143
+            AND pg_sequence_last_value(q.generation) >= 0 AND nextval(q.activity) >= 0
         RETURNING id INTO v_id;
         IF v_id IS NOT NULL THEN
             RETURN v_id;
