@@ -56,6 +56,29 @@ async fn a_message_is_there_if_and_only_if_its_transaction_commits() {
 }
 
 #[tokio::test]
+async fn a_transaction_sends_in_order_whatever_else_it_writes_and_takes_back() {
+    // S7.1, S10.1: its first write may be a send, kept or not, or something else.
+    let (cluster, database, store, q) = setup().await;
+    let admin = cluster.client(&database).await;
+    run(&admin, "CREATE TABLE business (n int)").await;
+    let (other, mark) = ("INSERT INTO business VALUES (1)", "SAVEPOINT s");
+    let batch = "SELECT slipring.send_batch('plain', '{x, y}'::bytea[])";
+    for first in [&[][..], &[other], &[mark, "dropped", "ROLLBACK TO s"], &[mark, "a", other]] {
+        let sender = cluster.begin(&database, "READ COMMITTED").await;
+        let steps = ["b", "c", batch, mark, "dropped", batch, "ROLLBACK TO s", "d", batch, "e"];
+        for step in first.iter().chain(&steps) {
+            match *step {
+                body if body == "dropped" || body.len() == 1 => sql_send(&sender, body).await,
+                sql => run(&sender, sql).await,
+            }
+        }
+        run(&sender, "COMMIT").await;
+        let all = ["a", "b", "c", "x", "y", "d", "x", "y", "e"];
+        assert_eq!(drain(&store, q).await, all[usize::from(!first.contains(&"a"))..], "{first:?}");
+    }
+}
+
+#[tokio::test]
 async fn senders_that_commit_in_another_order_lose_nothing() {
     // S10.1, S10.4
     let (cluster, database, store, q) = setup().await;
