@@ -17,7 +17,8 @@ DECLARE
     v_ends bytea;
 BEGIN
     last := 0;
-    FOREACH v_next IN ARRAY p_bodies LOOP
+    -- The null at the end ends the last row.
+    FOREACH v_next IN ARRAY p_bodies || NULL::bytea LOOP
         v_size := octet_length(v_next);
         IF v_n > 0 AND v_n < 64 AND v_bytes + v_size + 2 * v_n + 2 <= 1920 THEN
             v_n := v_n + 1;
@@ -28,14 +29,10 @@ BEGIN
             CONTINUE;
         ELSIF v_n > 0 THEN
             last := last + v_n;
-            IF v_n > 1 THEN
-                n := v_n;
-                bytes_each := v_each;
-                body := v_ends || body;
-            END IF;
+            n := nullif(v_n, 1);
+            bytes_each := CASE WHEN v_n > 1 THEN v_each END;
+            body := CASE WHEN v_n > 1 THEN v_ends || body ELSE body END;
             RETURN NEXT;
-            n := NULL;
-            bytes_each := NULL;
         END IF;
         v_n := 1;
         v_bytes := v_size;
@@ -43,11 +40,4 @@ BEGIN
         v_ends := CASE WHEN v_size <= 1920 THEN int2send(v_size::int2) END;
         body := v_next;
     END LOOP;
-    last := last + v_n;
-    IF v_n > 1 THEN
-        n := v_n;
-        bytes_each := v_each;
-        body := v_ends || body;
-    END IF;
-    RETURN NEXT;
 END $$;

@@ -31,7 +31,8 @@ impl Target for Pgq {
     async fn start(settings: &Settings, _: &Path) -> Result<Pgq> {
         let url = url(settings)?.to_owned();
         let client = connect(&url).await?;
-        client.batch_execute("CREATE EXTENSION IF NOT EXISTS pgq").await?;
+        let create = client.batch_execute("CREATE EXTENSION IF NOT EXISTS pgq").await;
+        create.context("absent: install the Debian package postgresql-NN-pgq3")?;
         let ticker = tokio::spawn(async move {
             while client.query("SELECT pgq.ticker()", &[]).await.is_ok() {
                 tokio::time::sleep(TICK).await;
