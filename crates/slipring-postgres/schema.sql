@@ -48,6 +48,12 @@ TABLE fifo_touched WITH (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_
   queue_id integer NOT NULL
   name text NOT NULL
 
+TABLE incarnation
+  id integer NOT NULL DEFAULT 1
+  token text NOT NULL
+  CONSTRAINT incarnation_id_check CHECK ((id = 1))
+  CONSTRAINT incarnation_pkey PRIMARY KEY (id)
+
 TABLE item WITH (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_cost_delay=0)
   id bigint NOT NULL
   queue_id integer NOT NULL
@@ -211,6 +217,7 @@ CREATE INDEX dedup_until ON slipring.dedup USING btree (until_ms)
 CREATE INDEX fifo_group_open ON slipring.fifo_group USING btree (queue_id, head_id) WHERE (head_id IS NOT NULL)
 CREATE UNIQUE INDEX fifo_group_pkey ON slipring.fifo_group USING btree (queue_id, name)
 CREATE INDEX fifo_touched_queue ON slipring.fifo_touched USING btree (queue_id)
+CREATE UNIQUE INDEX incarnation_pkey ON slipring.incarnation USING btree (id)
 CREATE INDEX item_blocking ON slipring.item USING btree (queue_id, fifo_group) WHERE ((fifo_group IS NOT NULL) AND ((state = 2) OR ((state = 0) AND (attempts > 0))))
 CREATE INDEX item_deadline ON slipring.item USING btree (turn) WHERE (state = 2)
 CREATE INDEX item_due ON slipring.item USING btree (turn) WHERE (state = 0)
@@ -252,6 +259,7 @@ FUNCTION claim_one_by_one(p_queue slipring.queue, p_state slipring.state, p_now_
 FUNCTION claim_plain(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_up_to bigint, p_lease_ms bigint, p_holder bigint) RETURNS TABLE(fence bigint, deadline_ms bigint, priority bigint, lease_ms bigint, end_kind text, ids bigint[], sents_ms bigint[], bodies bytea[], groups text[], dedup_ids text[], headers_each text[], ns integer[], firsts bigint[], counts integer[])
 FUNCTION claim_read(p_queue slipring.queue, p_state slipring.state, p_from text, p_at integer, p_todo int8multirange, p_up_to bigint, p_room bigint) RETURNS slipring.lane_read
 FUNCTION claim_trim(p_read slipring.lane_read, p_ranges int8range[], p_up_to bigint) RETURNS slipring.lane_read
+FUNCTION commit_defer(p_relaxed boolean) RETURNS text
 FUNCTION commit_mode(p_relaxed boolean) RETURNS void
 FUNCTION company(p_queue slipring.queue, p_attempts bigint, p_up_to bigint) RETURNS bigint
 FUNCTION configure(queue text, changes jsonb) RETURNS jsonb SECURITY DEFINER
@@ -267,6 +275,7 @@ FUNCTION fail_limit(p_queue slipring.queue, p_limit text, p_value bigint, p_aske
 FUNCTION fifo_bring_in(p_queue slipring.queue, p_state slipring.state, p_wanted bigint) RETURNS slipring.state
 FUNCTION fifo_open(p_queue integer, p_limit bigint) RETURNS TABLE(id bigint, attempts bigint, bytes integer, fence bigint)
 FUNCTION fifo_refresh(p_queue integer) RETURNS void
+FUNCTION flush() RETURNS text
 FUNCTION generation_now(p_queue slipring.queue) RETURNS bigint
 FUNCTION headers_bytes(p_headers text) RETURNS integer
 FUNCTION headers_text(p_headers jsonb) RETURNS text
@@ -366,7 +375,7 @@ FUNCTION state_read(p_queue slipring.queue) RETURNS slipring.state
 FUNCTION state_uncount(p_state slipring.state, p_at integer, p_ids bigint[], p_bytes integer[], p_counts integer[] DEFAULT NULL::integer[]) RETURNS slipring.state
 FUNCTION state_write(p_queue slipring.queue, p_state slipring.state) RETURNS void
 FUNCTION stats(queue text) RETURNS TABLE(ready bigint, urgent bigint, delayed bigint, leased bigint, parked bigint, bytes bigint, oldest_ready_at timestamp with time zone) SECURITY DEFINER
-FUNCTION store_ack(p_queue integer, p_lows bigint[], p_highs bigint[], p_fences bigint[]) RETURNS boolean
+FUNCTION store_ack(p_queue integer, p_lows bigint[], p_highs bigint[], p_fences bigint[], OUT done boolean, OUT flush text) RETURNS record
 FUNCTION store_append(p_queue integer, p_now_ms bigint, p_units integer[], p_bodies bytea[], p_priorities bigint[], p_delays_ms bigint[], p_leases_ms bigint[], p_groups text[], p_dedup_ids text[], p_headers text[], p_ns integer[], p_eachs_bytes integer[]) RETURNS TABLE(ord integer, id bigint, duplicate boolean, due_ms bigint, error text, error_message text, error_context jsonb)
 FUNCTION store_cancel(p_message bigint, p_now_ms bigint) RETURNS integer
 FUNCTION store_claim(p_queue integer, p_now_ms bigint, p_up_to integer[], p_lease_ms bigint[], p_session boolean[], p_holder bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text, ids bigint[], sents_ms bigint[], bodies bytea[], groups text[], dedup_ids text[], headers_each text[], ns integer[], firsts bigint[], counts integer[])
