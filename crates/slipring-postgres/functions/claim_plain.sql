@@ -20,6 +20,7 @@ DECLARE
     v_slot int := pg_sequence_last_value('slipring.journal') % 3;
     v_left bigint := p_up_to;
     v_room bigint := 67108864;
+    v_more boolean := false;
     v_todo int8multirange;
     v_read slipring.lane_read;
     v_reads slipring.lane_read[];
@@ -28,6 +29,8 @@ BEGIN
         v_todo := p_state.open[v_at] * v_done;
         CONTINUE WHEN isempty(v_todo);
         v_read := slipring.claim_read(p_queue, p_state, v_from, v_at, v_todo, v_left, v_room);
+        v_more := v_read.ended;
+        EXIT WHEN v_more AND v_read.total = 0;
         CONTINUE WHEN v_read.total = 0;
         IF v_read.leases_differ THEN
             RETURN;
@@ -35,10 +38,10 @@ BEGIN
         v_reads := v_reads || v_read;
         v_left := v_left - v_read.total;
         v_room := v_room - v_read.bytes;
-        EXIT WHEN v_left = 0 OR v_room <= 0;
+        EXIT WHEN v_more;
     END LOOP;
     RETURN QUERY SELECT NULL::bigint, NULL::bigint, NULL::bigint, NULL::bigint,
-        CASE WHEN v_left = 0 OR v_room <= 0 THEN 'more' ELSE 'drained' END, NULL::bigint[],
+        CASE WHEN v_more THEN 'more' ELSE 'drained' END, NULL::bigint[],
         NULL::bigint[], NULL::bytea[], NULL::text[], NULL::text[], NULL::text[], NULL::int[],
         NULL::bigint[], NULL::int[];
     IF v_reads IS NULL THEN

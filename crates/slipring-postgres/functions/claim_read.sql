@@ -21,7 +21,7 @@ DECLARE
     v_packs bigint;
     v_own bigint;
     v_extras bigint;
-    v_sum bigint;
+    v_sum bigint := 0;
     v_ranges int8range[];
 BEGIN
     -- These statements are planned each time: they are kept short, and the rule, one range of
@@ -60,11 +60,13 @@ BEGIN
                 p_up_to);
         END IF;
         EXIT WHEN v_found < v_limit OR v_limit >= p_up_to OR v_read.total >= p_up_to
-            OR v_read.bytes >= p_room;
+            OR v_sum > p_room;
         v_limit := least(p_up_to, v_limit * p_up_to / v_read.total * 5 / 4 + 16);
     END LOOP;
     v_read.at := p_at;
     v_read.region := p_todo;
+    -- The sum is that of whole packs, as is that by which rows were left out.
+    v_read.ended := v_read.total >= p_up_to OR coalesce(v_sum >= p_room, false);
     IF v_read.total = 0 THEN
         RETURN v_read;
     END IF;
@@ -74,7 +76,7 @@ BEGIN
         v_read.last_id := v_read.ids[v_found];
         v_read.ns := NULL;
     END IF;
-    IF v_read.total = p_up_to OR v_read.bytes >= p_room THEN
+    IF v_read.ended THEN
         v_read.region := p_todo * int8multirange(int8range(NULL, v_read.last_id + 1));
     END IF;
     IF v_extras > 0 THEN

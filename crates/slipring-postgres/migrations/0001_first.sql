@@ -333,9 +333,11 @@ CREATE TYPE slipring.move AS (
 
 -- The first ready messages of a lane, read together; see claim_read.
 CREATE TYPE slipring.lane_read AS (
-    -- The place of the lane in the state, and the ids that are read to the end by it.
+    -- The place of the lane in the state, the ids that are read to the end by it, and whether it
+    -- had to end before the lane did.
     at int,
     region int8multirange,
+    ended boolean,
     total int,
     first_id bigint,
     last_id bigint,

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use cluster::Cluster;
 use slipring::lifecycle::Settlement;
-use slipring::store::{Demand, SettleBatch, Settled};
+use slipring::store::{ClaimEnd, Demand, SettleBatch, Settled};
 use slipring::{AdminStore, Delivery, MessageState, NewMessage, QueueId, Store};
 use slipring_conformance::verbs::{
     ack_all, at, bodies, claim, claim_with, counts, drain, peek, plain, send, settle, stats,
@@ -179,6 +179,26 @@ async fn lapsed_leases_and_old_messages_leave_a_pack_one_by_one() {
     assert_eq!(bodies(&rest), sent.iter().skip(10).cloned().collect::<Vec<_>>());
     let attempts: Vec<u32> = rest.iter().map(|delivery| delivery.message.attempts).collect();
     assert_eq!(attempts, [[2; 15].as_slice(), [1; 25].as_slice()].concat());
+}
+
+#[tokio::test]
+async fn a_claim_that_is_full_within_a_hair_leaves_the_rest() {
+    // S2.4, S7.1
+    const MIB: usize = 1 << 20;
+    let ground = Ground::new().await;
+    let (store, q) = (&ground.store, ground.q);
+    send(store, q, &["aaaa", "bbbb", "cccc"]).await;
+    assert_eq!(bodies(&claim(store, q, 1, at(0)).await), ["aaaa"]);
+    // With all of the pack they are 64 MiB, with what is left of it 4 bytes less.
+    for count in [[MIB; 21].as_slice(), &[MIB; 21], &[MIB; 21], &[MIB - 12, 5, 5]] {
+        let large = count.iter().map(|size| NewMessage::new(vec![b'x'; *size])).collect();
+        try_send(store, q, large, at(0)).await.expect("they are taken");
+    }
+    let (first, end) =
+        claim_with(store, q, Demand { up_to: 1000, lease: None, session: false }, at(0)).await;
+    assert_eq!((first.len(), end), (66, ClaimEnd::More));
+    let rest = claim(store, q, 1000, at(0)).await;
+    assert_eq!(bodies(&rest), ["xxxxx", "xxxxx"]);
 }
 
 #[tokio::test]
