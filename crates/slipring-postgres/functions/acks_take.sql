@@ -17,8 +17,10 @@ BEGIN
     END IF;
     v_done := slipring.cut(p_queue.xid_base);
     SELECT array_agg(a.message_id), array_agg(a.fence) INTO v_messages, v_fences
-    FROM unnest(p_state.acks * v_done) r, slipring.ack a
-    WHERE a.queue_id = p_queue.queue_id AND a.id >= lower(r) AND a.id < upper(r);
+    FROM unnest(p_state.acks * v_done) r CROSS JOIN LATERAL (
+        SELECT a.message_id, a.fence FROM slipring.ack a
+        WHERE a.queue_id = p_queue.queue_id AND a.id >= lower(r) AND a.id < upper(r)
+        OFFSET 0) a;
     IF v_messages IS NULL THEN
         RETURN p_state;
     END IF;
