@@ -1,7 +1,7 @@
 -- Purpose: takes in acks that users' transactions have committed.
 -- Inputs:  p_queue, p_state, p_now_ms.
 -- Lock:    the caller holds the queue's lock.
--- Index:   ack_queue, a range for each run of ids, in each slot.
+-- Index:   see acks_in.
 -- Answers: the state, changed where there were acks; the change is written.
 CREATE OR REPLACE FUNCTION slipring.acks_take(
     p_queue slipring.queue, p_state slipring.state, p_now_ms bigint)
@@ -17,10 +17,7 @@ BEGIN
     END IF;
     v_done := slipring.cut(p_queue.xid_base);
     SELECT array_agg(a.message_id), array_agg(a.fence) INTO v_messages, v_fences
-    FROM unnest(p_state.acks * v_done) r CROSS JOIN LATERAL (
-        SELECT a.message_id, a.fence FROM slipring.ack a
-        WHERE a.queue_id = p_queue.queue_id AND a.id >= lower(r) AND a.id < upper(r)
-        OFFSET 0) a;
+    FROM slipring.acks_in(p_queue.queue_id, p_state.acks * v_done) a;
     IF v_messages IS NULL THEN
         RETURN p_state;
     END IF;

@@ -14,6 +14,7 @@ DECLARE
     v_queue slipring.queue;
     v_before bigint;
     v_place int;
+    v_count int := cardinality(p_bodies);
 BEGIN
     SELECT * INTO v_queue FROM slipring.queue q
     WHERE q.queue_id = p_queue AND NOT q.fifo AND p_priority = ANY (q.lanes) AND q.delay_ms = 0
@@ -22,15 +23,10 @@ BEGIN
         RETURN NULL;
     END IF;
     PERFORM slipring.commit_mode(v_queue.relaxed);
-    IF p_ns IS NULL THEN
-        v_before := slipring.id_take(v_queue, cardinality(p_bodies));
-        v_place := v_queue.place * 4 + slipring.generation_now(v_queue) % 3;
-        INSERT INTO slipring.message (id, lane, sent_ms, place, bytes, body)
-        SELECT v_before + b.at, p_priority, p_now_ms, v_place, octet_length(b.body), b.body
-        FROM unnest(p_bodies) WITH ORDINALITY AS b(body, at);
-        RETURN v_before + 1;
+    IF p_ns IS NOT NULL THEN
+        v_count := (SELECT sum(coalesce(n, 1)) FROM unnest(p_ns) n);
     END IF;
-    v_before := slipring.id_take(v_queue, (SELECT sum(coalesce(n, 1)) FROM unnest(p_ns) n)::int);
+    v_before := slipring.id_take(v_queue, v_count);
     v_place := v_queue.place * 4 + slipring.generation_now(v_queue) % 3;
     INSERT INTO slipring.message (id, lane, sent_ms, place, bytes, n, bytes_each, body)
     SELECT v_before + sum(coalesce(b.n, 1)) OVER (ROWS UNBOUNDED PRECEDING), p_priority, p_now_ms,

@@ -21,7 +21,7 @@ DECLARE
     v_before bigint;
     v_refused jsonb[];
     v_first bigint[];
-    v_last int;
+    v_last int := cardinality(p_bodies);
 BEGIN
     IF p_delays_ms IS NULL THEN
         id := slipring.append_plain(p_queue, p_now_ms, p_bodies, p_priorities[1], p_ns,
@@ -41,7 +41,6 @@ BEGIN
         p_dedup_ids := p_groups;
         p_headers := p_groups;
     END IF;
-    v_last := cardinality(p_bodies);
     SELECT * INTO v_queue FROM slipring.queue q WHERE q.queue_id = p_queue;
     IF v_queue.queue_id IS NULL THEN
         PERFORM slipring.fail('SR001', format('queue %s does not exist', p_queue),

@@ -25,9 +25,7 @@ BEGIN
     INTO ready, urgent, delayed, leased, parked, bytes
     FROM slipring.tally t WHERE t.queue_id = p_queue;
     -- Acks by SQL that no verb has taken in yet; their bytes still count.
-    leased := leased - (SELECT count(*) FROM unnest(v_state.acks) r CROSS JOIN LATERAL (
-        SELECT FROM slipring.ack a WHERE a.queue_id = p_queue AND a.id >= lower(r)
-            AND a.id < coalesce(upper(r), 9223372036854775807) OFFSET 0) a);
+    leased := leased - (SELECT count(*) FROM slipring.acks_in(p_queue, v_state.acks));
     FOR v_at IN 1..cardinality(v_state.lanes) LOOP
         v_lane := slipring.lane_stats(v_queue, v_state, v_at);
         ready := ready + v_lane.ready;

@@ -9,7 +9,7 @@
 //! and `migrate` (bringing it up to date), `store` and `admin` (the two traits), `session` (one
 //! statement, its retries and its time limit), `flush` (waiting for the disk), `fault` (what the
 //! caller is told), `append`, `claim`, `settle`, `passes`, `inspect` and `catalog` (the verbs),
-//! `message` and `rows` (decoding), `changes` (what others did).
+//! `pack`, `message` and `rows` (what is in a row), `changes` (what others did).
 
 mod address;
 mod admin;

@@ -49,8 +49,7 @@ impl Ground {
     }
 
     async fn rows(&self) -> i64 {
-        let sql = "SELECT count(*) FROM slipring.message";
-        self.client.query_one(sql, &[]).await.unwrap().get(0)
+        self.one("SELECT count(*) FROM slipring.message").await
     }
 
     async fn one(&self, sql: &str) -> i64 {

@@ -1,0 +1,12 @@
+-- Purpose: acks of SQL users with ids in a set.
+-- Inputs:  p_queue; p_ids.
+-- Lock:    none.
+-- Index:   ack_queue, a range for each run of ids, in each slot. The inner query stays one of its
+--          own: joined, it would read all acks of the queue for each range.
+CREATE OR REPLACE FUNCTION slipring.acks_in(p_queue int, p_ids int8multirange)
+RETURNS TABLE (message_id bigint, fence bigint) LANGUAGE sql STABLE AS $$
+    SELECT a.message_id, a.fence FROM unnest(p_ids) r CROSS JOIN LATERAL (
+        SELECT a.message_id, a.fence FROM slipring.ack a
+        WHERE a.queue_id = p_queue AND a.id >= lower(r)
+            AND a.id < coalesce(upper(r), 9223372036854775807) OFFSET 0) a
+$$;
