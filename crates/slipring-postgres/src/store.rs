@@ -161,7 +161,13 @@ impl fmt::Debug for PostgresStore {
 #[async_trait]
 impl Store for PostgresStore {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { name: "postgres", durable: true, shared: true, transactions: true }
+        Capabilities {
+            name: "postgres",
+            durable: true,
+            shared: true,
+            transactions: true,
+            turns_max: 1,
+        }
     }
 
     async fn append(&self, batch: AppendBatch) -> Result<Vec<Result<Sent, Error>>, Error> {

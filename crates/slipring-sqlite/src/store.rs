@@ -229,7 +229,13 @@ fn receipt_key(connection: &rusqlite::Connection) -> Result<ReceiptKey, Error> {
 #[async_trait]
 impl Store for SqliteStore {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { name: "sqlite", durable: true, shared: true, transactions: false }
+        Capabilities {
+            name: "sqlite",
+            durable: true,
+            shared: true,
+            transactions: false,
+            turns_max: 2,
+        }
     }
 
     async fn append(&self, batch: AppendBatch) -> Result<Vec<Result<Sent, Error>>, Error> {

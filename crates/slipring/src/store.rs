@@ -29,6 +29,10 @@ pub struct Capabilities {
     pub shared: bool,
     /// Messages may be sent and acked inside the caller's own database transaction (S10).
     pub transactions: bool,
+    /// How many combined calls of one kind the engine has under way for a queue; at least 1. A
+    /// second one keeps a store busy that takes calls in while it writes; one alone makes each
+    /// call larger, which pays where a call costs as much as many messages.
+    pub turns_max: u32,
 }
 
 /// Messages for one queue.

@@ -132,11 +132,12 @@ async fn callers_beyond_the_limit_wait_their_turn(b: Bench) {
     let limits = Limits { combiner_requests_max: 3, ..Limits::default() };
     let e = EngineBench::with_limits(b, limits).await;
     let q = e.plain().await;
-    for nth in 1..=2 {
+    let turns = u64::from(e.engine.capabilities().turns_max);
+    for nth in 1..=turns {
         e.store.plan(Verb::Append, nth, Fault::Hang);
     }
     let tasks: Vec<_> = (0..50).map(|n| sending(&q, n.to_string())).collect();
-    e.store.hanging(2).await;
+    within("the first turns", e.store.hanging(turns)).await;
     assert!(tasks.iter().all(|task| !task.is_finished()));
     e.store.release();
     for task in tasks {

@@ -16,9 +16,6 @@ use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
 use crate::waits::{NamedMutex, WaitClass, Waits};
 
-/// Turns of one combiner that may run at a time: while the store works on one, the next is
-/// already on its way, so the store need not wait for callers to wake up.
-const TURNS_MAX: u32 = 2;
 /// Calls and bytes of one turn; bounds how long others wait behind it in the store.
 const TURN_CALLS_MAX: usize = 2048;
 const TURN_BYTES_MAX: u64 = 8 << 20;
@@ -42,6 +39,7 @@ pub(super) trait Turn: Send + Sync + 'static {
 pub(super) struct Combiner<T: Turn> {
     turn: T,
     runtime: Handle,
+    turns_max: u32,
     calls_max: usize,
     bytes_max: u64,
     state: NamedMutex<State<T>>,
@@ -74,6 +72,7 @@ impl<T: Turn> Combiner<T> {
     pub(super) fn new(
         turn: T,
         runtime: Handle,
+        turns_max: u32,
         limits: &Limits,
         waits: &Waits,
         classes: &CombinerClasses,
@@ -82,6 +81,7 @@ impl<T: Turn> Combiner<T> {
         Arc::new(Combiner {
             turn,
             runtime,
+            turns_max: turns_max.max(1),
             calls_max: limits.combiner_requests_max,
             bytes_max: limits.combiner_bytes_max,
             state: NamedMutex::new(waits.class(classes.lock), state),
@@ -147,7 +147,7 @@ impl<T: Turn> Combiner<T> {
         }
         state.bytes += call.bytes;
         state.calls.push_back(call);
-        if state.turns < TURNS_MAX {
+        if state.turns < self.turns_max {
             state.turns += 1;
             drop(state);
             self.runtime.spawn(Arc::clone(self).take_turns());

@@ -85,7 +85,8 @@ impl Services {
     }
 
     fn combiner<T: Turn>(&self, turn: T, classes: &CombinerClasses) -> Arc<Combiner<T>> {
-        Combiner::new(turn, self.runtime.clone(), &self.limits, &self.waits, classes)
+        let turns_max = self.store.capabilities().turns_max;
+        Combiner::new(turn, self.runtime.clone(), turns_max, &self.limits, &self.waits, classes)
     }
 }
 

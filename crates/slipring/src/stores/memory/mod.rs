@@ -188,7 +188,13 @@ impl fmt::Debug for MemoryStore {
 #[async_trait]
 impl Store for MemoryStore {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { name: "memory", durable: false, shared: false, transactions: false }
+        Capabilities {
+            name: "memory",
+            durable: false,
+            shared: false,
+            transactions: false,
+            turns_max: 2,
+        }
     }
 
     async fn append(&self, batch: AppendBatch) -> Result<Vec<Result<Sent, Error>>, Error> {
