@@ -15,7 +15,10 @@ use crate::tls::Protection;
 ///
 /// After the `?` it takes what libpq takes (`host`, `options`, `application_name`,
 /// `connect_timeout`, `sslmode`, `sslrootcert`, …), and `connections` and `statement_timeout`
-/// (seconds), which set the options of the same names.
+/// (seconds), which set the options of the same names. `prepared_statements`, `on` or `off`, says
+/// whether statements are kept on connections: without it they are where connections lead straight
+/// to a server. A pooler that hands out sessions by the transaction needs `off`, unless it keeps
+/// track of prepared statements itself.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Address {
     config: Config,
@@ -23,6 +26,7 @@ pub struct Address {
     root: Option<PathBuf>,
     connections: Option<usize>,
     statement_timeout: Option<Duration>,
+    prepares: Option<bool>,
     shown: String,
 }
 
@@ -61,6 +65,11 @@ impl Address {
         config
     }
 
+    /// Whether statements are to be kept on connections, if it says.
+    pub(crate) fn prepares(&self) -> Option<bool> {
+        self.prepares
+    }
+
     pub(crate) fn protection(&self) -> (Protection, Option<&PathBuf>) {
         (self.protection, self.root.as_ref())
     }
@@ -85,6 +94,7 @@ impl FromStr for Address {
             root: None,
             connections: None,
             statement_timeout: None,
+            prepares: None,
             shown: shown(base, query),
         };
         let mut rest = Serializer::new(String::new());
@@ -97,6 +107,7 @@ impl FromStr for Address {
                     let seconds = number("statement_timeout", &value, 86_400)?;
                     address.statement_timeout = Some(Duration::from_secs(seconds as u64));
                 }
+                "prepared_statements" => address.prepares = Some(switch(&key, &value)?),
                 _ => {
                     rest.append_pair(&key, &value);
                 }
@@ -115,6 +126,14 @@ impl FromStr for Address {
             return Err(format!("{} names no host; {use_this}", address.shown));
         }
         Ok(address)
+    }
+}
+
+fn switch(key: &str, value: &str) -> Result<bool, String> {
+    match value {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err(format!("{key} is {value:?}; use on or off")),
     }
 }
 
@@ -179,12 +198,14 @@ mod tests {
     #[test]
     fn what_is_written_after_the_question_mark_counts() {
         let text = "postgres:///queue?host=/run/pg%20one&connections=3&statement_timeout=7\
-                    &sslmode=verify-ca&sslrootcert=/etc/ca.pem&options=-c%20geqo%3Doff";
+                    &sslmode=verify-ca&sslrootcert=/etc/ca.pem\
+                    &prepared_statements=off&options=-c%20geqo%3Doff";
         let address: Address = text.parse().unwrap();
         let options = address.overrides(PostgresOptions::default());
         assert_eq!((options.connections, options.statement_timeout.as_secs()), (3, 7));
         assert_eq!(address.protection, Protection::VerifyCa);
         assert_eq!(address.root, Some(PathBuf::from("/etc/ca.pem")));
+        assert_eq!(address.prepares(), Some(false));
         assert_eq!(address.config.get_options(), Some("-c geqo=off"));
     }
 
@@ -194,6 +215,7 @@ mod tests {
             ("mysql://db/q", "postgres://"),
             ("postgres://db/q?sslmode=maybe", "verify-full"),
             ("postgres://db/q?connections=0", "1 to 1000"),
+            ("postgres://db/q?prepared_statements=maybe", "on or off"),
             ("postgres://db:notaport/q", "postgres://USER@HOST"),
         ] {
             let error = text.parse::<Address>().unwrap_err();

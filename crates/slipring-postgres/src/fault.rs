@@ -172,6 +172,17 @@ pub(crate) fn missing_schema(code: &SqlState) -> bool {
     .contains(code)
 }
 
+/// Whether a statement was not begun because what was prepared is not there, stands for something
+/// else, or answers in another form since a migration.
+pub(crate) fn is_about_preparing(error: &tokio_postgres::Error) -> bool {
+    let Some(db) = error.as_db_error() else { return false };
+    match db.code().code() {
+        "26000" | "42P05" => true,
+        "0A000" => db.routine() == Some("RevalidateCachedQuery"),
+        _ => false,
+    }
+}
+
 /// What is known of a call that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {

@@ -54,6 +54,7 @@ queries! {
     CHECK, "check", Reads;
     CLAIM, "claim", Writes;
     CLAIM_MESSAGE, "claim_message", Writes;
+    CLIENT_PORT, "client_port", Reads;
     CONFIGURE, "configure", Writes;
     CREATE_QUEUE, "create_queue", Writes;
     DELETE_QUEUE, "delete_queue", Writes;
@@ -78,7 +79,6 @@ queries! {
     SCHEMA_STATE, "schema_state", Reads;
     SERVER, "server", Reads;
     SETTLE, "settle", Writes;
-
     STATS, "stats", Reads;
     WRITE_SOMETHING, "write_something", Writes;
 }

@@ -1,8 +1,9 @@
 //! One statement against the database: a connection from the pool, the time limit, and sending it
 //! again where that is safe.
 //!
-//! A statement is unnamed, and a transaction of its own: nothing is kept on a connection, so a
-//! pooler may give each transaction another one.
+//! A statement is a transaction of its own. Where a pooler may give each transaction another
+//! session it is unnamed, so that nothing is kept on a connection; where connections lead straight
+//! to the server (see `straight`) it is prepared once for each.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,6 +23,7 @@ use crate::address::Address;
 use crate::fault::{self, Fate, closed, pool_error, storage_error};
 use crate::options::PostgresOptions;
 use crate::queries::{Effect, Query, WRITE_SOMETHING};
+use crate::straight;
 
 /// A statement that others stood in the way of is sent so often.
 const TRIES_MAX: u32 = 10;
@@ -42,6 +44,8 @@ pub(crate) struct Session {
     statement_wait: Arc<WaitClass>,
     /// The last write found no room.
     full: AtomicBool,
+    /// Statements are kept on connections.
+    prepares: AtomicBool,
 }
 
 /// Why one attempt failed.
@@ -84,7 +88,26 @@ impl Session {
             connection_wait: waits.class("postgres.connection"),
             statement_wait: waits.class("postgres.statement"),
             full: AtomicBool::new(false),
+            prepares: AtomicBool::new(false),
         })
+    }
+
+    /// From now on, keeps statements on connections if the address says so or leads straight to a
+    /// server.
+    pub(crate) async fn choose_statements(&self, address: &Address, options: &PostgresOptions) {
+        let prepares = match address.prepares() {
+            Some(prepares) => prepares,
+            None => {
+                let config = address.config(options);
+                straight::leads_straight(&config, &self.connector, options.connect_timeout).await
+            }
+        };
+        self.prepares.store(prepares, Ordering::Relaxed);
+    }
+
+    /// Whether statements are kept on connections now.
+    pub(crate) fn prepares(&self) -> bool {
+        self.prepares.load(Ordering::Relaxed)
     }
 
     /// The address for people.
@@ -126,7 +149,7 @@ impl Session {
         let connection = self.connection().await?;
         let mut waiting = Waiting { connection: Some(connection), connector: &self.connector };
         let Some(connection) = &waiting.connection else { return Ok(()) };
-        let statement = run(connection, query.text, params);
+        let statement = run(connection, query.text, params, false);
         let answer = tokio::time::timeout(self.statement_timeout, statement).await;
         match answer {
             Ok(answer) => {
@@ -196,7 +219,11 @@ impl Session {
                 Failure::TimedOut => return Err(self.timed_out(unknown)),
                 Failure::Database { error, completed } => (fault::fate(&error, completed), error),
             };
-            let again = fate == Fate::Again || (reads && fate == Fate::Unknown);
+            let unprepared = fault::is_about_preparing(&error);
+            if unprepared {
+                self.prepares.store(false, Ordering::Relaxed);
+            }
+            let again = unprepared || fate == Fate::Again || (reads && fate == Fate::Unknown);
             if again && tries < TRIES_MAX {
                 tries += 1;
                 continue;
@@ -221,7 +248,8 @@ impl Session {
             }
         };
         let began = monotonic_ns();
-        let statement = run(&connection, query.text, params);
+        let prepares = self.prepares();
+        let statement = run(&connection, query.text, params, prepares);
         let answer = tokio::time::timeout(self.statement_timeout, statement).await;
         self.statement_wait.waited(monotonic_ns().saturating_sub(began));
         match answer {
@@ -268,10 +296,22 @@ fn give_up(connection: Object, connector: &MakeRustlsConnect) {
     }
 }
 
-async fn run(connection: &Object, text: &str, params: &[Param<'_>]) -> Result<Vec<Row>, Failure> {
+async fn run(
+    connection: &Object,
+    text: &str,
+    params: &[Param<'_>],
+    prepares: bool,
+) -> Result<Vec<Row>, Failure> {
     let undone = |error| Failure::Database { error, completed: false };
-    let params = params.iter().map(|(value, kind)| (*value, kind.clone()));
-    let stream: RowStream = connection.query_typed_raw(text, params).await.map_err(undone)?;
+    let stream: RowStream = if prepares {
+        let types: Vec<Type> = params.iter().map(|(_, kind)| kind.clone()).collect();
+        let statement = connection.prepare_typed_cached(text, &types).await.map_err(undone)?;
+        let values = params.iter().map(|(value, _)| *value);
+        connection.query_raw(&statement, values).await.map_err(undone)?
+    } else {
+        let params = params.iter().map(|(value, kind)| (*value, kind.clone()));
+        connection.query_typed_raw(text, params).await.map_err(undone)?
+    };
     futures::pin_mut!(stream);
     let mut rows = Vec::new();
     loop {

@@ -26,7 +26,8 @@ use crate::{append, claim, inspect, migrate, queries, settle};
 
 /// A store in a PostgreSQL database, which any number of processes may open at once.
 ///
-/// Every call is one statement and one transaction; nothing is kept on a connection.
+/// Every call is one statement and one transaction. Nothing is kept on a connection but prepared
+/// statements, and those only where no pooler shares connections out.
 pub struct PostgresStore {
     pub(crate) session: Arc<Session>,
     flusher: Flusher,
@@ -61,6 +62,7 @@ impl PostgresStore {
         let session = Arc::new(Session::new(address, &options)?);
         match open_session(&session, options.migrate).await {
             Ok(key) => {
+                session.choose_statements(address, &options).await;
                 let mut holder = [0; 8];
                 options.randomness.fill(&mut holder);
                 Ok(Arc::new(PostgresStore {
@@ -153,8 +155,10 @@ async fn open_session(session: &Session, migrate: WhenToMigrate) -> Result<Recei
 
 impl fmt::Debug for PostgresStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = self.session.shown();
-        f.debug_struct("PostgresStore").field("database", &shown).finish_non_exhaustive()
+        f.debug_struct("PostgresStore")
+            .field("database", &self.session.shown())
+            .field("prepares", &self.session.prepares())
+            .finish_non_exhaustive()
     }
 }
 

@@ -67,8 +67,13 @@ impl Pooler {
 
     /// The address of a database through the pooler.
     pub fn address(&self, database: &str) -> Address {
+        self.address_with(database, "sslmode=disable")
+    }
+
+    /// The address of a database through the pooler, with something after the question mark.
+    pub fn address_with(&self, database: &str, options: &str) -> Address {
         let port = self.port;
-        let url = format!("postgres://{OWNER}:test@127.0.0.1:{port}/{database}?sslmode=disable");
+        let url = format!("postgres://{OWNER}:test@127.0.0.1:{port}/{database}?{options}");
         url.parse().unwrap()
     }
 
