@@ -1,14 +1,14 @@
--- Purpose: stores messages that are nothing but bodies, all of one priority, in the log.
--- Inputs:  p_queue; p_now_ms; p_bodies, one for each row; p_priority; p_ns and p_eachs_bytes of
---          packs, see message, or null where there are none.
+-- Purpose: stores messages that are nothing but bodies, all of one priority and lease, in the log.
+-- Inputs:  p_queue; p_now_ms; p_bodies, one for each row; p_priority; p_lease_ms of their own
+--          or null; p_ns and p_eachs_bytes of packs, see message, or null where there are none.
 -- Lock:    none.
 -- Index:   queue_pkey; the partition's order index grows.
 -- Answers: the number of the first, the others follow it; null, with nothing done, where the
 --          priority has no lane or the queue has settings that ask for more: then append_rows and
 --          what stands before it have to be gone through.
 CREATE OR REPLACE FUNCTION slipring.append_plain(
-    p_queue int, p_now_ms bigint, p_bodies bytea[], p_priority bigint, p_ns int[],
-    p_eachs_bytes int[])
+    p_queue int, p_now_ms bigint, p_bodies bytea[], p_priority bigint, p_lease_ms bigint,
+    p_ns int[], p_eachs_bytes int[])
 RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     v_queue slipring.queue;
@@ -28,9 +28,11 @@ BEGIN
     END IF;
     v_before := slipring.id_take(v_queue, v_count);
     v_place := v_queue.place * 4 + slipring.generation_now(v_queue) % 3;
-    INSERT INTO slipring.message (id, lane, sent_ms, place, bytes, n, bytes_each, body)
+    INSERT INTO slipring.message (id, lane, sent_ms, place, bytes, n, bytes_each, lease_ms,
+        body)
     SELECT v_before + sum(coalesce(b.n, 1)) OVER (ROWS UNBOUNDED PRECEDING), p_priority, p_now_ms,
-        v_place, octet_length(b.body) - coalesce(2 * b.n, 0), b.n, b.bytes_each, b.body
+        v_place, octet_length(b.body) - coalesce(2 * b.n, 0), b.n, b.bytes_each, p_lease_ms,
+        b.body
     FROM unnest(p_bodies, p_ns, p_eachs_bytes) AS b(body, n, bytes_each);
     RETURN v_before + 1;
 END $$;

@@ -24,33 +24,42 @@ DECLARE
     v_todo int8multirange;
     v_read slipring.lane_read;
     v_reads slipring.lane_read[];
+    v_count int;
 BEGIN
     FOR v_at IN 1..cardinality(p_state.lanes) LOOP
         v_todo := p_state.open[v_at] * v_done;
         CONTINUE WHEN isempty(v_todo);
+        -- One read alone, the rule, is not copied into the array.
+        IF v_read.total > 0 THEN
+            v_reads := v_reads || v_read;
+        END IF;
         v_read := slipring.claim_read(p_queue, p_state, v_from, v_at, v_todo, v_left, v_room);
-        v_more := v_read.ended;
-        EXIT WHEN v_more AND v_read.total = 0;
-        CONTINUE WHEN v_read.total = 0;
         IF v_read.leases_differ THEN
             RETURN;
         END IF;
-        v_reads := v_reads || v_read;
-        v_left := v_left - v_read.total;
-        v_room := v_room - v_read.bytes;
+        v_more := v_read.ended;
         EXIT WHEN v_more;
+        v_left := v_left - v_read.total;
+        v_room := v_room - coalesce(v_read.bytes, 0);
     END LOOP;
     RETURN QUERY SELECT NULL::bigint, NULL::bigint, NULL::bigint, NULL::bigint,
         CASE WHEN v_more THEN 'more' ELSE 'drained' END, NULL::bigint[],
         NULL::bigint[], NULL::bytea[], NULL::text[], NULL::text[], NULL::text[], NULL::int[],
         NULL::bigint[], NULL::int[];
-    IF v_reads IS NULL THEN
+    IF v_reads IS NOT NULL AND v_read.total > 0 THEN
+        v_reads := v_reads || v_read;
+    END IF;
+    v_count := coalesce(cardinality(v_reads), (v_read.total > 0)::int, 0);
+    IF v_count = 0 THEN
         RETURN;
     END IF;
     p_state.seq := p_state.seq + 1;
     -- See lease_add: no fence is given twice (S3.2).
     p_state.fence := greatest(p_state.fence, p_now_ms << 20);
-    FOREACH v_read IN ARRAY v_reads LOOP
+    FOR v_n IN 1..v_count LOOP
+        IF v_reads IS NOT NULL THEN
+            v_read := v_reads[v_n];
+        END IF;
         p_state.fence := p_state.fence + 1;
         p_state.open[v_read.at] := p_state.open[v_read.at] - v_read.region;
         p_state.leased := p_state.leased + v_read.total;

@@ -70,7 +70,7 @@ BEGIN
     IF v_read.total = 0 THEN
         RETURN v_read;
     END IF;
-    v_read.leases_differ := v_read.leases_differ OR v_own NOT IN (0, v_read.total);
+    v_read.leases_differ := v_read.leases_differ OR v_own NOT IN (0, v_found);
     IF v_packs = 0 THEN
         v_read.first_id := v_read.ids[1];
         v_read.last_id := v_read.ids[v_found];

@@ -14,7 +14,7 @@ use std::time::Duration;
 use cluster::Cluster;
 use slipring::lifecycle::Settlement;
 use slipring::store::{ClaimEnd, Demand, SettleBatch, Settled};
-use slipring::{AdminStore, Delivery, MessageState, NewMessage, QueueId, Store};
+use slipring::{AdminStore, Delivery, MessageState, NewMessage, QueueId, QueueSettings, Store};
 use slipring_conformance::verbs::{
     ack_all, at, bodies, claim, claim_with, counts, drain, peek, plain, send, settle, stats,
     try_send,
@@ -272,4 +272,33 @@ async fn settings_that_look_at_each_message_get_each_message() {
     let batch = SettleBatch { queue: q, now: at(0), entries };
     assert!(store.settle(batch).await.unwrap().iter().all(|settled| settled.is_ok()));
     assert_eq!(drain(store, q).await.len(), 15);
+}
+
+#[tokio::test]
+async fn messages_with_one_lease_of_their_own_share_rows_and_keep_it() {
+    // S3.1
+    let ground = Ground::new().await;
+    let (store, q) = (&ground.store, ground.q);
+    let leased = |seconds: u64| {
+        let lease = Some(Duration::from_secs(seconds));
+        texts(40).into_iter().map(move |text| NewMessage { lease, ..NewMessage::new(text) })
+    };
+    try_send(store, q, leased(7).collect(), at(0)).await.unwrap();
+    let rows = ground.rows().await;
+    assert!(rows < 5, "{rows} rows");
+    let first = claim(store, q, 25, at(0)).await;
+    assert!(first.iter().all(|held| held.deadline == at(7)));
+    // Others without one, and with different ones: each goes by its own.
+    try_send(store, q, texts(40).into_iter().map(NewMessage::new).collect(), at(0)).await.unwrap();
+    try_send(store, q, leased(9).chain(leased(11)).collect(), at(0)).await.unwrap();
+    let mut leases_ms = Vec::new();
+    for up_to in [10, 30, 200] {
+        let held = claim(store, q, up_to, at(0)).await;
+        leases_ms.extend(held.iter().map(|held| held.deadline.as_millis() - at(0).as_millis()));
+    }
+    let usual = u64::try_from(QueueSettings::default().visibility_timeout.as_millis()).unwrap();
+    let expected = [(15, 7000), (40, usual), (40, 9000), (40, 11_000)];
+    let expected: Vec<u64> =
+        expected.iter().flat_map(|(n, ms)| std::iter::repeat_n(*ms, *n)).collect();
+    assert_eq!(leases_ms, expected);
 }
