@@ -15,6 +15,7 @@ pub(super) const CASES: &[Case] = &[
     case!(a_bad_batch_does_not_touch_the_callers_beside_it, "S9.1"),
     case!(every_caller_gets_the_answers_to_its_own_settlements, "S9.3"),
     case!(each_message_of_send_each_is_answered_for_itself, "S9.1"),
+    case!(a_settlement_that_hangs_does_not_hold_up_others, "S9.3"),
     case!(callers_beyond_the_limit_wait_their_turn, "S12.3"),
     case!(bytes_beyond_the_limit_wait_their_turn, "S12.3"),
     case!(one_caller_s_sends_stay_in_order, threads 4, "S7.1", "S9.2"),
@@ -128,16 +129,35 @@ async fn each_message_of_send_each_is_answered_for_itself(b: Bench) {
     assert_eq!(bodies(&q.receive(ReceiveRequest::up_to(9)).await.unwrap()), ["a", "b", "c"]);
 }
 
+async fn a_settlement_that_hangs_does_not_hold_up_others(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.plain().await;
+    q.send_batch(vec![m("a"), m("b")]).await.unwrap();
+    let taken = q.receive(ReceiveRequest::up_to(2)).await.unwrap();
+    e.store.plan(Verb::Settle, 1, Fault::Hang);
+    let mut acks: Vec<_> = taken.iter().map(|d| (q.clone(), d.receipt)).collect();
+    let (last, receipt) = acks.pop().unwrap();
+    let hangs = tokio::spawn(async move {
+        let (q, receipt) = acks.pop().unwrap();
+        q.ack(&receipt).await
+    });
+    e.store.hanging(1).await;
+    within("the ack beside it", last.ack(&receipt)).await.unwrap();
+    assert!(!hangs.is_finished());
+    e.store.release();
+    within("the ack that hung", hangs).await.unwrap().unwrap();
+    assert_eq!(q.stats().await.unwrap().total(), 0);
+}
+
 async fn callers_beyond_the_limit_wait_their_turn(b: Bench) {
     let limits = Limits { combiner_requests_max: 3, ..Limits::default() };
     let e = EngineBench::with_limits(b, limits).await;
     let q = e.plain().await;
-    let turns = u64::from(e.engine.capabilities().turns_max);
-    for nth in 1..=turns {
+    for nth in 1..=2 {
         e.store.plan(Verb::Append, nth, Fault::Hang);
     }
     let tasks: Vec<_> = (0..50).map(|n| sending(&q, n.to_string())).collect();
-    within("the first turns", e.store.hanging(turns)).await;
+    e.store.hanging(2).await;
     assert!(tasks.iter().all(|task| !task.is_finished()));
     e.store.release();
     for task in tasks {

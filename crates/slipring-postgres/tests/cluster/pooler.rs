@@ -72,9 +72,13 @@ impl Pooler {
 
     /// The address of a database through the pooler, with something after the question mark.
     pub fn address_with(&self, database: &str, options: &str) -> Address {
+        self.url_with(database, options).parse().unwrap()
+    }
+
+    /// As [`Pooler::address_with`], as a text.
+    pub fn url_with(&self, database: &str, options: &str) -> String {
         let port = self.port;
-        let url = format!("postgres://{OWNER}:test@127.0.0.1:{port}/{database}?{options}");
-        url.parse().unwrap()
+        format!("postgres://{OWNER}:test@127.0.0.1:{port}/{database}?{options}")
     }
 
     fn wait(&self) {

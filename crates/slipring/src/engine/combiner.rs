@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, oneshot};
@@ -16,6 +17,10 @@ use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
 use crate::waits::{NamedMutex, WaitClass, Waits};
 
+/// A turn that takes longer does not hold up others: beside it a second one may begin, however
+/// many the store wants.
+const TURN_PATIENCE: Duration = Duration::from_millis(100);
+const TURNS_BESIDE_LATE_MAX: u32 = 2;
 /// Calls and bytes of one turn; bounds how long others wait behind it in the store.
 const TURN_CALLS_MAX: usize = 2048;
 const TURN_BYTES_MAX: u64 = 8 << 20;
@@ -52,6 +57,8 @@ struct State<T: Turn> {
     calls: VecDeque<Call<T>>,
     bytes: u64,
     turns: u32,
+    /// Turns that have used up their patience.
+    late: u32,
     closed: bool,
 }
 
@@ -77,7 +84,7 @@ impl<T: Turn> Combiner<T> {
         waits: &Waits,
         classes: &CombinerClasses,
     ) -> Arc<Combiner<T>> {
-        let state = State { calls: VecDeque::new(), bytes: 0, turns: 0, closed: false };
+        let state = State { calls: VecDeque::new(), bytes: 0, turns: 0, late: 0, closed: false };
         Arc::new(Combiner {
             turn,
             runtime,
@@ -147,7 +154,7 @@ impl<T: Turn> Combiner<T> {
         }
         state.bytes += call.bytes;
         state.calls.push_back(call);
-        if state.turns < self.turns_max {
+        if state.turns < self.turns_allowed(&state) {
             state.turns += 1;
             drop(state);
             self.runtime.spawn(Arc::clone(self).take_turns());
@@ -159,7 +166,7 @@ impl<T: Turn> Combiner<T> {
         let mut guard = TurnGuard { combiner: &self, running: true };
         while let Some((requests, slots)) = self.gather() {
             self.room.notify_waiters();
-            let answers = self.turn.run(requests).await;
+            let answers = self.watched(self.turn.run(requests)).await;
             for (slot, answer) in slots.into_iter().zip(answers) {
                 // A caller that went away needs no answer.
                 let _ = slot.send(answer);
@@ -169,13 +176,37 @@ impl<T: Turn> Combiner<T> {
         self.idle.notify_waiters();
     }
 
+    /// Waits for a turn, and lets another one begin when it takes too long.
+    async fn watched(
+        self: &Arc<Self>,
+        run: impl Future<Output = Vec<T::Answer>>,
+    ) -> Vec<T::Answer> {
+        if self.turns_max >= TURNS_BESIDE_LATE_MAX {
+            return run.await;
+        }
+        tokio::pin!(run);
+        if let Ok(answers) = tokio::time::timeout(TURN_PATIENCE, run.as_mut()).await {
+            return answers;
+        }
+        let _late = LateTurn::new(self);
+        run.await
+    }
+
+    fn turns_allowed(&self, state: &State<T>) -> u32 {
+        match state.late {
+            0 => self.turns_max,
+            _ => self.turns_max.max(TURNS_BESIDE_LATE_MAX),
+        }
+    }
+
     /// Takes the calls of the next turn. When there are none the turn is over: it is given back
     /// under the same lock under which callers look whether they have to start one.
     #[allow(clippy::type_complexity)]
     fn gather(&self) -> Option<(Vec<T::Request>, Vec<oneshot::Sender<T::Answer>>)> {
         let mut state = self.state.lock();
         let ready = state.calls.len().min(TURN_CALLS_MAX);
-        if ready == 0 {
+        // One that began beside a late turn ends with it; the other goes on with what waits.
+        if ready == 0 || state.turns > self.turns_allowed(&state) {
             state.turns -= 1;
             return None;
         }
@@ -207,5 +238,26 @@ impl<T: Turn> Drop for TurnGuard<'_, T> {
         if self.running {
             self.combiner.runtime.spawn(Arc::clone(self.combiner).take_turns());
         }
+    }
+}
+
+/// A turn that has used up its patience; it is late until this is dropped.
+struct LateTurn<'a, T: Turn>(&'a Combiner<T>);
+
+impl<'a, T: Turn> LateTurn<'a, T> {
+    fn new(combiner: &'a Arc<Combiner<T>>) -> LateTurn<'a, T> {
+        let mut state = combiner.state.lock();
+        state.late += 1;
+        if !state.calls.is_empty() && state.turns < combiner.turns_allowed(&state) {
+            state.turns += 1;
+            combiner.runtime.spawn(Arc::clone(combiner).take_turns());
+        }
+        LateTurn(combiner)
+    }
+}
+
+impl<T: Turn> Drop for LateTurn<'_, T> {
+    fn drop(&mut self) {
+        self.0.state.lock().late -= 1;
     }
 }
