@@ -56,6 +56,14 @@ fn parse<'a, T: serde::Deserialize<'a>>(body: &'a [u8]) -> Result<T, Failure> {
     Ok(serde_json::from_slice(body).with_context(text)?)
 }
 
+/// Nobody knows of an entry for which the server's store was away whether it took effect.
+fn away(answer: &BatchAnswer<'_>) -> Result<(), Failure> {
+    match answer.failed.iter().find(|failed| failed.code == "ServiceUnavailable") {
+        Some(failed) => Err(Failure::Away(format!("entry {}: {}", failed.id, failed.code))),
+        None => Ok(()),
+    }
+}
+
 /// Marks the entries of a batch that were done; their ids are their places.
 fn places(answer: &BatchAnswer<'_>) -> impl Iterator<Item = usize> {
     answer.successful.iter().filter_map(|done| done.id.parse().ok())
@@ -103,10 +111,8 @@ impl Client for SqsClient {
             .collect();
         let request = json!({"QueueUrl": self.url(queue)?, "Entries": entries});
         let answer: BatchAnswer<'_> = parse(self.call("SendMessageBatch", request).await?)?;
+        away(&answer)?;
         if let Some(failed) = answer.failed.first() {
-            if failed.code == "ServiceUnavailable" {
-                return Err(Failure::Away(format!("entry {}: {}", failed.id, failed.code)));
-            }
             return Err(Failure::Refused(format!("entry {}: {}", failed.id, failed.code)));
         }
         for done in &answer.successful {
@@ -150,6 +156,7 @@ impl Client for SqsClient {
             .collect();
         let request = json!({"QueueUrl": self.url(queue)?, "Entries": list});
         let answer: BatchAnswer<'_> = parse(self.call("DeleteMessageBatch", request).await?)?;
+        away(&answer)?;
         for place in places(&answer) {
             if let Some(entry) = entries.get_mut(place) {
                 entry.done = true;
