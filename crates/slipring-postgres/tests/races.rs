@@ -23,8 +23,11 @@ use slipring_conformance::verbs::{
     ack_all, at, bodies, claim, counts, extend, plain, queue, settle, try_send,
 };
 use slipring_postgres::PostgresStore;
+use tokio::sync::watch;
 
 const PATIENCE: Duration = Duration::from_secs(90);
+
+const RECEIVERS: usize = 4;
 
 /// What everybody saw.
 #[derive(Default)]
@@ -37,6 +40,11 @@ struct Ledger {
     acked: Mutex<BTreeMap<MessageId, u64>>,
     /// The time that all go by, in seconds after the start.
     clock: AtomicU64,
+    /// How far each receiver lets the clock go before it has ended its turn, in seconds after the
+    /// start. A clock that ran freely would end the leases of a slow machine before it can ack.
+    allowed: [AtomicU64; RECEIVERS],
+    /// Changed whenever one of the above has.
+    changed: watch::Sender<()>,
 }
 
 impl Ledger {
@@ -44,11 +52,26 @@ impl Ledger {
         at(self.clock.load(Ordering::Relaxed))
     }
 
+    async fn until(&self, mut met: impl FnMut() -> bool) {
+        let mut changed = self.changed.subscribe();
+        while !met() {
+            changed.changed().await.expect("the ledger is there");
+        }
+    }
+
     /// Waits until receivers have come near, so that tables are written, read and retired at once.
     async fn room(&self) {
-        while self.sent.load(Ordering::Relaxed) > self.acked.lock().len() + 200 {
-            tokio::task::yield_now().await;
-        }
+        self.until(|| self.sent.load(Ordering::Relaxed) <= self.acked.lock().len() + 200).await;
+    }
+
+    /// Lets the clock go on by 3 seconds, as soon as all receivers allow it.
+    async fn tick(&self) {
+        let next = |clock: u64| {
+            let allowed = self.allowed.iter().map(|limit| limit.load(Ordering::Relaxed)).min();
+            (Some(clock + 3) <= allowed).then_some(clock + 3)
+        };
+        let ticked = || self.clock.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).is_ok();
+        self.until(|| self.done() || ticked()).await;
     }
 
     fn done(&self) -> bool {
@@ -76,6 +99,7 @@ async fn send_all(store: Arc<PostgresStore>, q: QueueId, count: usize, ledger: A
         ledger.sent.fetch_add(size, Ordering::Relaxed);
     }
     ledger.senders.fetch_sub(1, Ordering::Relaxed);
+    ledger.changed.send_replace(());
 }
 
 /// Sends by SQL: two transactions that overlap, and end in the other order.
@@ -91,11 +115,17 @@ async fn send_by_sql(database: String, cluster: &Cluster, count: usize, ledger: 
         ledger.sent.fetch_add(4, Ordering::Relaxed);
     }
     ledger.senders.fetch_sub(1, Ordering::Relaxed);
+    ledger.changed.send_replace(());
 }
 
-/// Receives, and acks most of it; nacks some, and lets the leases of others lapse.
-async fn receive(store: Arc<PostgresStore>, q: QueueId, name: u64, ledger: Arc<Ledger>) {
+/// Receives, and acks most of it; nacks some, and lets the leases of others lapse: in every fourth
+/// turn time may also pass while it is at work, beyond the end of the leases it has.
+async fn receive(store: Arc<PostgresStore>, q: QueueId, name: usize, ledger: Arc<Ledger>) {
     for turn in 0.. {
+        let seconds = if (turn as usize + name).is_multiple_of(4) { 90 } else { 24 };
+        let clock = ledger.clock.load(Ordering::Relaxed);
+        ledger.allowed[name].store(clock + seconds, Ordering::Relaxed);
+        ledger.changed.send_replace(());
         if ledger.done() {
             return;
         }
@@ -107,7 +137,7 @@ async fn receive(store: Arc<PostgresStore>, q: QueueId, name: u64, ledger: Arc<L
         }
         for (nth, delivery) in list.iter().enumerate() {
             let (id, fence) = (delivery.message.id, delivery.receipt.fence.0);
-            let how = match (u64::from(turn) + nth as u64 + name) % 11 {
+            let how = match (turn as usize + nth + name) % 11 {
                 0 if delivery.message.attempts < 3 => continue,
                 1 => Settlement::Nack { delay: Some(Duration::ZERO), priority: None },
                 2 => Settlement::Nack { delay: Some(Duration::from_secs(5)), priority: None },
@@ -132,7 +162,7 @@ async fn receive(store: Arc<PostgresStore>, q: QueueId, name: u64, ledger: Arc<L
 async fn keep(store: Arc<PostgresStore>, ledger: Arc<Ledger>) {
     let mut pruned = 0;
     while !ledger.done() {
-        ledger.clock.fetch_add(3, Ordering::Relaxed);
+        ledger.tick().await;
         store.due(ledger.now()).await.unwrap();
         store.expire(ledger.now()).await.unwrap();
         let acked = ledger.acked.lock().len();
@@ -157,7 +187,7 @@ async fn stores_that_race_for_every_lease_cut_and_rotation_do_everything_once() 
     for (name, store) in stores.iter().enumerate() {
         for nth in 0..2 {
             tasks.push(tokio::spawn(send_all(Arc::clone(store), q, EACH, Arc::clone(&ledger))));
-            let name = 2 * name as u64 + nth;
+            let name = 2 * name + nth;
             tasks.push(tokio::spawn(receive(Arc::clone(store), q, name, Arc::clone(&ledger))));
         }
         tasks.push(tokio::spawn(keep(Arc::clone(store), Arc::clone(&ledger))));
