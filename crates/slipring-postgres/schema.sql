@@ -248,7 +248,7 @@ FUNCTION acks_in(p_queue integer, p_ids int8multirange) RETURNS TABLE(message_id
 FUNCTION acks_take(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint) RETURNS slipring.state
 FUNCTION acks_wait(p_queue slipring.queue, p_state slipring.state) RETURNS boolean
 FUNCTION append_fits(p_queue slipring.queue, p_now_ms bigint, p_first integer, p_last integer, p_bodies bytea[], p_groups text[], p_dedup_ids text[], p_headers text[], INOUT p_total bigint, INOUT p_bytes bigint, INOUT p_keys text[], OUT p_over jsonb) RETURNS record
-FUNCTION append_plain(p_queue integer, p_now_ms bigint, p_bodies bytea[], p_priority bigint, p_lease_ms bigint, p_ns integer[], p_eachs_bytes integer[]) RETURNS bigint
+FUNCTION append_plain(p_queue integer, p_now_ms bigint, p_bodies bytea[], p_priority bigint, p_delay_ms bigint, p_lease_ms bigint, p_ns integer[], p_eachs_bytes integer[]) RETURNS bigint
 FUNCTION append_refused(p_queue slipring.queue, p_now_ms bigint, p_units integer[], p_bodies bytea[], p_groups text[], p_dedup_ids text[], p_headers text[]) RETURNS jsonb[]
 FUNCTION append_rows(p_queue slipring.queue, p_now_ms bigint, p_before bigint, p_bodies bytea[], p_priorities bigint[], p_delays_ms bigint[], p_leases_ms bigint[], p_groups text[], p_dedup_ids text[], p_headers text[], p_refused jsonb[], p_first bigint[]) RETURNS void
 FUNCTION claim_deal(p_queue slipring.queue, p_up_to integer[], p_attempts bigint[], p_sizes integer[], p_room bigint, OUT demands integer[], OUT end_kind text) RETURNS record

@@ -1,9 +1,9 @@
 -- Purpose: stores messages; plain ones go to the log, others to item.
 -- Inputs:  p_queue; p_now_ms; p_units, how many messages each unit has; arrays with one entry for
---          each message. Of messages that are nothing but bodies, all of one priority
---          and lease, p_priorities has one entry, so has p_leases_ms if they have one of their
---          own, the other arrays from p_delays_ms to p_headers are null, and bodies may come as
---          packs: p_ns and p_eachs_bytes, see message, null where none do.
+--          each message. Of messages that are nothing but bodies, all of one priority and lease
+--          and without delay, p_priorities has one entry, so have p_delays_ms and p_leases_ms
+--          unless the queue's hold, the arrays from p_groups to p_headers are null, and bodies
+--          may come as packs: p_ns and p_eachs_bytes, see message, null where none do.
 -- Lock:    none. The queue's lock where a lane is new or the queue has a limit; the entry of a
 --          deduplication id.
 -- Index:   queue_pkey; the partition's order index, item's and dedup_pkey grow.
@@ -24,9 +24,9 @@ DECLARE
     v_first bigint[];
     v_last int := cardinality(p_bodies);
 BEGIN
-    IF p_delays_ms IS NULL THEN
+    IF p_groups IS NULL THEN
         id := slipring.append_plain(p_queue, p_now_ms, p_bodies, p_priorities[1],
-            p_leases_ms[1], p_ns, p_eachs_bytes);
+            p_delays_ms[1], p_leases_ms[1], p_ns, p_eachs_bytes);
         IF id IS NOT NULL THEN
             ord := 0;
             duplicate := false;
@@ -36,7 +36,7 @@ BEGIN
         p_bodies := slipring.pack_open(p_bodies, p_ns);
         v_last := cardinality(p_bodies);
         p_priorities := array_fill(p_priorities[1], ARRAY[v_last]);
-        p_delays_ms := array_fill(NULL::bigint, ARRAY[v_last]);
+        p_delays_ms := array_fill(p_delays_ms[1], ARRAY[v_last]);
         p_leases_ms := array_fill(p_leases_ms[1], ARRAY[v_last]);
         p_groups := array_fill(NULL::text, ARRAY[v_last]);
         p_dedup_ids := p_groups;

@@ -1,6 +1,7 @@
 //! Sends: one statement for a batch, its messages as arrays.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use slipring::clock::millis_ceil;
 use slipring::store::{AppendBatch, Sent};
@@ -18,11 +19,12 @@ use crate::session::Session;
 /// PostgreSQL takes and gives no value of 1 GiB or more; half of it leaves room for all else.
 const CALL_BYTES_MAX: u64 = 1 << 29;
 
-/// The columns of a batch. While messages are nothing but bodies of one priority and lease,
-/// neighbours are packed, priorities and leases have one entry and there is no more.
+/// The columns of a batch. While messages are nothing but bodies of one priority and lease and
+/// without delay, neighbours are packed, the other columns have one entry and there is no more.
 struct Columns<'m> {
     rows: Packed<'m>,
     priorities: Vec<i64>,
+    delays_ms: Option<Vec<Option<i64>>>,
     leases_ms: Option<Vec<Option<i64>>>,
     more: Option<More<'m>>,
 }
@@ -30,7 +32,6 @@ struct Columns<'m> {
 /// What few messages have.
 #[derive(Default)]
 struct More<'m> {
-    delays_ms: Vec<Option<i64>>,
     groups: Vec<Option<Cow<'m, str>>>,
     dedup_ids: Vec<Option<Cow<'m, str>>>,
     headers: Vec<Option<String>>,
@@ -38,28 +39,38 @@ struct More<'m> {
 
 impl<'m> Columns<'m> {
     fn of(messages: &'m [NewMessage]) -> Result<Columns<'m>, Error> {
-        let terms = |message: &NewMessage| (message.priority, message.lease);
+        let terms = |message: &NewMessage| (message.priority, message.delay, message.lease);
         let first = messages.first().map(terms);
         let plain = messages.iter().all(|m| is_plain(m) && Some(terms(m)) == first);
         let shown = if plain { messages.get(..1).unwrap_or_default() } else { messages };
-        let priorities = shown.iter().map(|message| i64::from(message.priority.0)).collect();
-        let lease_ms = |message: &NewMessage| Some(to_sql(millis_ceil(message.lease?)));
-        let leases_ms: Vec<_> = shown.iter().map(lease_ms).collect();
-        let leases_ms = leases_ms.iter().any(Option::is_some).then_some(leases_ms);
-        if plain {
-            return Ok(Columns { rows: Packed::of(messages), priorities, leases_ms, more: None });
-        }
-        let bodies = messages.iter().map(|message| Cow::Borrowed(&*message.body)).collect();
-        let rows = Packed { bodies, ..Packed::default() };
-        Ok(Columns { rows, priorities, leases_ms, more: Some(More::of(messages)?) })
+        let columns = Columns {
+            rows: if plain { Packed::of(messages) } else { Packed::single(messages) },
+            priorities: shown.iter().map(|message| i64::from(message.priority.0)).collect(),
+            delays_ms: millis(shown, |message| message.delay),
+            leases_ms: millis(shown, |message| message.lease),
+            more: if plain { None } else { Some(More::of(messages)?) },
+        };
+        Ok(columns)
     }
 }
 
 fn is_plain(message: &NewMessage) -> bool {
-    message.delay.is_none()
+    message.delay.is_none_or(|delay| delay.is_zero())
         && message.group.is_none()
         && message.dedup_id.is_none()
         && message.headers.is_none()
+}
+
+/// What each of the messages has; none where none has any.
+fn millis(
+    messages: &[NewMessage],
+    of: impl Fn(&NewMessage) -> Option<Duration>,
+) -> Option<Vec<Option<i64>>> {
+    let each = |message| Some(to_sql(millis_ceil(of(message)?)));
+    messages
+        .iter()
+        .any(|message| of(message).is_some())
+        .then(|| messages.iter().map(each).collect())
 }
 
 impl<'m> More<'m> {
@@ -70,7 +81,6 @@ impl<'m> More<'m> {
                 Some(headers) => Some(serde_json::to_string(headers.as_ref()).map_err(garbled)?),
                 None => None,
             };
-            more.delays_ms.push(message.delay.map(|delay| to_sql(millis_ceil(delay))));
             more.groups.push(message.group.as_deref().map(escape::to_sql));
             more.dedup_ids.push(message.dedup_id.as_deref().map(escape::to_sql));
             more.headers.push(headers);
@@ -102,7 +112,7 @@ pub(crate) async fn append(
                 (&units, Type::INT4_ARRAY),
                 (&rows.bodies, Type::BYTEA_ARRAY),
                 (&columns.priorities, Type::INT8_ARRAY),
-                (&more.map(|more| &more.delays_ms), Type::INT8_ARRAY),
+                (&columns.delays_ms, Type::INT8_ARRAY),
                 (&columns.leases_ms, Type::INT8_ARRAY),
                 (&more.map(|more| &more.groups), Type::TEXT_ARRAY),
                 (&more.map(|more| &more.dedup_ids), Type::TEXT_ARRAY),

@@ -17,8 +17,7 @@ const MESSAGES_MAX: usize = 64;
 const BYTES_MAX: usize = 1920;
 const END_BYTES: usize = 2;
 
-/// The rows of messages that are nothing but bodies. The lists of packs are empty where there is
-/// none.
+/// The bodies of the rows of messages. The lists of packs are empty where there is none.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Packed<'m> {
     /// What each row has in `body`.
@@ -30,7 +29,7 @@ pub(crate) struct Packed<'m> {
 }
 
 impl<'m> Packed<'m> {
-    /// Packs neighbours as long as they fit.
+    /// Packs neighbours, which are nothing but bodies, as long as they fit.
     pub(crate) fn of(messages: &'m [NewMessage]) -> Packed<'m> {
         let mut packed = Packed::default();
         let mut rest = messages;
@@ -44,6 +43,12 @@ impl<'m> Packed<'m> {
             packed.each_bytes.clear();
         }
         packed
+    }
+
+    /// A row for each message.
+    pub(crate) fn single(messages: &'m [NewMessage]) -> Packed<'m> {
+        let bodies = messages.iter().map(|message| Cow::Borrowed(&*message.body)).collect();
+        Packed { bodies, ..Packed::default() }
     }
 
     fn add(&mut self, row: &'m [NewMessage]) {

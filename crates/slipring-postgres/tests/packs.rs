@@ -16,7 +16,7 @@ use slipring::lifecycle::Settlement;
 use slipring::store::{ClaimEnd, Demand, SettleBatch, Settled};
 use slipring::{AdminStore, Delivery, MessageState, NewMessage, QueueId, QueueSettings, Store};
 use slipring_conformance::verbs::{
-    ack_all, at, bodies, claim, claim_with, counts, drain, peek, plain, send, settle, stats,
+    ack_all, at, bodies, claim, claim_with, counts, drain, peek, plain, queue, send, settle, stats,
     try_send,
 };
 use slipring_postgres::PostgresStore;
@@ -275,13 +275,13 @@ async fn settings_that_look_at_each_message_get_each_message() {
 }
 
 #[tokio::test]
-async fn messages_with_one_lease_of_their_own_share_rows_and_keep_it() {
-    // S3.1
+async fn messages_with_one_lease_of_their_own_and_no_delay_share_rows_and_keep_it() {
+    // S3.1, S5.1
     let ground = Ground::new().await;
     let (store, q) = (&ground.store, ground.q);
     let leased = |seconds: u64| {
-        let lease = Some(Duration::from_secs(seconds));
-        texts(40).into_iter().map(move |text| NewMessage { lease, ..NewMessage::new(text) })
+        let (lease, delay) = (Some(Duration::from_secs(seconds)), Some(Duration::ZERO));
+        texts(40).into_iter().map(move |text| NewMessage { lease, delay, ..NewMessage::new(text) })
     };
     try_send(store, q, leased(7).collect(), at(0)).await.unwrap();
     let rows = ground.rows().await;
@@ -301,4 +301,13 @@ async fn messages_with_one_lease_of_their_own_share_rows_and_keep_it() {
     let expected: Vec<u64> =
         expected.iter().flat_map(|(n, ms)| std::iter::repeat_n(*ms, *n)).collect();
     assert_eq!(leases_ms, expected);
+    // In a queue with a delay, those that say there is none have none.
+    let delayed = QueueSettings { delay: Duration::from_secs(5), ..QueueSettings::default() };
+    let d = queue(store, "delayed", &delayed).await;
+    let before = ground.rows().await;
+    try_send(store, d, leased(7).collect(), at(0)).await.unwrap();
+    try_send(store, d, texts(40).into_iter().map(NewMessage::new).collect(), at(0)).await.unwrap();
+    assert_eq!(counts(store, d).await, [40, 40, 0, 0]);
+    let rows = ground.rows().await - before;
+    assert!((1..5).contains(&rows), "{rows} rows");
 }
