@@ -170,7 +170,7 @@ impl Store for PostgresStore {
             durable: true,
             shared: true,
             transactions: true,
-            turns_max: 1,
+            calls_one_by_one: true,
         }
     }
 

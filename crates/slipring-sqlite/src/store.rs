@@ -234,7 +234,7 @@ impl Store for SqliteStore {
             durable: true,
             shared: true,
             transactions: false,
-            turns_max: 2,
+            calls_one_by_one: false,
         }
     }
 

@@ -29,10 +29,11 @@ pub struct Capabilities {
     pub shared: bool,
     /// Messages may be sent and acked inside the caller's own database transaction (S10).
     pub transactions: bool,
-    /// How many combined calls of one kind the engine has under way for a queue; at least 1. A
-    /// second one keeps a store busy that takes calls in while it writes; one alone makes each
-    /// call larger, which pays where a call costs as much as many messages.
-    pub turns_max: u32,
+    /// Whether the engine makes its calls for a queue one after another, whatever their kind. It
+    /// makes each of them larger, which pays where a call costs as much as many messages.
+    /// Otherwise two combined calls of each kind may be under way, so that a store which takes
+    /// calls in while it writes has the next one there.
+    pub calls_one_by_one: bool,
 }
 
 /// Messages for one queue.

@@ -181,7 +181,8 @@ async fn a_message_taken_by_another_leaves_the_receive_waiting(b: Bench) {
     let e = EngineBench::open(b).await;
     let q = e.plain().await;
     let waits = waiter(&q).await;
-    until("the receive has looked", async || e.store.calls(Verb::Claim) >= 1).await;
+    until("the receive looks", async || e.store.calls(Verb::Claim) >= 1).await;
+    e.store.idle().await;
     // The claim for the message is held up while the message is taken by number.
     e.store.plan(Verb::Claim, 1, Fault::Hang);
     let sent = q.send(m("a")).await.unwrap();

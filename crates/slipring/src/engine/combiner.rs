@@ -17,10 +17,13 @@ use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
 use crate::waits::{NamedMutex, WaitClass, Waits};
 
-/// A turn that takes longer does not hold up others: beside it a second one may begin, however
-/// many the store wants.
+use super::turnstile::Turnstile;
+
+/// Turns under way at a time: a second one keeps a store busy that takes calls in while it writes.
+const TURNS_MAX: u32 = 2;
+/// Where calls go one after another, a turn that takes longer does not hold up others: a second
+/// one may begin beside it.
 const TURN_PATIENCE: Duration = Duration::from_millis(100);
-const TURNS_BESIDE_LATE_MAX: u32 = 2;
 /// Calls and bytes of one turn; bounds how long others wait behind it in the store.
 const TURN_CALLS_MAX: usize = 2048;
 const TURN_BYTES_MAX: u64 = 8 << 20;
@@ -44,7 +47,7 @@ pub(super) trait Turn: Send + Sync + 'static {
 pub(super) struct Combiner<T: Turn> {
     turn: T,
     runtime: Handle,
-    turns_max: u32,
+    turnstile: Arc<Turnstile>,
     calls_max: usize,
     bytes_max: u64,
     state: NamedMutex<State<T>>,
@@ -79,7 +82,7 @@ impl<T: Turn> Combiner<T> {
     pub(super) fn new(
         turn: T,
         runtime: Handle,
-        turns_max: u32,
+        turnstile: Arc<Turnstile>,
         limits: &Limits,
         waits: &Waits,
         classes: &CombinerClasses,
@@ -88,7 +91,7 @@ impl<T: Turn> Combiner<T> {
         Arc::new(Combiner {
             turn,
             runtime,
-            turns_max: turns_max.max(1),
+            turnstile,
             calls_max: limits.combiner_requests_max,
             bytes_max: limits.combiner_bytes_max,
             state: NamedMutex::new(waits.class(classes.lock), state),
@@ -164,7 +167,9 @@ impl<T: Turn> Combiner<T> {
 
     async fn take_turns(self: Arc<Self>) {
         let mut guard = TurnGuard { combiner: &self, running: true };
-        while let Some((requests, slots)) = self.gather() {
+        loop {
+            let _pass = self.turnstile.pass(|| self.state.lock().calls.len()).await;
+            let Some((requests, slots)) = self.gather() else { break };
             self.room.notify_waiters();
             let answers = self.watched(self.turn.run(requests)).await;
             for (slot, answer) in slots.into_iter().zip(answers) {
@@ -181,7 +186,7 @@ impl<T: Turn> Combiner<T> {
         self: &Arc<Self>,
         run: impl Future<Output = Vec<T::Answer>>,
     ) -> Vec<T::Answer> {
-        if self.turns_max >= TURNS_BESIDE_LATE_MAX {
+        if !self.turnstile.is_one_by_one() {
             return run.await;
         }
         tokio::pin!(run);
@@ -193,10 +198,7 @@ impl<T: Turn> Combiner<T> {
     }
 
     fn turns_allowed(&self, state: &State<T>) -> u32 {
-        match state.late {
-            0 => self.turns_max,
-            _ => self.turns_max.max(TURNS_BESIDE_LATE_MAX),
-        }
+        if self.turnstile.is_one_by_one() && state.late == 0 { 1 } else { TURNS_MAX }
     }
 
     /// Takes the calls of the next turn. When there are none the turn is over: it is given back

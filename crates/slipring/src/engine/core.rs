@@ -29,6 +29,7 @@ impl QueueCore {
         services: &Services,
         registry: &Arc<Registry>,
     ) -> Arc<QueueCore> {
+        let turnstile = services.turnstile();
         let receive_parts = ReceiveParts {
             store: Arc::clone(&services.store),
             clock: Arc::clone(&services.clock),
@@ -36,6 +37,7 @@ impl QueueCore {
             timers: services.timers_of(info.id),
             schedule: Arc::clone(&services.schedule),
             waiters_max: services.limits.waiters_max,
+            turnstile: Arc::clone(&turnstile),
         };
         let receives = Receives::new(info.id, receive_parts, &services.waits);
         let parts = TurnParts {
@@ -51,14 +53,21 @@ impl QueueCore {
         Arc::new(QueueCore {
             id: info.id,
             info: RwLock::new(info),
-            sends: services
-                .combiner(SendTurn(parts.clone()), &classes("send_combiner_lock", "send_turn")),
+            sends: services.combiner(
+                SendTurn(parts.clone()),
+                &turnstile,
+                &classes("send_combiner_lock", "send_turn"),
+            ),
             settlements: services.combiner(
                 SettleTurn(parts.clone()),
+                &turnstile,
                 &classes("settle_combiner_lock", "settle_turn"),
             ),
-            extensions: services
-                .combiner(ExtendTurn(parts), &classes("extend_combiner_lock", "extend_turn")),
+            extensions: services.combiner(
+                ExtendTurn(parts),
+                &turnstile,
+                &classes("extend_combiner_lock", "extend_turn"),
+            ),
             receives,
         })
     }

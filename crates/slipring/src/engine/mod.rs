@@ -19,6 +19,7 @@ mod receives;
 mod registry;
 mod timers;
 mod turns;
+mod turnstile;
 mod upkeep;
 mod watch;
 mod wheel;
@@ -45,6 +46,7 @@ use crate::waits::{WaitSnapshot, Waits};
 use self::combiner::{Combiner, CombinerClasses, Turn};
 use self::registry::Registry;
 use self::timers::Timers;
+use self::turnstile::Turnstile;
 use self::upkeep::{Schedule, Upkeep};
 use self::watch::Watch;
 
@@ -84,9 +86,19 @@ impl Services {
         Arc::clone(&self.timers[queue.0 as usize % self.timers.len()])
     }
 
-    fn combiner<T: Turn>(&self, turn: T, classes: &CombinerClasses) -> Arc<Combiner<T>> {
-        let turns_max = self.store.capabilities().turns_max;
-        Combiner::new(turn, self.runtime.clone(), turns_max, &self.limits, &self.waits, classes)
+    fn turnstile(&self) -> Arc<Turnstile> {
+        let one_by_one = self.store.capabilities().calls_one_by_one;
+        Arc::new(Turnstile::new(one_by_one, self.waits.class("turnstile")))
+    }
+
+    fn combiner<T: Turn>(
+        &self,
+        turn: T,
+        turnstile: &Arc<Turnstile>,
+        classes: &CombinerClasses,
+    ) -> Arc<Combiner<T>> {
+        let (runtime, turnstile) = (self.runtime.clone(), Arc::clone(turnstile));
+        Combiner::new(turn, runtime, turnstile, &self.limits, &self.waits, classes)
     }
 }
 

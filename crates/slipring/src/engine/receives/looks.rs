@@ -21,7 +21,9 @@ struct Look {
 impl Receives {
     /// Looks as long as there is somebody to look after.
     pub(super) async fn drive(self: Arc<Self>) {
-        while let Some((generation, chosen)) = self.choose() {
+        loop {
+            let _pass = self.parts.turnstile.pass(|| self.to_look_after()).await;
+            let Some((generation, chosen)) = self.choose() else { break };
             let now = self.parts.clock.now();
             let demands = chosen.iter().map(|(_, waiter)| waiter.demand).collect();
             let batch = ClaimBatch { queue: self.queue, now, demands };
@@ -54,6 +56,12 @@ impl Receives {
                 }
             }
         }
+    }
+
+    fn to_look_after(&self) -> usize {
+        let state = self.state.lock();
+        let resting = state.resting.len();
+        state.fresh.len() + usize::try_from(state.available).map_or(resting, |n| n.min(resting))
     }
 
     /// Picks whom to look after: of those who rest as many as there may be messages, then all who

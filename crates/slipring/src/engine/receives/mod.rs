@@ -25,6 +25,7 @@ use crate::waits::{NamedMutex, WaitClass, Waits};
 
 use super::pending::Pending;
 use super::timers::Timers;
+use super::turnstile::Turnstile;
 use super::upkeep::Schedule;
 use super::wheel::TimerKey;
 
@@ -45,6 +46,7 @@ pub(super) struct ReceiveParts {
     pub(super) timers: Arc<Timers>,
     pub(super) schedule: Arc<Schedule>,
     pub(super) waiters_max: usize,
+    pub(super) turnstile: Arc<Turnstile>,
 }
 
 /// The receives of one queue.

@@ -193,7 +193,7 @@ impl Store for MemoryStore {
             durable: false,
             shared: false,
             transactions: false,
-            turns_max: 2,
+            calls_one_by_one: false,
         }
     }
 
