@@ -7,7 +7,7 @@ use crate::bench::{Bench, bodies, m, refused, s, settings};
 use crate::case::{Case, case};
 use crate::fault::{Fault, Verb};
 
-use super::{EngineBench, got, receiving, send, take_one, texts, until, waiter, within};
+use super::{EngineBench, got, looked, receiving, send, take_one, texts, until, waiter, within};
 
 pub(super) const CASES: &[Case] = &[
     case!(a_failing_send_answers_its_callers_and_the_next_succeeds, "S2.2"),
@@ -95,7 +95,7 @@ async fn a_send_whose_answer_was_lost_reaches_who_waits(b: Bench) {
     let e = EngineBench::open(b).await;
     let q = e.plain().await;
     let waits = waiter(&q).await;
-    until("the receive has looked", async || e.store.calls(Verb::Claim) >= 1).await;
+    looked(&e).await;
     e.store.plan(Verb::Append, 1, Fault::After);
     refused(q.send(m("a")).await, ErrorKind::StorageUnavailable);
     assert_eq!(texts(waits).await, ["a"]);
@@ -204,7 +204,7 @@ async fn waiting_receives_outlive_a_failing_claim_of_others(b: Bench) {
     let e = EngineBench::open(b).await;
     let q = e.queue("queue", settings(|to| to.paused = true)).await;
     let waits = waiter(&q).await;
-    until("it has looked", async || e.store.calls(Verb::Claim) >= 1).await;
+    looked(&e).await;
     e.store.plan(Verb::Claim, 1, Fault::Before);
     let answer = q.receive(ReceiveRequest::up_to(1)).await;
     refused(answer, ErrorKind::StorageUnavailable);

@@ -23,7 +23,7 @@ use tokio::task::JoinHandle;
 
 use crate::bench::{Bench, Sendable, bodies, s};
 use crate::case::Case;
-use crate::fault::FaultyStore;
+use crate::fault::{FaultyStore, Verb};
 
 /// Every engine case, by subject.
 pub fn all() -> impl Iterator<Item = &'static Case> {
@@ -88,6 +88,12 @@ async fn waiter(queue: &Queue) -> JoinHandle<Result<Vec<Delivery>, Error>> {
     let task = receiving(queue, ReceiveRequest::up_to(1).wait(s(3600)));
     until("the receive waits", async || queue.waiting() > before).await;
     task
+}
+
+/// Waits until the first receive has looked, and has looked again if something moved meanwhile.
+async fn looked(e: &EngineBench) {
+    until("the receive looks", async || e.store.calls(Verb::Claim) >= 1).await;
+    e.store.idle().await;
 }
 
 /// A receive of one message in a task of its own that may find one at once.

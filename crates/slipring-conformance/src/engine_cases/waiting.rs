@@ -10,7 +10,7 @@ use crate::bench::{Bench, bodies, m, refused, s};
 use crate::case::{Case, case};
 use crate::fault::{Fault, Verb};
 
-use super::{EngineBench, got, receiving, send, take_one, texts, until, waiter, within};
+use super::{EngineBench, got, looked, receiving, send, take_one, texts, until, waiter, within};
 
 pub(super) const CASES: &[Case] = &[
     case!(a_receive_that_does_not_wait_ends_at_once, "S2.4", "S5.4"),
@@ -181,8 +181,7 @@ async fn a_message_taken_by_another_leaves_the_receive_waiting(b: Bench) {
     let e = EngineBench::open(b).await;
     let q = e.plain().await;
     let waits = waiter(&q).await;
-    until("the receive looks", async || e.store.calls(Verb::Claim) >= 1).await;
-    e.store.idle().await;
+    looked(&e).await;
     // The claim for the message is held up while the message is taken by number.
     e.store.plan(Verb::Claim, 1, Fault::Hang);
     let sent = q.send(m("a")).await.unwrap();

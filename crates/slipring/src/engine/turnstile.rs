@@ -40,21 +40,26 @@ impl Turnstile {
         self.call.is_some()
     }
 
-    /// Waits for the calls under way, then for the callers on their way: those who were answered
-    /// just now come with their next request before they are scheduled again. `waiting` counts
-    /// the callers that the call is for; without any there is nothing to wait for. What it answers
-    /// is to be kept until the call is over.
+    /// Waits for the call under way, then gives the callers it has just answered the time to come
+    /// with their next request, as long as more of them come. `waiting` counts the callers that
+    /// this call is for; without any there is nothing to wait for. What it answers is to be kept
+    /// until the call is over.
     pub(super) async fn pass(&self, waiting: impl Fn() -> usize) -> Option<SemaphorePermit<'_>> {
         let call = self.call.as_ref()?;
         let mut before = waiting();
         if before == 0 {
             return None;
         }
-        let began = monotonic_ns();
         let pass = match call.try_acquire() {
-            Ok(pass) => Some(pass),
+            Ok(pass) => {
+                self.waited.passed();
+                Some(pass)
+            }
             Err(_) => {
-                tokio::time::timeout(PATIENCE, call.acquire()).await.ok().and_then(Result::ok)
+                let began = monotonic_ns();
+                let pass = tokio::time::timeout(PATIENCE, call.acquire()).await;
+                self.waited.waited(monotonic_ns().saturating_sub(began));
+                pass.ok().and_then(Result::ok)
             }
         };
         let mut quiet = 0;
@@ -67,7 +72,68 @@ impl Turnstile {
             }
             before = now;
         }
-        self.waited.waited(monotonic_ns().saturating_sub(began));
         pass
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
+
+    use std::cell::Cell;
+
+    use super::*;
+    use crate::waits::Waits;
+
+    fn turnstile(one_by_one: bool) -> Turnstile {
+        Turnstile::new(one_by_one, Waits::new().class("turnstile"))
+    }
+
+    #[tokio::test]
+    async fn a_call_waits_for_the_one_before_it_but_not_for_ever() {
+        let turnstile = turnstile(true);
+        let first = turnstile.pass(|| 1).await;
+        assert!(first.is_some());
+        assert!(turnstile.pass(|| 1).await.is_none());
+        let mut second = std::pin::pin!(turnstile.pass(|| 1));
+        tokio::select! {
+            biased;
+            _ = &mut second => unreachable!("it has to wait"),
+            () = std::future::ready(()) => drop(first),
+        }
+        assert!(second.await.is_some());
+        let waits = turnstile.waited.snapshot();
+        assert_eq!((waits.acquisitions, waits.contended), (3, 2));
+    }
+
+    #[tokio::test]
+    async fn callers_on_their_way_are_let_in_as_long_as_they_come() {
+        let (turnstile, looks) = (turnstile(true), Cell::new(0));
+        let waiting = || {
+            looks.set(looks.get() + 1);
+            looks.get().min(20)
+        };
+        assert!(turnstile.pass(waiting).await.is_some());
+        assert_eq!(looks.get(), 20 + QUIET_ROUNDS as usize);
+        let endless = || {
+            looks.set(looks.get() + 1);
+            looks.get()
+        };
+        looks.set(0);
+        assert!(turnstile.pass(endless).await.is_some());
+        assert_eq!(looks.get(), 1 + ROUNDS_MAX as usize);
+    }
+
+    #[tokio::test]
+    async fn without_an_order_or_callers_nobody_waits() {
+        let (any, ordered) = (turnstile(false), turnstile(true));
+        let _first = ordered.pass(|| 1).await.unwrap();
+        for (turnstile, callers) in [(&any, 1), (&ordered, 0)] {
+            tokio::select! {
+                biased;
+                pass = turnstile.pass(|| callers) => assert!(pass.is_none()),
+                () = std::future::ready(()) => unreachable!("it does not wait"),
+            }
+        }
     }
 }
