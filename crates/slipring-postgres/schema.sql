@@ -30,23 +30,53 @@ SEQUENCE activity_7
 SEQUENCE activity_8
 SEQUENCE activity_9
 
-TABLE dedup WITH (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_cost_delay=0)
+TABLE dedup PARTITION BY LIST (slot)
+  slot integer NOT NULL
   queue_id integer NOT NULL
   scope text NOT NULL
   dedup_id text NOT NULL
+  round integer NOT NULL
   message_id bigint NOT NULL
   until_ms bigint NOT NULL
-  CONSTRAINT dedup_pkey PRIMARY KEY (queue_id, scope, dedup_id)
 
-TABLE fifo_group WITH (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_cost_delay=0)
+TABLE dedup_0 OF slipring.dedup FOR VALUES IN (0) WITH (autovacuum_enabled=false)
+
+TABLE dedup_1 OF slipring.dedup FOR VALUES IN (1) WITH (autovacuum_enabled=false)
+
+TABLE dedup_2 OF slipring.dedup FOR VALUES IN (2) WITH (autovacuum_enabled=false)
+SEQUENCE dedup_low
+SEQUENCE dedup_mark
+SEQUENCE dedup_now
+SEQUENCE dedup_settled
+SEQUENCE dedup_since
+
+TABLE fifo_group PARTITION BY LIST (slot)
+  slot integer NOT NULL
   queue_id integer NOT NULL
   name text NOT NULL
+  seq bigint NOT NULL
+  entry bigint NOT NULL
+  low_id bigint
   head_id bigint
-  CONSTRAINT fifo_group_pkey PRIMARY KEY (queue_id, name)
 
-TABLE fifo_touched WITH (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_cost_delay=0)
+TABLE fifo_group_0 OF slipring.fifo_group FOR VALUES IN (0) WITH (autovacuum_enabled=false)
+
+TABLE fifo_group_1 OF slipring.fifo_group FOR VALUES IN (1) WITH (autovacuum_enabled=false)
+
+TABLE fifo_group_2 OF slipring.fifo_group FOR VALUES IN (2) WITH (autovacuum_enabled=false)
+
+TABLE fifo_touched PARTITION BY LIST (slot)
+  slot integer NOT NULL
   queue_id integer NOT NULL
   name text NOT NULL
+  id bigint NOT NULL
+  entry bigint NOT NULL
+
+TABLE fifo_touched_0 OF slipring.fifo_touched FOR VALUES IN (0) WITH (autovacuum_enabled=false)
+
+TABLE fifo_touched_1 OF slipring.fifo_touched FOR VALUES IN (1) WITH (autovacuum_enabled=false)
+
+TABLE fifo_touched_2 OF slipring.fifo_touched FOR VALUES IN (2) WITH (autovacuum_enabled=false)
 
 TABLE incarnation
   id integer NOT NULL DEFAULT 1
@@ -54,8 +84,25 @@ TABLE incarnation
   CONSTRAINT incarnation_id_check CHECK ((id = 1))
   CONSTRAINT incarnation_pkey PRIMARY KEY (id)
 
-TABLE item WITH (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_cost_delay=0)
+TABLE item_body PARTITION BY LIST (slot)
+  slot integer NOT NULL
   id bigint NOT NULL
+  group_name text
+  dedup_id text
+  headers text
+  body bytea NOT NULL
+
+TABLE item_body_0 OF slipring.item_body FOR VALUES IN (0) WITH (autovacuum_enabled=false)
+
+TABLE item_body_1 OF slipring.item_body FOR VALUES IN (1) WITH (autovacuum_enabled=false)
+
+TABLE item_body_2 OF slipring.item_body FOR VALUES IN (2) WITH (autovacuum_enabled=false)
+
+TABLE item_picture PARTITION BY LIST (slot)
+  slot integer NOT NULL
+  id bigint NOT NULL
+  seq bigint NOT NULL
+  entry bigint NOT NULL
   queue_id integer NOT NULL
   state smallint NOT NULL
   turn bigint NOT NULL
@@ -70,12 +117,13 @@ TABLE item WITH (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_cost_del
   bytes integer NOT NULL
   fifo_group text
   source text
-  group_name text
-  dedup_id text
-  headers text
-  body bytea NOT NULL
-  CONSTRAINT item_pkey PRIMARY KEY (id)
-  CONSTRAINT item_state_check CHECK (((state >= 0) AND (state <= 3)))
+  CONSTRAINT item_picture_state_check CHECK (((state >= 0) AND (state <= 4)))
+
+TABLE item_picture_0 OF slipring.item_picture FOR VALUES IN (0) WITH (autovacuum_enabled=false)
+
+TABLE item_picture_1 OF slipring.item_picture FOR VALUES IN (1) WITH (autovacuum_enabled=false)
+
+TABLE item_picture_2 OF slipring.item_picture FOR VALUES IN (2) WITH (autovacuum_enabled=false)
 SEQUENCE journal
 SEQUENCE journal_low
 SEQUENCE journal_mark
@@ -101,6 +149,21 @@ TABLE lease_0 OF slipring.lease FOR VALUES IN (0) WITH (autovacuum_enabled=false
 TABLE lease_1 OF slipring.lease FOR VALUES IN (1) WITH (autovacuum_enabled=false)
 
 TABLE lease_2 OF slipring.lease FOR VALUES IN (2) WITH (autovacuum_enabled=false)
+
+TABLE mark PARTITION BY LIST (slot)
+  slot integer NOT NULL
+  queue_id integer NOT NULL
+  kind smallint NOT NULL
+  seq bigint NOT NULL
+  turn bigint NOT NULL
+  id bigint NOT NULL
+  unseen int8multirange NOT NULL
+
+TABLE mark_0 OF slipring.mark FOR VALUES IN (0) WITH (autovacuum_enabled=false)
+
+TABLE mark_1 OF slipring.mark FOR VALUES IN (1) WITH (autovacuum_enabled=false)
+
+TABLE mark_2 OF slipring.mark FOR VALUES IN (2) WITH (autovacuum_enabled=false)
 
 TABLE message PARTITION BY LIST (place)
   id bigint NOT NULL
@@ -167,6 +230,11 @@ TABLE queue WITH (fillfactor=50)
   CONSTRAINT queue_pkey PRIMARY KEY (queue_id)
   CONSTRAINT queue_place_fkey FOREIGN KEY (place) REFERENCES slipring.place(place)
 SEQUENCE queue_queue_id_seq
+SEQUENCE shelf
+SEQUENCE shelf_kept
+SEQUENCE shelf_low
+SEQUENCE shelf_mark
+SEQUENCE shelf_since
 
 TABLE state PARTITION BY LIST (slot)
   slot integer NOT NULL
@@ -203,33 +271,61 @@ TABLE store
   CONSTRAINT store_pkey PRIMARY KEY (id)
   CONSTRAINT store_receipt_key_check CHECK ((octet_length(receipt_key) = 32))
 
-TABLE tally WITH (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_cost_delay=0)
+TABLE tally PARTITION BY LIST (slot)
+  slot integer NOT NULL
   queue_id integer NOT NULL
+  entry bigint NOT NULL
   ready bigint NOT NULL
   urgent bigint NOT NULL
   delayed bigint NOT NULL
   leased bigint NOT NULL
   parked bigint NOT NULL
   bytes bigint NOT NULL
+
+TABLE tally_0 OF slipring.tally FOR VALUES IN (0) WITH (autovacuum_enabled=false)
+
+TABLE tally_1 OF slipring.tally FOR VALUES IN (1) WITH (autovacuum_enabled=false)
+
+TABLE tally_2 OF slipring.tally FOR VALUES IN (2) WITH (autovacuum_enabled=false)
+
+TABLE tally_sum PARTITION BY LIST (slot)
+  slot integer NOT NULL
+  queue_id integer NOT NULL
+  seq bigint NOT NULL
+  ready bigint NOT NULL
+  urgent bigint NOT NULL
+  delayed bigint NOT NULL
+  leased bigint NOT NULL
+  parked bigint NOT NULL
+  bytes bigint NOT NULL
+  unseen int8multirange NOT NULL
+
+TABLE tally_sum_0 OF slipring.tally_sum FOR VALUES IN (0) WITH (autovacuum_enabled=false)
+
+TABLE tally_sum_1 OF slipring.tally_sum FOR VALUES IN (1) WITH (autovacuum_enabled=false)
+
+TABLE tally_sum_2 OF slipring.tally_sum FOR VALUES IN (2) WITH (autovacuum_enabled=false)
 CREATE INDEX ack_queue ON ONLY slipring.ack USING btree (queue_id, id)
-CREATE UNIQUE INDEX dedup_pkey ON slipring.dedup USING btree (queue_id, scope, dedup_id)
-CREATE INDEX dedup_until ON slipring.dedup USING btree (until_ms)
-CREATE INDEX fifo_group_open ON slipring.fifo_group USING btree (queue_id, head_id) WHERE (head_id IS NOT NULL)
-CREATE UNIQUE INDEX fifo_group_pkey ON slipring.fifo_group USING btree (queue_id, name)
-CREATE INDEX fifo_touched_queue ON slipring.fifo_touched USING btree (queue_id)
+CREATE INDEX dedup_until ON ONLY slipring.dedup USING btree (until_ms)
+CREATE INDEX fifo_group_name ON ONLY slipring.fifo_group USING btree (queue_id, name, seq)
+CREATE INDEX fifo_group_new ON ONLY slipring.fifo_group USING btree (queue_id, entry) WHERE (head_id IS NOT NULL)
+CREATE INDEX fifo_group_open ON ONLY slipring.fifo_group USING btree (queue_id, head_id) WHERE (head_id IS NOT NULL)
+CREATE INDEX fifo_touched_queue ON ONLY slipring.fifo_touched USING btree (queue_id, entry)
 CREATE UNIQUE INDEX incarnation_pkey ON slipring.incarnation USING btree (id)
-CREATE INDEX item_blocking ON slipring.item USING btree (queue_id, fifo_group) WHERE ((fifo_group IS NOT NULL) AND ((state = 2) OR ((state = 0) AND (attempts > 0))))
-CREATE INDEX item_deadline ON slipring.item USING btree (turn) WHERE (state = 2)
-CREATE INDEX item_due ON slipring.item USING btree (turn) WHERE (state = 0)
-CREATE INDEX item_group ON slipring.item USING btree (queue_id, fifo_group, id) WHERE ((fifo_group IS NOT NULL) AND (state <> 3))
-CREATE INDEX item_holder ON slipring.item USING btree (holder) WHERE (holder IS NOT NULL)
-CREATE INDEX item_order ON slipring.item USING btree (queue_id, state, turn, id)
-CREATE UNIQUE INDEX item_pkey ON slipring.item USING btree (id)
-CREATE INDEX item_sent ON slipring.item USING btree (queue_id, id)
-CREATE INDEX item_source ON slipring.item USING btree (queue_id, source, state, turn, id) WHERE (source IS NOT NULL)
+CREATE INDEX item_body_id ON ONLY slipring.item_body USING btree (id)
+CREATE INDEX item_blocking ON ONLY slipring.item_picture USING btree (queue_id, fifo_group, id) WHERE ((fifo_group IS NOT NULL) AND ((state = 2) OR ((state = 0) AND (attempts > 0))))
+CREATE INDEX item_group ON ONLY slipring.item_picture USING btree (queue_id, fifo_group, id) WHERE ((fifo_group IS NOT NULL) AND (state < 3))
+CREATE INDEX item_holder ON ONLY slipring.item_picture USING btree (holder) WHERE (holder IS NOT NULL)
+CREATE INDEX item_order ON ONLY slipring.item_picture USING btree (queue_id, state, turn, id) WHERE (state < 4)
+CREATE INDEX item_order_new ON ONLY slipring.item_picture USING btree (queue_id, state, entry) WHERE (state = ANY (ARRAY[1, 3]))
+CREATE INDEX item_sent ON ONLY slipring.item_picture USING btree (queue_id, sent_ms, id) WHERE (state < 4)
+CREATE INDEX item_source ON ONLY slipring.item_picture USING btree (queue_id, source, state, turn, id) WHERE (source IS NOT NULL)
+CREATE INDEX item_time ON ONLY slipring.item_picture USING btree (state, turn) WHERE (state = ANY (ARRAY[0, 2]))
+CREATE INDEX item_time_new ON ONLY slipring.item_picture USING btree (state, entry) WHERE (state = ANY (ARRAY[0, 2]))
 CREATE INDEX lease_deadline ON ONLY slipring.lease USING btree (queue_id, deadline_ms)
 CREATE INDEX lease_holder ON ONLY slipring.lease USING btree (holder) WHERE (holder IS NOT NULL)
 CREATE INDEX lease_newest ON ONLY slipring.lease USING btree (queue_id, fence, part, seq)
+CREATE INDEX mark_newest ON ONLY slipring.mark USING btree (queue_id, kind, seq)
 CREATE UNIQUE INDEX migration_pkey ON slipring.migration USING btree (version)
 CREATE INDEX place_free ON slipring.place USING btree (place) WHERE (queue_id IS NULL)
 CREATE UNIQUE INDEX place_pkey ON slipring.place USING btree (place)
@@ -239,7 +335,8 @@ CREATE UNIQUE INDEX queue_pkey ON slipring.queue USING btree (queue_id)
 CREATE INDEX queue_retention ON slipring.queue USING btree (queue_id) WHERE (retention_ms IS NOT NULL)
 CREATE INDEX state_newest ON ONLY slipring.state USING btree (queue_id, seq)
 CREATE UNIQUE INDEX store_pkey ON slipring.store USING btree (id)
-CREATE INDEX tally_queue ON slipring.tally USING btree (queue_id)
+CREATE INDEX tally_queue ON ONLY slipring.tally USING btree (queue_id, entry)
+CREATE INDEX tally_sum_newest ON ONLY slipring.tally_sum USING btree (queue_id, seq)
 FUNCTION ack(receipt text) RETURNS void
 FUNCTION ack(receipts text[]) RETURNS bigint SECURITY DEFINER
 FUNCTION ack_queue(p_queue integer, p_messages bigint[], p_fences bigint[]) RETURNS void
@@ -268,14 +365,19 @@ FUNCTION create_queue(name text, settings jsonb DEFAULT '{}'::jsonb) RETURNS boo
 FUNCTION cut(p_xid_base bigint) RETURNS int8multirange
 FUNCTION dead_letter_queue(p_queue slipring.queue) RETURNS slipring.queue
 FUNCTION dedup_enter(p_queue slipring.queue, p_now_ms bigint, p_before bigint, p_groups text[], p_dedup_ids text[], p_refused jsonb[]) RETURNS bigint[]
+FUNCTION dedup_newest(p_queue integer, p_scope text, p_dedup_id text, p_slot integer) RETURNS SETOF slipring.dedup
 FUNCTION dedup_scope(p_by_group boolean, p_group text) RETURNS text
+FUNCTION dedup_slots() RETURNS integer[]
 FUNCTION endings_note(p_queue slipring.queue) RETURNS void
+FUNCTION entry_now(p_xid_base bigint) RETURNS bigint
 FUNCTION extend(receipt text, lease interval DEFAULT NULL::interval) RETURNS timestamp with time zone SECURITY DEFINER
 FUNCTION fail(p_state text, p_message text, p_context jsonb) RETURNS void
 FUNCTION fail_limit(p_queue slipring.queue, p_limit text, p_value bigint, p_asked bigint) RETURNS void
 FUNCTION fifo_bring_in(p_queue slipring.queue, p_state slipring.state, p_wanted bigint) RETURNS slipring.state
+FUNCTION fifo_group_now(p_queue integer, p_name text) RETURNS SETOF slipring.fifo_group
+FUNCTION fifo_groups_set(p_queue slipring.queue, p_names text[], p_ids bigint[]) RETURNS void
 FUNCTION fifo_open(p_queue integer, p_limit bigint) RETURNS TABLE(id bigint, attempts bigint, bytes integer, fence bigint)
-FUNCTION fifo_refresh(p_queue integer) RETURNS void
+FUNCTION fifo_refresh(p_queue slipring.queue) RETURNS void
 FUNCTION flush() RETURNS text
 FUNCTION generation_now(p_queue slipring.queue) RETURNS bigint
 FUNCTION headers_bytes(p_headers text) RETURNS integer
@@ -283,12 +385,19 @@ FUNCTION headers_text(p_headers jsonb) RETURNS text
 FUNCTION id_take(p_queue slipring.queue, p_count integer) RETURNS bigint
 FUNCTION interval_ms(p_interval interval, p_name text) RETURNS bigint
 FUNCTION isolation_check() RETURNS void
+FUNCTION item_content(p_id bigint) RETURNS SETOF slipring.item_body
 FUNCTION item_hand_out(p_queue slipring.queue, p_now_ms bigint, p_ids bigint[], p_demands integer[], p_fence bigint, p_lease_ms bigint[], p_session boolean[], p_holder bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text)
 FUNCTION item_move(p_queue slipring.queue, p_to slipring.queue, p_ids bigint[], p_source text) RETURNS void
+FUNCTION item_now(p_id bigint) RETURNS SETOF slipring.item_picture
 FUNCTION item_oldest(p_queue integer) RETURNS bigint
-FUNCTION item_prolong(p_ids bigint[], p_untils_ms bigint[]) RETURNS void
+FUNCTION item_prolong(p_queue slipring.queue, p_ids bigint[], p_untils_ms bigint[]) RETURNS void
 FUNCTION item_remove(p_queue slipring.queue, p_ids bigint[]) RETURNS bigint
 FUNCTION item_set(p_queue slipring.queue, p_ids bigint[], p_states integer[], p_untils_ms bigint[], p_priorities bigint[] DEFAULT NULL::bigint[], p_attempts bigint[] DEFAULT NULL::bigint[], p_fences bigint[] DEFAULT NULL::bigint[], p_delays_ms bigint[] DEFAULT NULL::bigint[], p_first_ms bigint DEFAULT NULL::bigint, p_holders bigint[] DEFAULT NULL::bigint[]) RETURNS void
+FUNCTION items_count(p_queue integer, OUT ready bigint, OUT urgent bigint, OUT delayed bigint, OUT leased bigint, OUT parked bigint, OUT bytes bigint, OUT differences bigint) RETURNS record
+FUNCTION items_first(p_mark slipring.mark, p_done int8multirange, p_limit bigint) RETURNS SETOF slipring.item_picture
+FUNCTION items_passed(p_mark slipring.mark, p_done int8multirange, p_until_ms bigint, p_ids bigint[], p_last_ms bigint) RETURNS bigint
+FUNCTION items_taken(p_mark slipring.mark, p_done int8multirange, p_ats integer[], p_ranks bigint[], p_ids bigint[], p_taken integer, p_whole boolean) RETURNS void
+FUNCTION items_timed(p_mark slipring.mark, p_until_ms bigint, p_limit bigint) RETURNS SETOF slipring.item_picture
 FUNCTION journal_copy(p_queue integer, p_journal bigint, p_now_ms bigint) RETURNS void
 FUNCTION journal_grew(p_slot integer) RETURNS boolean
 FUNCTION lane_stats(p_queue slipring.queue, p_state slipring.state, p_at integer, OUT ready bigint, OUT urgent bigint, OUT bytes bigint, OUT oldest_ms bigint) RETURNS record
@@ -315,11 +424,14 @@ FUNCTION log_feed(p_queue slipring.queue, p_state slipring.state, p_done int8mul
 FUNCTION log_find(p_message bigint, OUT queue integer, OUT lane bigint, OUT leased boolean, OUT leased_ms bigint, OUT deadline_ms bigint) RETURNS record
 FUNCTION log_holds(p_queue slipring.queue, p_message bigint) RETURNS boolean
 FUNCTION log_leave(INOUT p_state slipring.state, p_at integer, p_done int8multirange, p_ids bigint[], p_sizes integer[], OUT region int8multirange) RETURNS record
+FUNCTION log_messages(p_from text, p_lanes bigint[], p_ids bigint[]) RETURNS TABLE(n bigint, id bigint, lane bigint, sent_ms bigint, bytes integer, priority bigint, lease_ms bigint, group_name text, dedup_id text, headers text, body bytea)
 FUNCTION log_own_lease(p_queue slipring.queue, p_state slipring.state, p_lane bigint, p_message bigint) RETURNS bigint
 FUNCTION log_row(p_from text, p_lane text, p_id text) RETURNS text
 FUNCTION log_rows(p_from text, p_lane text, p_low text, p_high text) RETURNS text
 FUNCTION log_show(p_queue slipring.queue, p_state slipring.state, p_lanes bigint[], p_ids bigint[], p_leased_ms bigint[], p_untils_ms bigint[]) RETURNS TABLE(rank bigint, queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint)
-FUNCTION log_to_items(p_from text, p_to slipring.queue, p_lanes bigint[], p_ids bigint[], p_states integer[], p_untils_ms bigint[], p_priorities bigint[], p_attempts bigint[], p_fences bigint[], p_first_ms bigint[], p_delays_ms bigint[], p_source text, p_holders bigint[] DEFAULT NULL::bigint[]) RETURNS void
+FUNCTION log_to_items(p_from text, p_to slipring.queue, p_lanes bigint[], p_ids bigint[], p_states integer[], p_untils_ms bigint[], p_priorities bigint[], p_attempts bigint[], p_fences bigint[], p_first_ms bigint[], p_delays_ms bigint[], p_source text, p_holders bigint[] DEFAULT NULL::bigint[], p_foreign boolean DEFAULT false) RETURNS void
+FUNCTION mark_read(p_queue integer, p_kind integer) RETURNS slipring.mark
+FUNCTION mark_write(p_mark slipring.mark, p_turn bigint, p_id bigint, p_done int8multirange) RETURNS void
 FUNCTION message_check(p_queue slipring.queue, p_body bytea, p_priority bigint, p_group text, p_dedup_id text, p_headers text) RETURNS void
 FUNCTION message_gone(p_message bigint) RETURNS void
 FUNCTION message_held(p_message bigint) RETURNS void
@@ -332,6 +444,7 @@ FUNCTION pack_bodies(p_bodies bytea[]) RETURNS TABLE(last integer, body bytea, n
 FUNCTION pack_body(p_pack bytea, p_n integer, p_k integer) RETURNS bytea
 FUNCTION pack_end(p_pack bytea, p_k integer) RETURNS integer
 FUNCTION pack_open(p_rows bytea[], p_ns integer[]) RETURNS bytea[]
+FUNCTION parked_take(p_queue slipring.queue, p_limit bigint) RETURNS bigint[]
 FUNCTION pause(queue text, until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS void SECURITY DEFINER
 FUNCTION peek(queue text, state text DEFAULT NULL::text, n integer DEFAULT 10) RETURNS TABLE(id bigint, message_state text, until timestamp with time zone, body bytea, priority bigint, attempts bigint, sent_at timestamp with time zone, "group" text, dedup_id text, headers jsonb, dead_letter_source text) SECURITY DEFINER
 FUNCTION peek_items(p_queue integer, p_state integer, p_limit bigint) RETURNS TABLE(rank bigint, queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint)
@@ -351,8 +464,10 @@ FUNCTION remove_old(p_queue slipring.queue, p_sent_until_ms bigint, p_limit bigi
 FUNCTION resume(queue text) RETURNS void SECURITY DEFINER
 FUNCTION retire_leased(p_queue slipring.queue, p_table text, p_before_ms bigint) RETURNS bigint
 FUNCTION retire_ready(p_queue slipring.queue, p_table text, p_move boolean) RETURNS bigint
+FUNCTION rotate_dedup(p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint) RETURNS boolean
 FUNCTION rotate_journal(p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint) RETURNS boolean
 FUNCTION rotate_queue(p_queue slipring.queue, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint) RETURNS boolean
+FUNCTION rotate_shelf(p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint) RETURNS boolean
 FUNCTION send(queue text, body bytea, priority bigint DEFAULT 1024, delay interval DEFAULT NULL::interval, "group" text DEFAULT NULL::text, dedup_id text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb) RETURNS bigint SECURITY DEFINER
 FUNCTION send(queue text, body jsonb, priority bigint DEFAULT 1024, delay interval DEFAULT NULL::interval, "group" text DEFAULT NULL::text, dedup_id text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb) RETURNS bigint
 FUNCTION send(queue text, body text, priority bigint DEFAULT 1024, delay interval DEFAULT NULL::interval, "group" text DEFAULT NULL::text, dedup_id text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb) RETURNS bigint
@@ -369,6 +484,14 @@ FUNCTION settle_log(p_queue slipring.queue, p_target slipring.queue, p_now_ms bi
 FUNCTION settle_next(p_queue slipring.queue, p_kind text, p_attempts bigint, p_delay_ms bigint, p_jitter double precision, OUT next text, OUT delay_ms bigint) RETURNS record
 FUNCTION settle_others(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_messages bigint[], p_fences bigint[], p_kinds text[], p_delays_ms bigint[], p_priorities bigint[], p_jitter double precision[]) RETURNS TABLE(n integer, outcome text, until_ms bigint, target integer, error text, error_message text, error_context jsonb)
 FUNCTION settled(p_message bigint, p_n integer, p_outcome text, p_until_ms bigint, p_target integer) RETURNS TABLE(n integer, outcome text, until_ms bigint, target integer, error text, error_message text, error_context jsonb)
+FUNCTION shelf_bytes(p_slot integer) RETURNS bigint
+FUNCTION shelf_copy(p_queue integer, p_from integer, p_shelf bigint) RETURNS void
+FUNCTION shelf_copy_items(p_copied slipring.mark, p_from integer, p_shelf bigint, p_sent_ms bigint, p_id bigint) RETURNS bigint
+FUNCTION shelf_empty(p_slot integer, p_shelf bigint) RETURNS boolean
+FUNCTION shelf_rows_bytes(p_slot integer) RETURNS bigint
+FUNCTION shelf_slot() RETURNS integer
+FUNCTION shelf_tables() RETURNS text[]
+FUNCTION shelf_waits(p_from integer, p_shelf bigint) RETURNS TABLE(queue_id integer)
 FUNCTION state_add_lane(p_state slipring.state, p_lane bigint) RETURNS slipring.state
 FUNCTION state_begin(p_queue slipring.queue, p_now_ms bigint) RETURNS void
 FUNCTION state_count(p_queue slipring.queue, p_state slipring.state) RETURNS slipring.state
@@ -398,8 +521,8 @@ FUNCTION store_peek(p_queue integer, p_state text, p_limit integer, p_now_ms big
 FUNCTION store_prune(p_now_ms bigint) RETURNS TABLE(queue integer, ready bigint, removed bigint, next_ms bigint, watermark bigint)
 FUNCTION store_purge(p_queue integer, p_limit integer, p_sent_until_ms bigint) RETURNS bigint
 FUNCTION store_queues() RETURNS TABLE(queue_id integer, name text, settings jsonb, created_ms bigint, modified_ms bigint)
-FUNCTION store_rotate(p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint) RETURNS TABLE(done boolean)
+FUNCTION store_rotate(p_part text, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint) RETURNS TABLE(done boolean)
 FUNCTION store_settle(p_queue integer, p_now_ms bigint, p_messages bigint[], p_fences bigint[], p_kinds text[], p_delays_ms bigint[], p_priorities bigint[], p_jitter double precision[]) RETURNS TABLE(ord integer, outcome text, until_ms bigint, target integer, error text, error_message text, error_context jsonb)
 FUNCTION store_stats(p_queue integer, p_now_ms bigint) RETURNS TABLE(ready bigint, urgent bigint, delayed bigint, leased bigint, parked bigint, bytes bigint, oldest_ready_ms bigint)
 FUNCTION store_system_identifier() RETURNS bigint
-FUNCTION tally_fold(p_queue integer) RETURNS void
+FUNCTION tally_fold(p_queue slipring.queue, p_least integer DEFAULT 100) RETURNS void

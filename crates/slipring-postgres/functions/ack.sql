@@ -3,12 +3,13 @@
 -- Inputs:  receipts of slipring.receive; all of them or, with an error, none.
 -- Lock:    the leases' locks, shared, to the end of the transaction: until then the messages are
 --          handed to nobody else, also when their deadline passes.
--- Index:   lease_newest, item_pkey; ack's indexes grow.
+-- Index:   lease_newest, item_picture_N_newest; ack's indexes grow.
 -- Answers: how many.
 CREATE OR REPLACE FUNCTION slipring.ack(receipts text[])
 RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp
-SET jit = off AS $$
+SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
+SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_part record;
     v_count bigint := 0;

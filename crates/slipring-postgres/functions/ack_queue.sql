@@ -1,7 +1,8 @@
 -- Purpose: acks messages of one queue inside the caller's transaction.
 -- Inputs:  p_queue; p_messages with p_fences.
 -- Lock:    the leases' locks, shared.
--- Index:   lease_newest, item_pkey; ack's indexes grow, and make who acks the same wait.
+-- Index:   lease_newest, item_picture_N_newest; ack's indexes grow, and make who acks the same
+--          wait.
 CREATE OR REPLACE FUNCTION slipring.ack_queue(
     p_queue int, p_messages bigint[], p_fences bigint[])
 RETURNS void LANGUAGE plpgsql AS $$
@@ -32,8 +33,8 @@ BEGIN
     SELECT min(a.message) INTO v_lost
     FROM unnest(p_messages, p_fences) AS a(message, fence)
     WHERE NOT EXISTS (SELECT FROM l WHERE l.fence = a.fence AND a.message <@ l.open)
-        AND NOT EXISTS (SELECT FROM slipring.item i WHERE i.id = a.message
-            AND i.queue_id = p_queue AND i.fence = a.fence AND i.state = 2);
+        AND NOT EXISTS (SELECT FROM slipring.item_now(a.message) i
+            WHERE i.queue_id = p_queue AND i.fence = a.fence AND i.state = 2);
     IF v_lost IS NOT NULL THEN
         PERFORM slipring.ack_refused(v_queue, v_lost);
     END IF;

@@ -27,9 +27,9 @@ BEGIN
     p_state := v_answer.p_state;
     PERFORM slipring.item_remove(p_queue, ARRAY(
         SELECT i.id FROM unnest(v_messages, v_fences) WITH ORDINALITY AS a(id, fence, n)
-        JOIN slipring.item i ON i.id = a.id AND i.fence = a.fence
-            AND i.queue_id = p_queue.queue_id
-        WHERE a.n = ANY (v_answer.rest)));
+        CROSS JOIN LATERAL slipring.item_now(a.id) i
+        WHERE a.n = ANY (v_answer.rest) AND i.fence = a.fence
+            AND i.queue_id = p_queue.queue_id));
     PERFORM slipring.state_write(p_queue, p_state);
     RETURN p_state;
 END $$;

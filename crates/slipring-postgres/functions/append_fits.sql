@@ -2,7 +2,7 @@
 -- Inputs:  p_first to p_last, the places of the unit's messages in the arrays; what the queue
 --          holds with the units before: p_total, p_bytes, and p_keys, their deduplication ids.
 -- Lock:    the caller holds the queue's lock.
--- Index:   dedup_pkey, one step for each deduplication id.
+-- Index:   dedup_N_once, one step for each deduplication id.
 -- Answers: the same with the unit, and the facts of the error where it does not fit.
 CREATE OR REPLACE FUNCTION slipring.append_fits(
     p_queue slipring.queue, p_now_ms bigint, p_first int, p_last int, p_bodies bytea[],
@@ -10,6 +10,7 @@ CREATE OR REPLACE FUNCTION slipring.append_fits(
     INOUT p_bytes bigint, INOUT p_keys text[], OUT p_over jsonb)
 LANGUAGE plpgsql AS $$
 DECLARE
+    v_slots int[] := slipring.dedup_slots();
     v_scope text;
     v_key text;
     v_limit text;
@@ -21,9 +22,8 @@ BEGIN
             v_scope := slipring.dedup_scope(p_queue.dedup_by_group, p_groups[n]);
             v_key := length(v_scope) || v_scope || p_dedup_ids[n];
             CONTINUE WHEN v_key = ANY (p_keys) OR EXISTS (
-                SELECT FROM slipring.dedup d WHERE d.queue_id = p_queue.queue_id
-                    AND d.scope = v_scope AND d.dedup_id = p_dedup_ids[n]
-                    AND d.until_ms > p_now_ms);
+                SELECT FROM slipring.dedup_newest(p_queue.queue_id, v_scope, p_dedup_ids[n],
+                    v_slots[cardinality(v_slots)]) d WHERE d.until_ms > p_now_ms);
             p_keys := p_keys || v_key;
         END IF;
         p_total := p_total + 1;

@@ -1,7 +1,7 @@
 -- Purpose: which messages do not fit the limits of their queue (S12); a unit is refused as a whole.
 -- Inputs:  as store_append.
 -- Lock:    the queue's lock, to the end of the transaction, so that the answer stays right.
--- Index:   see state_count; tally_queue, dedup_pkey.
+-- Index:   see state_count; see items_count, append_fits.
 -- Answers: for each message null, or the facts of the error; null when all fit.
 CREATE OR REPLACE FUNCTION slipring.append_refused(
     p_queue slipring.queue, p_now_ms bigint, p_units int[], p_bodies bytea[], p_groups text[],
@@ -24,11 +24,11 @@ BEGIN
     v_state.seq := v_state.seq + 1;
     v_state := slipring.state_count(p_queue, v_state);
     PERFORM slipring.state_write(p_queue, v_state);
-    SELECT coalesce(sum(t.ready + t.delayed + t.leased + t.parked), 0) + v_state.leased
+    SELECT t.ready + t.delayed + t.leased + t.parked + v_state.leased
             + (SELECT sum(c) FROM unnest(v_state.counted) c),
-        coalesce(sum(t.bytes), 0) + v_state.leased_bytes
+        t.bytes + v_state.leased_bytes
             + (SELECT sum(c) FROM unnest(v_state.counted_bytes) c)
-    INTO v_total, v_bytes FROM slipring.tally t WHERE t.queue_id = p_queue.queue_id;
+    INTO v_total, v_bytes FROM slipring.items_count(p_queue.queue_id) t;
     FOR v_unit IN
         SELECT (u.last - u.many + 1)::int AS first, u.last::int
         FROM (SELECT many, sum(many) OVER (ORDER BY n) AS last

@@ -1,5 +1,5 @@
 -- Purpose: store_claim where all ready messages are in the log.
--- Inputs:  as store_claim; p_leased, how many rows of item are leased.
+-- Inputs:  as store_claim; p_leased, how many messages with pictures are leased.
 -- Lock:    the caller holds the queue's lock.
 -- Index:   the partitions' order indexes, a range for each run of ids.
 CREATE OR REPLACE FUNCTION slipring.claim_log(

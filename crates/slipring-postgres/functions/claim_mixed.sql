@@ -1,7 +1,7 @@
--- Purpose: store_claim of a standard queue where rows of item are ready too.
--- Inputs:  as store_claim; p_leased, how many rows of item are leased.
+-- Purpose: store_claim of a standard queue where messages with pictures are ready too.
+-- Inputs:  as store_claim; p_leased, how many messages with pictures are leased.
 -- Lock:    the caller holds the queue's lock.
--- Index:   the partitions' order indexes, item_order, item_pkey.
+-- Index:   the partitions' order indexes, see items_first, items_taken.
 CREATE OR REPLACE FUNCTION slipring.claim_mixed(
     p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_up_to int[],
     p_lease_ms bigint[], p_session boolean[], p_holder bigint, p_leased bigint)
@@ -15,6 +15,7 @@ DECLARE
     v_done int8multirange := slipring.cut(p_queue.xid_base);
     v_room bigint := greatest(p_queue.in_flight_max - p_state.leased - p_leased, 0);
     v_limit bigint := least((SELECT sum(greatest(u, 1)) FROM unnest(p_up_to) u), v_room) + 1;
+    v_mark slipring.mark := slipring.mark_read(p_queue.queue_id, 1);
     v_feed record;
     v_deal record;
     v_lane record;
@@ -28,8 +29,10 @@ DECLARE
     v_deadlines bigint[] := '{}';
 BEGIN
     p_state.seq := p_state.seq + 1;
-    SELECT array_agg(m.at ORDER BY m.rank, m.id) AS ats, array_agg(m.id ORDER BY m.rank, m.id)
-        AS ids, array_agg(m.bytes ORDER BY m.rank, m.id) AS sizes,
+    SELECT array_agg(m.at ORDER BY m.rank, m.id) AS ats,
+        array_agg(m.rank ORDER BY m.rank, m.id) AS ranks,
+        array_agg(m.id ORDER BY m.rank, m.id) AS ids,
+        array_agg(m.bytes ORDER BY m.rank, m.id) AS sizes,
         array_agg(m.lease_ms ORDER BY m.rank, m.id) AS own,
         array_agg(m.attempts ORDER BY m.rank, m.id) AS attempts,
         array_agg(m.fence ORDER BY m.rank, m.id) AS fences
@@ -39,10 +42,8 @@ BEGIN
                 0::bigint AS attempts, 0::bigint AS fence
             FROM slipring.log_feed(p_queue, p_state, v_done, v_limit) f
             UNION ALL
-            (SELECT 0, i.turn, i.id, i.bytes, i.lease_ms, i.attempts, i.fence
-             FROM slipring.item i WHERE i.queue_id = p_queue.queue_id AND i.state = 1
-                 AND i.id <@ v_done
-             ORDER BY i.turn, i.id LIMIT v_limit)) m
+            SELECT 0, i.turn, i.id, i.bytes, i.lease_ms, i.attempts, i.fence
+            FROM slipring.items_first(v_mark, v_done, v_limit) i) m
         ORDER BY m.rank, m.id LIMIT v_limit) m;
     v_deal := slipring.claim_deal(p_queue, p_up_to, v_feed.attempts, v_feed.sizes, v_room);
     FOR v_lane IN
@@ -75,6 +76,8 @@ BEGIN
         p_state.fence := greatest(p_state.fence, v_items.fence, p_now_ms << 20) + 1;
     END IF;
     IF cardinality(v_deal.demands) > 0 THEN
+        PERFORM slipring.items_taken(v_mark, v_done, v_feed.ats, v_feed.ranks, v_feed.ids,
+            cardinality(v_deal.demands), cardinality(v_feed.ids) < v_limit);
         PERFORM slipring.state_write(p_queue, p_state);
     END IF;
     RETURN QUERY EXECUTE format('SELECT * FROM (
@@ -91,5 +94,5 @@ BEGIN
     demand := 0;
     end_kind := v_deal.end_kind;
     RETURN NEXT;
-    PERFORM slipring.tally_fold(p_queue.queue_id);
+    PERFORM slipring.tally_fold(p_queue);
 END $$;

@@ -1,6 +1,6 @@
 -- Purpose: store_claim where messages are answered one by one.
--- Inputs:  as store_claim, lease and session of each receive; p_ready and p_leased, how many rows
---          of item are ready and leased.
+-- Inputs:  as store_claim, lease and session of each receive; p_ready and p_leased, how many
+--          messages with pictures are ready and leased.
 -- Lock:    the caller holds the queue's lock.
 -- Index:   see the functions that it calls.
 CREATE OR REPLACE FUNCTION slipring.claim_one_by_one(

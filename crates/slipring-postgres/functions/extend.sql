@@ -6,7 +6,8 @@
 CREATE OR REPLACE FUNCTION slipring.extend(receipt text, lease interval DEFAULT NULL)
 RETURNS timestamptz
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp
-SET jit = off AS $$
+SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
+SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_open record;
     v_answer record;

@@ -2,7 +2,7 @@
 --          as many as are wanted and the log none that was sent before the last of them.
 -- Inputs:  p_queue, p_state; p_wanted.
 -- Lock:    the caller holds the queue's lock.
--- Index:   the partitions' order indexes; item's indexes grow.
+-- Index:   the partitions' order indexes; the shelf's indexes grow.
 -- Answers: the state, changed where messages were brought in; the change is written.
 CREATE OR REPLACE FUNCTION slipring.fifo_bring_in(
     p_queue slipring.queue, p_state slipring.state, p_wanted bigint)
@@ -15,7 +15,7 @@ DECLARE
     v_open record;
     v_left record;
 BEGIN
-    PERFORM slipring.fifo_refresh(p_queue.queue_id);
+    PERFORM slipring.fifo_refresh(p_queue);
     LOOP
         SELECT count(*) AS n, max(f.id) AS last INTO v_open
         FROM slipring.fifo_open(p_queue.queue_id, p_wanted) f;
@@ -37,7 +37,6 @@ BEGIN
             array_fill(0::bigint, ARRAY[cardinality(v_feed.ids)]),
             array_fill(0::bigint, ARRAY[cardinality(v_feed.ids)]), NULL, NULL, NULL);
         PERFORM slipring.state_write(p_queue, p_state);
-        PERFORM slipring.fifo_refresh(p_queue.queue_id);
         v_step := least(v_step * 2, 1000);
     END LOOP;
     RETURN p_state;

@@ -1,37 +1,51 @@
--- Purpose: moves rows of item to another queue, ready and never tried, their numbers and fences
---          kept (S6.4).
+-- Purpose: moves messages that have pictures to another queue, ready and never tried, their numbers
+--          and fences kept (S6.4).
 -- Inputs:  p_queue, where they are; p_to; p_ids; p_source, the name of the queue they were
 --          dead-lettered from, null for a redrive.
 -- Lock:    the lock of the queue they are in; p_to's row against deletion.
--- Index:   item_pkey; item's other indexes follow.
+-- Index:   item_picture_N_newest, item_body_id; the indexes of both tables grow; see
+--          fifo_groups_set.
 CREATE OR REPLACE FUNCTION slipring.item_move(
     p_queue slipring.queue, p_to slipring.queue, p_ids bigint[], p_source text)
 RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_slot int := slipring.shelf_slot();
+    v_entry bigint := slipring.entry_now(p_queue.xid_base);
+    v_groups record;
 BEGIN
-    WITH moved AS (
-        UPDATE slipring.item i SET
-            queue_id = p_to.queue_id, state = 1,
-            turn = CASE WHEN p_to.fifo THEN 0 ELSE i.priority END, attempts = 0,
-            first_received_ms = NULL, holder = NULL, source = p_source,
-            fifo_group = CASE WHEN p_to.fifo THEN coalesce(i.group_name, '') END
-        FROM slipring.item o
-        WHERE o.id = ANY (p_ids) AND i.id = o.id AND i.queue_id = p_queue.queue_id
-        RETURNING o.state AS was, i.priority, i.bytes, o.fifo_group AS group_was, i.fifo_group),
+    WITH old AS MATERIALIZED (
+        SELECT i.*, CASE WHEN p_to.fifo THEN coalesce(b.group_name, '') END AS group_to,
+            b.group_name, b.dedup_id, b.headers, b.body
+        FROM unnest(p_ids) u CROSS JOIN LATERAL slipring.item_now(u) i
+        CROSS JOIN LATERAL slipring.item_content(u) b
+        WHERE i.queue_id = p_queue.queue_id),
+    moved AS (
+        INSERT INTO slipring.item_picture (slot, id, seq, entry, queue_id, state, turn, priority,
+            sent_ms, attempts, fence, delay_ms, lease_ms, bytes, fifo_group, source)
+        SELECT v_slot, o.id, o.seq + 1, v_entry, p_to.queue_id, 1,
+            CASE WHEN p_to.fifo THEN 0 ELSE o.priority END, o.priority, o.sent_ms, 0, o.fence,
+            o.delay_ms, o.lease_ms, o.bytes, o.group_to, p_source
+        FROM old o),
+    carried AS (
+        INSERT INTO slipring.item_body (slot, id, group_name, dedup_id, headers, body)
+        SELECT v_slot, o.id, o.group_name, o.dedup_id, o.headers, o.body FROM old o),
     touched AS (
-        INSERT INTO slipring.fifo_touched
-        SELECT DISTINCT p_queue.queue_id, m.group_was FROM moved m WHERE m.group_was IS NOT NULL
+        INSERT INTO slipring.fifo_touched (slot, queue_id, name, id, entry)
+        SELECT v_slot, p_to.queue_id, o.group_to, min(o.id), v_entry FROM old o
+        WHERE o.group_to IS NOT NULL GROUP BY o.group_to),
+    counted AS (
+        INSERT INTO slipring.tally
+        SELECT v_slot, p_queue.queue_id, v_entry, -count(*) FILTER (WHERE o.state = 1),
+            -count(*) FILTER (WHERE o.state = 1 AND o.priority < 1024),
+            -count(*) FILTER (WHERE o.state = 0), -count(*) FILTER (WHERE o.state = 2),
+            -count(*) FILTER (WHERE o.state = 3), -sum(o.bytes)
+        FROM old o HAVING count(*) > 0
         UNION ALL
-        SELECT DISTINCT p_to.queue_id, m.fifo_group FROM moved m
-        WHERE m.fifo_group IS NOT NULL)
-    INSERT INTO slipring.tally
-    SELECT p_queue.queue_id, -count(*) FILTER (WHERE m.was = 1),
-        -count(*) FILTER (WHERE m.was = 1 AND m.priority < 1024),
-        -count(*) FILTER (WHERE m.was = 0), -count(*) FILTER (WHERE m.was = 2),
-        -count(*) FILTER (WHERE m.was = 3), -sum(m.bytes)
-    FROM moved m HAVING count(*) > 0
-    UNION ALL
-    SELECT p_to.queue_id, count(*), count(*) FILTER (WHERE m.priority < 1024), 0, 0, 0,
-        sum(m.bytes)
-    FROM moved m HAVING count(*) > 0;
+        SELECT v_slot, p_to.queue_id, v_entry, count(*), count(*) FILTER (WHERE o.priority < 1024),
+            0, 0, 0, sum(o.bytes)
+        FROM old o HAVING count(*) > 0)
+    SELECT array_agg(o.fifo_group) AS names, array_agg(o.id) AS ids INTO v_groups FROM old o
+    WHERE o.fifo_group IS NOT NULL;
+    PERFORM slipring.fifo_groups_set(p_queue, v_groups.names, v_groups.ids);
     PERFORM nextval(p_queue.activity), nextval(p_to.activity);
 END $$;

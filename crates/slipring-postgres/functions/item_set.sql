@@ -1,44 +1,49 @@
--- Purpose: brings rows of item into another state.
--- Inputs:  p_queue; arrays with one entry for each row: its number, its new state, the due time or
---          deadline (null in the states ready and parked), and what else changes (null: nothing):
---          priority, attempts, fence, delay. p_holder with the state leased.
+-- Purpose: brings messages that have pictures into another state.
+-- Inputs:  p_queue; arrays with one entry for each message: its number, its new state, the due time
+--          or deadline (null in the states ready and parked), and what else changes (null:
+--          nothing): priority, attempts, fence, delay. p_holders with the state leased.
 -- Lock:    the queue's lock.
--- Index:   item_pkey; item's other indexes follow.
+-- Index:   item_picture_N_newest; the indexes of item_picture grow; see fifo_groups_set.
 CREATE OR REPLACE FUNCTION slipring.item_set(
     p_queue slipring.queue, p_ids bigint[], p_states int[], p_untils_ms bigint[],
     p_priorities bigint[] DEFAULT NULL, p_attempts bigint[] DEFAULT NULL,
     p_fences bigint[] DEFAULT NULL, p_delays_ms bigint[] DEFAULT NULL,
     p_first_ms bigint DEFAULT NULL, p_holders bigint[] DEFAULT NULL)
 RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_slot int := slipring.shelf_slot();
+    v_entry bigint := slipring.entry_now(p_queue.xid_base);
+    v_groups record;
 BEGIN
-    WITH u AS (
-        SELECT * FROM unnest(p_ids, p_states, p_untils_ms, p_priorities, p_attempts, p_fences,
+    WITH old AS MATERIALIZED (
+        SELECT i.*, u.state AS state_to, u.until_ms, coalesce(u.priority, i.priority) AS rank_to,
+            u.attempts AS attempts_to, u.fence AS fence_to, u.delay_ms AS delay_to,
+            u.holder AS holder_to
+        FROM unnest(p_ids, p_states, p_untils_ms, p_priorities, p_attempts, p_fences,
             p_delays_ms, p_holders)
-            AS u(id, state, until_ms, priority, attempts, fence, delay_ms, holder)),
+            AS u(id, state, until_ms, priority, attempts, fence, delay_ms, holder)
+        CROSS JOIN LATERAL slipring.item_now(u.id) i WHERE i.queue_id = p_queue.queue_id),
     changed AS (
-        UPDATE slipring.item i SET
-            state = u.state,
-            turn = coalesce(u.until_ms, CASE WHEN p_queue.fifo THEN 0
-                ELSE coalesce(u.priority, i.priority) END),
-            priority = coalesce(u.priority, i.priority),
-            attempts = coalesce(u.attempts, i.attempts),
-            fence = coalesce(u.fence, i.fence),
-            delay_ms = coalesce(u.delay_ms, i.delay_ms),
-            first_received_ms = coalesce(i.first_received_ms, p_first_ms),
-            holder = u.holder
-        FROM u JOIN slipring.item o ON o.id = u.id
-        WHERE i.id = u.id AND i.queue_id = p_queue.queue_id
-        RETURNING o.state AS was, o.priority AS priority_was, i.state, i.priority, i.fifo_group),
-    touched AS (
-        INSERT INTO slipring.fifo_touched
-        SELECT DISTINCT p_queue.queue_id, c.fifo_group FROM changed c
-        WHERE c.fifo_group IS NOT NULL)
-    INSERT INTO slipring.tally
-    SELECT p_queue.queue_id, sum((c.state = 1)::int - (c.was = 1)::int),
-        sum((c.state = 1 AND c.priority < 1024)::int
-            - (c.was = 1 AND c.priority_was < 1024)::int),
-        sum((c.state = 0)::int - (c.was = 0)::int), sum((c.state = 2)::int - (c.was = 2)::int),
-        sum((c.state = 3)::int - (c.was = 3)::int), 0
-    FROM changed c HAVING count(*) > 0;
+        INSERT INTO slipring.item_picture (slot, id, seq, entry, queue_id, state, turn, priority,
+            sent_ms, attempts, fence, first_received_ms, delay_ms, lease_ms, holder, bytes,
+            fifo_group, source)
+        SELECT v_slot, o.id, o.seq + 1, v_entry, o.queue_id, o.state_to,
+            coalesce(o.until_ms, CASE WHEN p_queue.fifo THEN 0 ELSE o.rank_to END), o.rank_to,
+            o.sent_ms, coalesce(o.attempts_to, o.attempts), coalesce(o.fence_to, o.fence),
+            coalesce(o.first_received_ms, p_first_ms), coalesce(o.delay_to, o.delay_ms),
+            o.lease_ms, o.holder_to, o.bytes, o.fifo_group, o.source
+        FROM old o),
+    counted AS (
+        INSERT INTO slipring.tally
+        SELECT v_slot, p_queue.queue_id, v_entry, sum((o.state_to = 1)::int - (o.state = 1)::int),
+            sum((o.state_to = 1 AND o.rank_to < 1024)::int
+                - (o.state = 1 AND o.priority < 1024)::int),
+            sum((o.state_to = 0)::int - (o.state = 0)::int),
+            sum((o.state_to = 2)::int - (o.state = 2)::int),
+            sum((o.state_to = 3)::int - (o.state = 3)::int), 0
+        FROM old o HAVING count(*) > 0)
+    SELECT array_agg(o.fifo_group) AS names, array_agg(o.id) AS ids INTO v_groups FROM old o
+    WHERE o.fifo_group IS NOT NULL;
+    PERFORM slipring.fifo_groups_set(p_queue, v_groups.names, v_groups.ids);
     PERFORM nextval(p_queue.activity);
 END $$;

@@ -1,8 +1,8 @@
--- Purpose: ends leases of rows of item.
--- Inputs:  p_queue; p_target, its dead-letter queue or null; p_ids of rows that are leased and
+-- Purpose: ends leases of messages that have pictures.
+-- Inputs:  p_queue; p_target, its dead-letter queue or null; p_ids of those that are leased and
 --          lapse now.
--- Lock:    the queue's lock; a row with an ack in a user's open transaction is left for later.
--- Index:   item_pkey.
+-- Lock:    the queue's lock; one with an ack in a user's open transaction is left for later.
+-- Index:   item_picture_N_newest.
 -- Answers: how many became ready, went to the dead-letter queue, were parked.
 CREATE OR REPLACE FUNCTION slipring.lapse_items(
     p_queue slipring.queue, p_target slipring.queue, p_ids bigint[], OUT ready bigint,
@@ -16,8 +16,8 @@ BEGIN
         coalesce(array_agg(i.id) FILTER (WHERE i.next <> 'ready'), '{}')
     INTO v_ready, v_over
     FROM (SELECT i.id, (slipring.settle_next(p_queue, 'lapse', i.attempts, NULL, NULL)).next
-          FROM slipring.item i
-          WHERE i.id = ANY (p_ids) AND i.queue_id = p_queue.queue_id AND i.state = 2
+          FROM unnest(p_ids) u CROSS JOIN LATERAL slipring.item_now(u) i
+          WHERE i.queue_id = p_queue.queue_id AND i.state = 2
               AND pg_try_advisory_xact_lock(slipring.lease_key(i.queue_id, i.fence,
                   i.id))) i;
     ready := cardinality(v_ready);
@@ -33,6 +33,6 @@ BEGIN
     END IF;
     IF ready + dead + parked > 0 THEN
         PERFORM slipring.endings_note(p_queue);
-        PERFORM slipring.tally_fold(p_queue.queue_id);
+        PERFORM slipring.tally_fold(p_queue);
     END IF;
 END $$;

@@ -50,7 +50,7 @@ BEGIN
             array_fill(CASE WHEN v_dead THEN 0 ELSE 1 END::bigint, ARRAY[v_n]),
             array_fill(v_lease.fence, ARRAY[v_n]),
             CASE WHEN NOT v_dead THEN array_fill(v_lease.leased_ms, ARRAY[v_n]) END, NULL,
-            CASE WHEN v_dead THEN p_queue.name END);
+            CASE WHEN v_dead THEN p_queue.name END, NULL, v_dead);
         lapsed := lapsed + v_n;
     END LOOP;
     IF v_state.leased > 0 AND NOT busy AND lapsed < p_left AND p_holder IS NULL THEN

@@ -1,6 +1,6 @@
--- Purpose: ends leases of a queue: of the log, then of item.
--- Inputs:  p_queue; p_now_ms; p_left, at most how many messages; p_ids of rows of item that lapse;
---          p_holder as in lapse_log; p_log, whether to look at the log.
+-- Purpose: ends leases of a queue: of the log, then of messages that have pictures.
+-- Inputs:  p_queue; p_now_ms; p_left, at most how many messages; p_ids of messages with pictures
+--          that lapse; p_holder as in lapse_log; p_log, whether to look at the log.
 -- Lock:    the queue's lock.
 -- Index:   see lapse_log, lapse_items.
 -- Answers: queues in which messages became ready, with how many; and in a row without a queue how
@@ -38,8 +38,9 @@ BEGIN
             v_dead := v_log.lapsed;
         END IF;
     END IF;
-    v_ids := ARRAY(SELECT i.id FROM slipring.item i WHERE i.id = ANY (p_ids) AND i.state = 2
-        AND CASE WHEN p_holder IS NULL THEN i.turn <= p_now_ms ELSE i.holder = p_holder END
+    v_ids := ARRAY(SELECT i.id FROM unnest(p_ids) u CROSS JOIN LATERAL slipring.item_now(u) i
+        WHERE i.queue_id = p_queue AND i.state = 2
+            AND CASE WHEN p_holder IS NULL THEN i.turn <= p_now_ms ELSE i.holder = p_holder END
         LIMIT greatest(p_left - v_ready - v_dead - v_parked, 0));
     IF v_ids <> '{}' THEN
         v_items := slipring.lapse_items(v_queue, v_target, v_ids);

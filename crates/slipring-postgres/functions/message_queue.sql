@@ -1,11 +1,11 @@
 -- Purpose: the queue of a message, locked; acks of users' transactions are taken in.
 -- Inputs:  p_message, which it is an error not to find; p_now_ms.
 -- Lock:    the lock of the queue.
--- Index:   item_pkey; see log_find.
+-- Index:   item_picture_N_newest; see log_find.
 CREATE OR REPLACE FUNCTION slipring.message_queue(p_message bigint, p_now_ms bigint)
 RETURNS slipring.queue LANGUAGE plpgsql AS $$
 DECLARE
-    v_id int := (SELECT i.queue_id FROM slipring.item i WHERE i.id = p_message);
+    v_id int := (SELECT i.queue_id FROM slipring.item_now(p_message) i);
     v_queue slipring.queue;
 BEGIN
     v_id := coalesce(v_id, (slipring.log_find(p_message)).queue);

@@ -1,7 +1,7 @@
 -- Purpose: moves the first ready messages of a queue to another.
 -- Inputs:  p_source, p_target, p_limit.
 -- Lock:    the source's lock; the target's row against deletion.
--- Index:   the partitions' order indexes, item_order.
+-- Index:   the partitions' order indexes, see items_first.
 -- Answers: how many.
 CREATE OR REPLACE FUNCTION slipring.move_ready(
     p_source slipring.queue, p_target slipring.queue, p_limit bigint)
@@ -10,6 +10,8 @@ DECLARE
     v_state slipring.state := slipring.state_read(p_source);
     v_from text := slipring.live_tables(p_source, v_state);
     v_done int8multirange := slipring.cut(p_source.xid_base);
+    v_all int8multirange := '{[0,)}';
+    v_mark slipring.mark := slipring.mark_read(p_source.queue_id, 1);
     v_lane record;
     v_moved bigint := 0;
     v_n int;
@@ -17,14 +19,15 @@ BEGIN
     v_state.seq := v_state.seq + 1;
     FOR v_lane IN
         SELECT m.at, array_agg(m.id ORDER BY m.id) AS ids,
+            array_agg(m.rank ORDER BY m.rank, m.id) AS ranks,
+            array_agg(m.id ORDER BY m.rank, m.id) AS ids_ranked,
             array_agg(m.bytes ORDER BY m.id) AS sizes
         FROM (SELECT * FROM (
                 SELECT f.at, v_state.lanes[f.at] AS rank, f.id, f.bytes
                 FROM slipring.log_feed(p_source, v_state, v_done, p_limit) f
                 UNION ALL
-                (SELECT 0, i.turn, i.id, i.bytes FROM slipring.item i
-                 WHERE i.queue_id = p_source.queue_id AND i.state = 1
-                 ORDER BY i.turn, i.id LIMIT p_limit)) m
+                SELECT 0, i.turn, i.id, i.bytes FROM slipring.items_first(
+                    v_mark, v_all, p_limit) i) m
               ORDER BY m.rank, m.id LIMIT p_limit) m
         GROUP BY m.at
     LOOP
@@ -32,6 +35,7 @@ BEGIN
         v_moved := v_moved + v_n;
         IF v_lane.at = 0 THEN
             PERFORM slipring.item_move(p_source, p_target, v_lane.ids, NULL);
+            PERFORM slipring.mark_write(v_mark, v_lane.ranks[v_n], v_lane.ids_ranked[v_n], v_done);
             CONTINUE;
         END IF;
         v_state := (slipring.log_leave(v_state, v_lane.at, v_done, v_lane.ids,
@@ -39,7 +43,7 @@ BEGIN
         PERFORM slipring.log_to_items(v_from, p_target,
             array_fill(v_state.lanes[v_lane.at], ARRAY[v_n]), v_lane.ids,
             array_fill(1, ARRAY[v_n]), NULL, NULL, array_fill(0::bigint, ARRAY[v_n]),
-            array_fill(0::bigint, ARRAY[v_n]), NULL, NULL, NULL);
+            array_fill(0::bigint, ARRAY[v_n]), NULL, NULL, NULL, NULL, true);
     END LOOP;
     IF v_moved > 0 THEN
         PERFORM slipring.state_write(p_source, v_state);

@@ -1,4 +1,4 @@
--- Purpose: copies messages that leave leases of the log to item: of their own queue, or of its
+-- Purpose: copies messages that leave leases of the log to the shelf: of their own queue, or of its
 --          dead-letter queue.
 -- Inputs:  p_from, the live tables; p_queue; p_target, the dead-letter queue or null; p_moves.
 -- Lock:    the queue's lock; p_target's row against deletion.
@@ -14,7 +14,7 @@ BEGIN
             array_agg(m.lane), array_agg(m.id), array_agg(m.state), array_agg(m.until_ms),
             array_agg(m.priority), array_agg(m.attempts), array_agg(m.fence),
             array_agg(m.first_ms), array_agg(m.delay_ms),
-            CASE WHEN v_dead THEN p_queue.name END)
+            CASE WHEN v_dead THEN p_queue.name END, NULL, v_dead)
         FROM unnest(p_moves) m WHERE m.dead = v_dead;
     END LOOP;
 END $$;

@@ -10,7 +10,6 @@ RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     v_place slipring.place;
     v_base bigint := (SELECT s.xid_base FROM slipring.store s);
-    v_queue int;
     v_did boolean := false;
 BEGIN
     IF pg_current_xact_id_if_assigned() IS NOT NULL THEN
@@ -36,11 +35,6 @@ BEGIN
                 slipring.message_%1$s_2', v_place.place);
             EXECUTE format('DROP SEQUENCE IF EXISTS %s, %s', v_place.generation,
                 v_place.endings);
-            v_queue := substring(v_place.generation FROM '[0-9]+$')::int;
-            DELETE FROM slipring.item i WHERE i.queue_id = v_queue;
-            DELETE FROM slipring.tally t WHERE t.queue_id = v_queue;
-            DELETE FROM slipring.fifo_touched t WHERE t.queue_id = v_queue;
-            DELETE FROM slipring.dedup d WHERE d.queue_id = v_queue;
             UPDATE slipring.place p SET empty = true, generation = NULL, endings = NULL
             WHERE p.place = v_place.place;
             v_did := true;

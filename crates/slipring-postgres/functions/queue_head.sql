@@ -1,7 +1,7 @@
 -- Purpose: the message that a receive of one would get.
 -- Inputs:  p_queue, which is not paused.
 -- Lock:    the caller holds the queue's lock.
--- Index:   the partitions' order indexes, item_order, fifo_group_open.
+-- Index:   the partitions' order indexes, see items_first; see fifo_open.
 CREATE OR REPLACE FUNCTION slipring.queue_head(p_queue slipring.queue)
 RETURNS TABLE (priority bigint, sent_ms bigint, id bigint)
 LANGUAGE plpgsql AS $$
@@ -13,7 +13,7 @@ BEGIN
     IF p_queue.fifo THEN
         PERFORM slipring.fifo_bring_in(p_queue, v_state, 1);
         RETURN QUERY SELECT i.priority, i.sent_ms, i.id
-        FROM slipring.fifo_open(p_queue.queue_id, 1) f JOIN slipring.item i ON i.id = f.id;
+        FROM slipring.fifo_open(p_queue.queue_id, 1) f CROSS JOIN LATERAL slipring.item_now(f.id) i;
         RETURN;
     END IF;
     v_done := slipring.cut(p_queue.xid_base);
@@ -21,8 +21,7 @@ BEGIN
         SELECT v_state.lanes[f.at] AS priority, f.sent_ms, f.id
         FROM slipring.log_feed(p_queue, v_state, v_done, 1) f
         UNION ALL
-        (SELECT i.turn, i.sent_ms, i.id FROM slipring.item i
-         WHERE i.queue_id = p_queue.queue_id AND i.state = 1 AND i.id <@ v_done
-         ORDER BY i.turn, i.id LIMIT 1)) h
+        SELECT i.turn, i.sent_ms, i.id
+        FROM slipring.items_first(slipring.mark_read(p_queue.queue_id, 1), v_done, 1) i) h
     ORDER BY h.priority, h.id LIMIT 1;
 END $$;

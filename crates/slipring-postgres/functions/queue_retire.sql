@@ -1,5 +1,5 @@
 -- Purpose: empties the oldest message table of a queue, if all its messages are done with. What is
---          left of a few messages for long is moved to item.
+--          left of a few messages for long is moved to the shelf.
 -- Inputs:  p_queue, whose oldest generation nobody writes to any more; p_now_ms; p_age_ms.
 -- Lock:    the queue's lock; ACCESS EXCLUSIVE on the table, which is only tried.
 -- Index:   the table's order index, lease_newest.

@@ -9,7 +9,8 @@ CREATE OR REPLACE FUNCTION slipring.receive(
 RETURNS TABLE (receipt text, body bytea, id bigint, priority bigint, attempts bigint,
     sent_at timestamptz, lease_until timestamptz, "group" text, dedup_id text, headers jsonb)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp
-SET jit = off AS $$
+SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
+SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
     v_queue slipring.queue := slipring.queue_named(receive.queue);

@@ -42,7 +42,8 @@ BEGIN
     RETURN v_removed + slipring.item_remove(p_queue, ARRAY(
         SELECT i.id FROM (
             SELECT i.id, i.sent_ms, i.state, i.fence, i.queue_id FROM slipring.item i
-            WHERE i.queue_id = p_queue.queue_id ORDER BY i.id LIMIT p_limit - v_removed) i
-        WHERE i.sent_ms <= p_sent_until_ms AND (i.state <> 2 OR pg_try_advisory_xact_lock(
+            WHERE i.queue_id = p_queue.queue_id AND i.sent_ms <= p_sent_until_ms
+            ORDER BY i.sent_ms, i.id LIMIT p_limit - v_removed) i
+        WHERE (i.state <> 2 OR pg_try_advisory_xact_lock(
             slipring.lease_key(i.queue_id, i.fence, i.id)))));
 END $$;

@@ -1,5 +1,5 @@
 -- Purpose: how many leased messages a table that wants to retire still has; those in leases that
---          began long ago are moved to item, with lease and fence, at most 1,000.
+--          began long ago are moved to the shelf, with lease and fence, at most 1,000.
 -- Inputs:  p_queue; p_table; p_before_ms: leases that began before may be moved.
 -- Lock:    the caller holds the queue's lock.
 -- Index:   lease_newest, the table's order index.

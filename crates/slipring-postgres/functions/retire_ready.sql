@@ -1,5 +1,5 @@
 -- Purpose: whether a table that wants to retire still has ready messages; moves up to 1,000 of them
---          to item when they have been there for long.
+--          to the shelf when they have been there for long.
 -- Inputs:  p_queue; p_table; p_move, whether they may be moved.
 -- Lock:    the caller holds the queue's lock.
 -- Index:   the table's order index, a range for each run of ids.

@@ -1,6 +1,6 @@
 -- Purpose: one step of the rotation of state, lease and ack, if one is due: write to the next
 --          generation; mark it in a later transaction; when everybody who may write to the old one
---          is done, copy what is open, queue by queue; empty the old one.
+--          is done, copy what is open, queue by queue; empty the old one; note it.
 -- Inputs:  as store_rotate.
 -- Lock:    the caller holds the lock of rotation; see journal_copy. ACCESS EXCLUSIVE on the old
 --          tables, for which it waits 20 ms at most.
@@ -40,6 +40,12 @@ BEGIN
     ELSIF pg_snapshot_xmin(pg_current_snapshot())::text::bigint < v_mark THEN
         RETURN false;
     END IF;
+    IF pg_relation_size(format('slipring.state_%s', v_slot)::regclass) = 0 THEN
+        -- Emptied by a step that has committed. Had that step moved the sequence itself, then a
+        -- crash before its commit would have left rows behind that nobody would empty.
+        PERFORM setval('slipring.journal_low', v_low + 1);
+        RETURN true;
+    END IF;
     FOR v_queue IN SELECT q.queue_id FROM slipring.queue q CROSS JOIN LATERAL (
             SELECT s.journal FROM slipring.state s WHERE s.queue_id = q.queue_id
             ORDER BY s.seq DESC LIMIT 1) s
@@ -61,6 +67,5 @@ BEGIN
         -- Somebody is in one of the tables; a later step tries again.
         RETURN false;
     END;
-    PERFORM setval('slipring.journal_low', v_low + 1);
     RETURN true;
 END $$;

@@ -1,7 +1,7 @@
--- Purpose: settles messages that are rows of their own, and refuses those that nobody holds.
+-- Purpose: settles messages that have pictures, and refuses those that nobody holds.
 -- Inputs:  as settle_log.
 -- Lock:    the queue's lock; the leases' locks are tried.
--- Index:   item_pkey; see log_holds for what is not there.
+-- Index:   item_picture_N_newest; see log_holds for what is not there.
 -- Answers: every entry.
 CREATE OR REPLACE FUNCTION slipring.settle_items(
     p_queue slipring.queue, p_target slipring.queue, p_now_ms bigint, p_ns int[],
@@ -21,7 +21,8 @@ BEGIN
             p_kinds[u.n] AS kind, i.state = 2 AND p_now_ms < i.turn AS held, i.attempts,
             p_priorities[u.n] AS priority, s.next, s.delay_ms
         FROM unnest(p_ns) AS u(n)
-        LEFT JOIN slipring.item i ON i.id = p_messages[u.n] AND i.queue_id = p_queue.queue_id
+        LEFT JOIN LATERAL slipring.item_now(p_messages[u.n]) i
+            ON i.queue_id = p_queue.queue_id
         CROSS JOIN LATERAL slipring.settle_next(p_queue, p_kinds[u.n], i.attempts,
             p_delays_ms[u.n], p_jitter[u.n]) s
     LOOP

@@ -1,4 +1,4 @@
--- Purpose: stores messages; plain ones go to the log, others to item.
+-- Purpose: stores messages; plain ones go to the log, others to the shelf.
 -- Inputs:  p_queue; p_now_ms; p_units, how many messages each unit has; arrays with one entry for
 --          each message. Of messages that are nothing but bodies, all of one priority and lease
 --          and without delay, p_priorities has one entry, so have p_delays_ms and p_leases_ms
@@ -6,7 +6,7 @@
 --          may come as packs: p_ns and p_eachs_bytes, see message, null where none do.
 -- Lock:    none. The queue's lock where a lane is new or the queue has a limit; the entry of a
 --          deduplication id.
--- Index:   queue_pkey; the partition's order index, item's and dedup_pkey grow.
+-- Index:   queue_pkey; the partition's order index, those of the shelf and dedup_N_once grow.
 -- Answers: message by message; or one row with ord 0 and the number of the first, the others
 --          follow it without a gap.
 CREATE OR REPLACE FUNCTION slipring.store_append(

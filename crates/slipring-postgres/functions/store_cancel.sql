@@ -1,18 +1,19 @@
 -- Purpose: removes one message that nobody holds (S4.2).
 -- Inputs:  p_message, p_now_ms.
 -- Lock:    the lock of the queue it is in.
--- Index:   item_pkey; see log_find.
+-- Index:   item_picture_N_newest; see log_find.
 -- Answers: the queue it was in.
 CREATE OR REPLACE FUNCTION slipring.store_cancel(p_message bigint, p_now_ms bigint)
 RETURNS int LANGUAGE plpgsql
-SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
+SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_queue slipring.queue := slipring.message_queue(p_message, p_now_ms);
     v_state slipring.state := slipring.state_read(v_queue);
     v_at smallint;
 BEGIN
-    SELECT i.state INTO v_at FROM slipring.item i
-    WHERE i.id = p_message AND i.queue_id = v_queue.queue_id;
+    SELECT i.state INTO v_at FROM slipring.item_now(p_message) i
+    WHERE i.queue_id = v_queue.queue_id;
     IF v_at = 2 THEN
         PERFORM slipring.message_held(p_message);
     ELSIF v_at IS NOT NULL THEN

@@ -2,7 +2,8 @@
 -- Inputs:  p_queue; p_now_ms; p_up_to of each receive; lease or null, and whether it ends with the
 --          process: of each receive, or one for all; p_holder, the process.
 -- Lock:    the queue's lock.
--- Index:   queue_pkey, state_newest, tally_queue, the partitions' order indexes, item_order.
+-- Index:   queue_pkey, state_newest, tally_sum_newest, the partitions' order
+--          indexes, see items_first.
 -- Answers: rows in order of receives and hand-out, and one row that says why there are no more. A
 --          row with ids is several messages in hand-out order, to be dealt to the receives in
 --          their order; arrays that would have nothing but nulls are null. Where ns has a number,
@@ -25,8 +26,9 @@ DECLARE
     v_state slipring.state := slipring.state_read(v_queue);
     v_demands int := cardinality(p_up_to);
     v_up_to bigint;
-    v_ready bigint;
-    v_leased bigint;
+    v_others boolean;
+    v_ready bigint := 0;
+    v_leased bigint := 0;
 BEGIN
     v_state := slipring.acks_take(v_queue, v_state, p_now_ms);
     IF v_queue.paused OR p_now_ms < v_queue.paused_until_ms THEN
@@ -35,10 +37,13 @@ BEGIN
         RETURN NEXT;
         RETURN;
     END IF;
-    SELECT coalesce(sum(t.ready), 0), coalesce(sum(t.leased), 0),
-        (SELECT sum(greatest(u, 1)) FROM unnest(p_up_to) u)
-    INTO v_ready, v_leased, v_up_to
-    FROM slipring.tally t WHERE t.queue_id = p_queue;
+    SELECT sum(greatest(u, 1)),
+        EXISTS (SELECT FROM slipring.tally t WHERE t.queue_id = p_queue)
+            OR EXISTS (SELECT FROM slipring.tally_sum s WHERE s.queue_id = p_queue)
+    INTO v_up_to, v_others FROM unnest(p_up_to) u;
+    IF v_others THEN
+        SELECT t.ready, t.leased INTO v_ready, v_leased FROM slipring.items_count(p_queue) t;
+    END IF;
     IF cardinality(p_lease_ms) = 1 AND NOT v_queue.fifo AND v_ready = 0
         AND v_up_to <= v_queue.in_flight_max - v_state.leased - v_leased THEN
         RETURN QUERY SELECT NULL::int, NULL::bigint, c.fence, c.deadline_ms, NULL::bigint,

@@ -2,14 +2,15 @@
 -- Inputs:  p_queue, p_message; lease or null; whether the lease ends with the process; p_holder,
 --          the process; p_now_ms.
 -- Lock:    the queue's lock.
--- Index:   item_pkey; see log_cut_out.
+-- Index:   item_picture_N_newest; see log_cut_out.
 CREATE OR REPLACE FUNCTION slipring.store_claim_message(
     p_queue int, p_message bigint, p_lease_ms bigint, p_session boolean, p_holder bigint,
     p_now_ms bigint)
 RETURNS TABLE (demand int, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint,
     priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint,
     group_name text, dedup_id text, headers text, source text, body bytea, end_kind text)
-LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
     v_queue slipring.queue := slipring.queue_lock(p_queue);
@@ -19,7 +20,8 @@ DECLARE
 BEGIN
     v_state := slipring.acks_take(v_queue, v_state, p_now_ms);
     v_state.seq := v_state.seq + 1;
-    SELECT i.state, i.fence, i.queue_id INTO v_item FROM slipring.item i WHERE i.id = p_message;
+    SELECT i.state, i.fence, i.queue_id INTO v_item
+    FROM slipring.item_now(p_message) i;
     IF v_item.state IS NULL THEN
         v_cut := slipring.log_cut_out(v_queue, v_state, p_message);
         PERFORM slipring.log_to_items(slipring.live_tables(v_queue, v_state), v_queue,

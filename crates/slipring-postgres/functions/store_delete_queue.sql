@@ -2,7 +2,7 @@
 --          store_prune that may.
 -- Inputs:  p_queue.
 -- Lock:    the lock of administration, then the queue's.
--- Index:   queue_pkey, item_sent, fifo_group_pkey, dedup_pkey, tally_queue.
+-- Index:   queue_pkey. What is on the shelf is not copied any more.
 CREATE OR REPLACE FUNCTION slipring.store_delete_queue(p_queue int)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -17,8 +17,4 @@ BEGIN
         generation = v_queue.generation::text, endings = v_queue.endings::text
     WHERE p.place = v_queue.place;
     PERFORM nextval(v_queue.activity);
-    DELETE FROM slipring.item i WHERE i.queue_id = p_queue;
-    DELETE FROM slipring.fifo_group g WHERE g.queue_id = p_queue;
-    DELETE FROM slipring.dedup d WHERE d.queue_id = p_queue;
-    DELETE FROM slipring.tally t WHERE t.queue_id = p_queue;
 END $$;

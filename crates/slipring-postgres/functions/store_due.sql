@@ -1,35 +1,38 @@
 -- Purpose: makes ready what is due (S5), and announces the ends of pauses; at most 10,000 messages.
 -- Inputs:  p_now_ms; p_hint_queues is not used: what waits is found by its due time.
 -- Lock:    the locks of the queues concerned, in the order of their numbers.
--- Index:   item_due, queue_pause.
+-- Index:   see items_timed, items_passed; queue_pause.
 -- Answers: a row for each queue in which messages became ready, and one without a queue: when
 --          there is more to do.
 CREATE OR REPLACE FUNCTION slipring.store_due(p_now_ms bigint, p_hint_queues int[])
 RETURNS TABLE (queue int, ready bigint, removed bigint, next_ms bigint, watermark bigint)
 LANGUAGE plpgsql
-SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
+SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
+    v_mark slipring.mark := slipring.mark_read(0, 0);
+    v_done int8multirange := slipring.cut((SELECT s.xid_base FROM slipring.store s));
+    v_found slipring.item_picture[];
     v_row record;
     v_queue slipring.queue;
-    v_left bigint := 10000;
+    v_most bigint := 10000;
     v_ids bigint[];
 BEGIN
+    v_found := ARRAY(SELECT i FROM slipring.items_timed(v_mark, p_now_ms, v_most) i);
     FOR v_row IN
-        SELECT d.queue_id, array_agg(d.id) AS ids FROM (
-            SELECT i.queue_id, i.id FROM slipring.item i
-            WHERE i.state = 0 AND i.turn <= p_now_ms ORDER BY i.turn LIMIT v_left) d
+        SELECT d.queue_id, array_agg(d.id) AS ids FROM unnest(v_found) d
         GROUP BY d.queue_id ORDER BY d.queue_id
     LOOP
         v_queue := slipring.queue_lock(v_row.queue_id, false);
         CONTINUE WHEN v_queue.queue_id IS NULL;
-        v_ids := ARRAY(SELECT i.id FROM slipring.item i WHERE i.id = ANY (v_row.ids)
-            AND i.queue_id = v_row.queue_id AND i.state = 0 AND i.turn <= p_now_ms);
-        v_left := v_left - cardinality(v_ids);
+        v_ids := ARRAY(SELECT i.id FROM unnest(v_row.ids) u
+            CROSS JOIN LATERAL slipring.item_now(u) i
+            WHERE i.queue_id = v_row.queue_id AND i.state = 0 AND i.turn <= p_now_ms);
         CONTINUE WHEN v_ids = '{}';
         PERFORM slipring.item_set(v_queue, v_ids, array_fill(1, ARRAY[cardinality(v_ids)]),
             NULL);
-        PERFORM slipring.tally_fold(v_queue.queue_id);
+        PERFORM slipring.tally_fold(v_queue);
         RETURN QUERY SELECT v_row.queue_id, cardinality(v_ids)::bigint, 0::bigint, NULL::bigint,
             NULL::bigint;
     END LOOP;
@@ -44,7 +47,9 @@ BEGIN
     next_ms := least(
         (SELECT min(q.paused_until_ms) FROM slipring.queue q
          WHERE q.paused_until_ms IS NOT NULL AND NOT q.pause_over),
-        (SELECT i.turn FROM slipring.item i WHERE i.state = 0 ORDER BY i.turn LIMIT 1));
+        slipring.items_passed(v_mark, v_done, p_now_ms, ARRAY(SELECT f.id FROM unnest(v_found) f),
+            CASE WHEN cardinality(v_found) = v_most
+                THEN (SELECT max(f.turn) FROM unnest(v_found) f) END));
     IF next_ms < p_now_ms THEN
         next_ms := p_now_ms;
     END IF;

@@ -5,7 +5,8 @@
 CREATE OR REPLACE FUNCTION slipring.store_end_sessions(p_holder bigint, p_now_ms bigint)
 RETURNS TABLE (queue int, ready bigint)
 LANGUAGE plpgsql
-SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
+SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
     v_row record;

@@ -2,20 +2,26 @@
 -- Inputs:  p_now_ms; p_after_deadline_ms is not used: each queue's state says before when none of
 --          its leases lapses.
 -- Lock:    the locks of the queues concerned, in the order of their numbers.
--- Index:   queue_pkey with state_newest, item_deadline; see lapse_queue.
+-- Index:   queue_pkey with state_newest; see items_timed, items_passed, lapse_queue.
 -- Answers: as store_due.
 CREATE OR REPLACE FUNCTION slipring.store_expire(p_now_ms bigint, p_after_deadline_ms bigint)
 RETURNS TABLE (queue int, ready bigint, removed bigint, next_ms bigint, watermark bigint)
 LANGUAGE plpgsql
-SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
+SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
+    v_mark slipring.mark := slipring.mark_read(0, 2);
+    v_done int8multirange := slipring.cut((SELECT s.xid_base FROM slipring.store s));
+    v_found slipring.item_picture[];
+    v_most bigint := 10000;
     v_row record;
     v_part record;
-    v_left bigint := 10000;
+    v_left bigint := v_most;
     v_parked bigint := 0;
     v_busy boolean := false;
 BEGIN
+    v_found := ARRAY(SELECT i FROM slipring.items_timed(v_mark, p_now_ms, v_most) i);
     FOR v_row IN
         SELECT d.queue_id, bool_or(d.log) AS log, coalesce(array_agg(d.id)
             FILTER (WHERE d.id IS NOT NULL), '{}') AS ids
@@ -23,8 +29,7 @@ BEGIN
             SELECT l.queue_id, true AS log, NULL::bigint AS id FROM slipring.lapses() l
             WHERE l.lapse_ms <= p_now_ms
             UNION ALL
-            (SELECT i.queue_id, false, i.id FROM slipring.item i
-             WHERE i.state = 2 AND i.turn <= p_now_ms ORDER BY i.turn LIMIT v_left)) d
+            SELECT f.queue_id, false, f.id FROM unnest(v_found) f) d
         GROUP BY d.queue_id ORDER BY d.queue_id
     LOOP
         FOR v_part IN SELECT * FROM slipring.lapse_queue(v_row.queue_id, p_now_ms, v_left,
@@ -41,7 +46,9 @@ BEGIN
         EXIT WHEN v_left <= 0;
     END LOOP;
     next_ms := least((SELECT min(l.lapse_ms) FROM slipring.lapses() l),
-        (SELECT i.turn FROM slipring.item i WHERE i.state = 2 ORDER BY i.turn LIMIT 1));
+        slipring.items_passed(v_mark, v_done, p_now_ms, ARRAY(SELECT f.id FROM unnest(v_found) f),
+            CASE WHEN cardinality(v_found) = v_most
+                THEN (SELECT max(f.turn) FROM unnest(v_found) f) END));
     IF next_ms <= p_now_ms THEN
         -- A lease that waits for the end of a user's transaction is looked at again soon.
         next_ms := p_now_ms + CASE WHEN v_busy AND v_left > 0 THEN 100 ELSE 0 END;

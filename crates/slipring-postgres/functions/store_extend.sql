@@ -2,7 +2,8 @@
 -- Inputs:  p_queue; p_now_ms; one entry for each: message, fence, duration or null for the
 --          message's or the queue's own.
 -- Lock:    the queue's lock.
--- Index:   lease_newest, item_pkey; the partitions' order indexes where a lease is split.
+-- Index:   lease_newest, item_picture_N_newest; the partitions' order indexes where a lease is
+--          split.
 CREATE OR REPLACE FUNCTION slipring.store_extend(
     p_queue int, p_now_ms bigint, p_messages bigint[], p_fences bigint[], p_leases_ms bigint[])
 RETURNS TABLE (ord int, deadline_ms bigint, error text, error_message text,
@@ -37,7 +38,7 @@ BEGIN
         FROM unnest(p_messages, p_fences, p_leases_ms)
             WITH ORDINALITY AS e(message, fence, lease_ms, n)
         LEFT JOIN l ON l.fence = e.fence AND e.message <@ l.open
-        LEFT JOIN slipring.item i ON i.id = e.message AND i.queue_id = p_queue
+        LEFT JOIN LATERAL slipring.item_now(e.message) i ON i.queue_id = p_queue
         ORDER BY e.n
     LOOP
         v_outcome := CASE
@@ -66,6 +67,6 @@ BEGIN
         PERFORM slipring.lease_prolong(v_queue, v_state, v_ids, v_fences, v_untils);
     END IF;
     IF v_item_ids <> '{}' THEN
-        PERFORM slipring.item_prolong(v_item_ids, v_item_untils);
+        PERFORM slipring.item_prolong(v_queue, v_item_ids, v_item_untils);
     END IF;
 END $$;

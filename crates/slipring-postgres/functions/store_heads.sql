@@ -1,7 +1,7 @@
 -- Purpose: the first ready message of each queue (S7.6).
 -- Inputs:  p_queues, p_now_ms.
 -- Lock:    the queues' locks, in the order of their numbers.
--- Index:   the partitions' order indexes, item_order, fifo_group_open.
+-- Index:   the partitions' order indexes, see items_first, fifo_open.
 -- Answers: a row for each queue that has one, with its place in p_queues.
 CREATE OR REPLACE FUNCTION slipring.store_heads(p_queues int[], p_now_ms bigint)
 RETURNS TABLE (ord int, priority bigint, sent_ms bigint, id bigint)

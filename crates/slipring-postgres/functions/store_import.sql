@@ -3,7 +3,8 @@
 --          numbers are above all old ones.
 -- Inputs:  none. Nobody may use the store meanwhile.
 -- Lock:    the table of queues against all other writers; the lock of administration.
--- Index:   the partitions' order indexes, one step for each lane; item_pkey.
+-- Index:   the partitions' order indexes, one step for each lane; all of item_picture, tally,
+--          tally_sum, mark and fifo_group.
 -- Answers: what is added now, and how many queues there are.
 CREATE OR REPLACE FUNCTION slipring.store_import()
 RETURNS TABLE (xid_base bigint, queues bigint)
@@ -12,13 +13,17 @@ LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = 
 DECLARE
     v_queue slipring.queue;
     v_state slipring.state;
-    v_most bigint := (SELECT i.id FROM slipring.item i ORDER BY i.id DESC LIMIT 1);
+    v_most bigint := (SELECT max(greatest(i.id, i.entry)) FROM slipring.item_picture i);
     v_found bigint;
     v_base bigint;
 BEGIN
     PERFORM pg_advisory_xact_lock(1397511506, 0);
     LOCK TABLE slipring.queue IN EXCLUSIVE MODE;
-    v_most := greatest(v_most, (SELECT max(a.id) FROM slipring.ack a));
+    v_most := greatest(v_most, (SELECT max(a.id) FROM slipring.ack a),
+        (SELECT max(t.entry) FROM slipring.tally t),
+        (SELECT max(g.entry) FROM slipring.fifo_group g),
+        (SELECT max(lower(r)) FROM slipring.tally_sum s, unnest(s.unseen) r),
+        (SELECT max(lower(r)) FROM slipring.mark m, unnest(m.unseen) r));
     FOR v_queue IN SELECT * FROM slipring.queue LOOP
         v_state := slipring.state_read(v_queue);
         FOR v_at IN 1..cardinality(v_state.lanes) LOOP
@@ -36,6 +41,7 @@ BEGIN
         system_identifier = slipring.store_system_identifier();
     UPDATE slipring.queue q SET xid_base = v_base;
     UPDATE slipring.place p SET mark = NULL WHERE p.mark IS NOT NULL;
-    PERFORM setval('slipring.journal_mark', 0);
+    PERFORM setval('slipring.journal_mark', 0), setval('slipring.shelf_mark', 0),
+        setval('slipring.dedup_mark', 0);
     RETURN QUERY SELECT v_base, count(*) FROM slipring.queue;
 END $$;

@@ -1,26 +1,24 @@
 -- Purpose: makes parked messages ready, or delayed ones when none is parked, in their order.
 -- Inputs:  p_queue, p_limit, p_now_ms.
 -- Lock:    the queue's lock.
--- Index:   item_order.
+-- Index:   see parked_take; item_order for delayed ones, past pictures that are out of date.
 -- Answers: how many.
 CREATE OR REPLACE FUNCTION slipring.store_kick(p_queue int, p_limit int, p_now_ms bigint)
 RETURNS bigint LANGUAGE plpgsql
-SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
+SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_queue slipring.queue := slipring.queue_lock(p_queue);
-    v_ids bigint[];
-    v_state int;
+    v_ids bigint[] := slipring.parked_take(v_queue, p_limit);
 BEGIN
-    FOREACH v_state IN ARRAY ARRAY[3, 0] LOOP
+    IF v_ids = '{}' THEN
         v_ids := ARRAY(SELECT i.id FROM slipring.item i
-            WHERE i.queue_id = p_queue AND i.state = v_state ORDER BY i.turn, i.id
-            LIMIT p_limit);
-        EXIT WHEN v_ids <> '{}';
-    END LOOP;
+            WHERE i.queue_id = p_queue AND i.state = 0 ORDER BY i.turn, i.id LIMIT p_limit);
+    END IF;
     IF v_ids <> '{}' THEN
         PERFORM slipring.item_set(v_queue, v_ids, array_fill(1, ARRAY[cardinality(v_ids)]),
             NULL);
-        PERFORM slipring.tally_fold(p_queue);
+        PERFORM slipring.tally_fold(v_queue);
     END IF;
     RETURN cardinality(v_ids);
 END $$;

@@ -1,23 +1,24 @@
 -- Purpose: one message, wherever it is.
 -- Inputs:  p_message, p_now_ms.
 -- Lock:    none; one snapshot.
--- Index:   item_pkey; see log_find.
+-- Index:   item_picture_N_newest, item_body_id; see log_find.
 CREATE OR REPLACE FUNCTION slipring.store_lookup(p_message bigint, p_now_ms bigint)
 RETURNS TABLE (queue int, id bigint, sent_ms bigint, priority bigint, attempts bigint,
     first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text,
     headers text, source text, body bytea, state text, until_ms bigint)
-LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
+LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
     v_queue slipring.queue;
     v_found record;
 BEGIN
     RETURN QUERY SELECT i.queue_id, i.id, i.sent_ms, i.priority, i.attempts,
-        i.first_received_ms, i.delay_ms, i.lease_ms, i.group_name, i.dedup_id, i.headers,
-        i.source, i.body, (ARRAY['delayed', 'ready', 'leased', 'parked'])[i.state + 1],
+        i.first_received_ms, i.delay_ms, i.lease_ms, b.group_name, b.dedup_id, b.headers,
+        i.source, b.body, (ARRAY['delayed', 'ready', 'leased', 'parked'])[i.state + 1],
         CASE WHEN i.state IN (0, 2) THEN i.turn END
-    FROM slipring.item i JOIN slipring.queue q ON q.queue_id = i.queue_id
-    WHERE i.id = p_message;
+    FROM slipring.item_now(p_message) i CROSS JOIN LATERAL slipring.item_content(i.id) b
+    WHERE EXISTS (SELECT FROM slipring.queue q WHERE q.queue_id = i.queue_id);
     IF FOUND THEN
         RETURN;
     END IF;

@@ -7,7 +7,8 @@
 CREATE OR REPLACE FUNCTION slipring.store_move(
     p_source int, p_target int, p_limit int, p_now_ms bigint)
 RETURNS TABLE (queue int, moved bigint)
-LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
     v_source slipring.queue := slipring.queue_lock(p_source);
@@ -28,9 +29,7 @@ BEGIN
                 jsonb_build_object('queue', p_target));
         END IF;
         moved := slipring.move_ready(v_source, v_target, v_left);
-        v_ids := ARRAY(SELECT i.id FROM slipring.item i
-            WHERE i.queue_id = p_source AND i.state = 3 ORDER BY i.turn, i.id
-            LIMIT v_left - moved);
+        v_ids := slipring.parked_take(v_source, v_left - moved);
         PERFORM slipring.item_move(v_source, v_target, v_ids, NULL);
         moved := moved + cardinality(v_ids);
         queue := p_target;

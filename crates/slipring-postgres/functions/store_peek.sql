@@ -8,7 +8,8 @@ CREATE OR REPLACE FUNCTION slipring.store_peek(
 RETURNS TABLE (queue int, id bigint, sent_ms bigint, priority bigint, attempts bigint,
     first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text,
     headers text, source text, body bytea, state text, until_ms bigint)
-LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
+LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
     v_queue slipring.queue;

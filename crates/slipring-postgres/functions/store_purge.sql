@@ -6,7 +6,8 @@
 CREATE OR REPLACE FUNCTION slipring.store_purge(
     p_queue int, p_limit int, p_sent_until_ms bigint)
 RETURNS bigint LANGUAGE plpgsql
-SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
+SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_queue slipring.queue := slipring.queue_lock(p_queue);
 BEGIN

@@ -1,15 +1,17 @@
--- Purpose: one step of emptying tables as a whole: of a queue's messages, of a deleted queue's, or
---          of the journal (state, lease, ack).
--- Inputs:  p_now_ms; a generation is left when it has p_bytes_min bytes, or 1 MiB and is p_age_ms
+-- Purpose: one step of emptying tables as a whole.
+-- Inputs:  p_part, which: queues (their messages), journal (state, lease, ack), shelf (messages
+--          with pictures), dedup (deduplication ids), places (what deleted queues have left);
+--          p_now_ms; a generation is left when it has p_bytes_min bytes, or 1 MiB and is p_age_ms
 --          old. Must be a transaction of its own: a mark is the transaction's number, and
 --          has to come after the look at what it marks.
 -- Lock:    the lock of rotation, which is only tried; then see the steps.
 -- Index:   queue_pkey, state_newest.
 -- Answers: whether there may be another step at once.
 CREATE OR REPLACE FUNCTION slipring.store_rotate(
-    p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint)
+    p_part text, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint)
 RETURNS TABLE (done boolean)
-LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
     v_queue slipring.queue;
@@ -22,12 +24,16 @@ BEGIN
         RETURN QUERY SELECT false;
         RETURN;
     END IF;
-    FOR v_queue IN SELECT * FROM slipring.queue q ORDER BY q.queue_id LOOP
+    FOR v_queue IN SELECT * FROM slipring.queue q WHERE p_part = 'queues'
+        ORDER BY q.queue_id LOOP
         IF slipring.rotate_queue(v_queue, p_now_ms, p_bytes_min, p_age_ms) THEN
             RETURN QUERY SELECT true;
             RETURN;
         END IF;
     END LOOP;
-    RETURN QUERY SELECT slipring.rotate_journal(p_now_ms, p_bytes_min, p_age_ms)
-        OR slipring.places_empty();
+    RETURN QUERY SELECT CASE p_part
+        WHEN 'journal' THEN slipring.rotate_journal(p_now_ms, p_bytes_min, p_age_ms)
+        WHEN 'shelf' THEN slipring.rotate_shelf(p_now_ms, p_bytes_min, p_age_ms)
+        WHEN 'dedup' THEN slipring.rotate_dedup(p_now_ms, p_bytes_min, p_age_ms)
+        WHEN 'places' THEN slipring.places_empty() ELSE false END;
 END $$;

@@ -3,7 +3,8 @@
 --          dead_letter), delay or null, new priority or null, jitter from 0 to 1.
 -- Lock:    the queue's lock; for all but acks the locks of the leases, which are refused when an
 --          ack of the same lease is in a user's open transaction.
--- Index:   queue_pkey, state_newest, lease_newest; item_pkey for what no lease of the log covers.
+-- Index:   queue_pkey, state_newest, lease_newest; item_picture_N_newest for what no lease
+--          of the log covers.
 CREATE OR REPLACE FUNCTION slipring.store_settle(
     p_queue int, p_now_ms bigint, p_messages bigint[], p_fences bigint[], p_kinds text[],
     p_delays_ms bigint[], p_priorities bigint[], p_jitter float8[])

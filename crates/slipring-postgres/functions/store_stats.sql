@@ -1,12 +1,13 @@
 -- Purpose: what a queue holds.
 -- Inputs:  p_queue, p_now_ms.
 -- Lock:    none; one snapshot.
--- Index:   state_newest, tally_queue; the partitions' order indexes over what is ready and was
+-- Index:   state_newest, see items_count; the partitions' order indexes over what is ready and was
 --          sent since the last count (in FIFO queues: over what no receive has looked at yet).
 CREATE OR REPLACE FUNCTION slipring.store_stats(p_queue int, p_now_ms bigint)
 RETURNS TABLE (ready bigint, urgent bigint, delayed bigint, leased bigint, parked bigint,
     bytes bigint, oldest_ready_ms bigint)
-LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
+LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
     v_queue slipring.queue;
@@ -19,11 +20,9 @@ BEGIN
             jsonb_build_object('queue', p_queue));
     END IF;
     v_state := slipring.state_read(v_queue);
-    SELECT coalesce(sum(t.ready), 0), coalesce(sum(t.urgent), 0), coalesce(sum(t.delayed), 0),
-        coalesce(sum(t.leased), 0) + v_state.leased, coalesce(sum(t.parked), 0),
-        coalesce(sum(t.bytes), 0) + v_state.leased_bytes
-    INTO ready, urgent, delayed, leased, parked, bytes
-    FROM slipring.tally t WHERE t.queue_id = p_queue;
+    SELECT t.ready, t.urgent, t.delayed, t.leased + v_state.leased, t.parked,
+        t.bytes + v_state.leased_bytes
+    INTO ready, urgent, delayed, leased, parked, bytes FROM slipring.items_count(p_queue) t;
     -- Acks by SQL that no verb has taken in yet; their bytes still count.
     leased := leased - (SELECT count(*) FROM slipring.acks_in(p_queue, v_state.acks));
     FOR v_at IN 1..cardinality(v_state.lanes) LOOP

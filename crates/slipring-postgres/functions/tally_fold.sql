@@ -1,19 +1,31 @@
--- Purpose: makes one row of a queue's differences when there are many.
--- Inputs:  p_queue.
+-- Purpose: sums a queue's differences when there are many.
+-- Inputs:  p_queue; p_least, how many make it worth while.
 -- Lock:    the caller holds the queue's lock.
--- Index:   tally_queue.
-CREATE OR REPLACE FUNCTION slipring.tally_fold(p_queue int)
+-- Index:   tally_sum_newest, tally_queue.
+CREATE OR REPLACE FUNCTION slipring.tally_fold(p_queue slipring.queue, p_least int DEFAULT 100)
 RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_id int := p_queue.queue_id;
+    v_done int8multirange;
+    v_sum slipring.tally_sum;
 BEGIN
-    IF (SELECT count(*) FROM (SELECT FROM slipring.tally t WHERE t.queue_id = p_queue
-            LIMIT 100) t) < 100 THEN
+    IF (slipring.items_count(v_id)).differences < p_least THEN
         RETURN;
     END IF;
-    WITH gone AS (DELETE FROM slipring.tally t WHERE t.queue_id = p_queue RETURNING t.*)
-    INSERT INTO slipring.tally
-    SELECT p_queue, sum(g.ready), sum(g.urgent), sum(g.delayed), sum(g.leased), sum(g.parked),
-        sum(g.bytes)
-    FROM gone g
-    HAVING sum(g.ready) <> 0 OR sum(g.delayed) <> 0 OR sum(g.leased) <> 0
-        OR sum(g.parked) <> 0 OR sum(g.bytes) <> 0;
+    v_done := slipring.cut(p_queue.xid_base);
+    SELECT * INTO v_sum FROM slipring.tally_sum s WHERE s.queue_id = v_id
+    ORDER BY s.seq DESC LIMIT 1;
+    INSERT INTO slipring.tally_sum (slot, queue_id, seq, ready, urgent, delayed, leased, parked,
+        bytes, unseen)
+    SELECT slipring.shelf_slot(), v_id, coalesce(v_sum.seq, 0) + 1,
+        coalesce(v_sum.ready, 0) + coalesce(sum(t.ready), 0),
+        coalesce(v_sum.urgent, 0) + coalesce(sum(t.urgent), 0),
+        coalesce(v_sum.delayed, 0) + coalesce(sum(t.delayed), 0),
+        coalesce(v_sum.leased, 0) + coalesce(sum(t.leased), 0),
+        coalesce(v_sum.parked, 0) + coalesce(sum(t.parked), 0),
+        coalesce(v_sum.bytes, 0) + coalesce(sum(t.bytes), 0),
+        int8multirange(int8range(0, NULL)) - v_done
+    FROM unnest(coalesce(v_sum.unseen, '{[0,)}') * v_done) r CROSS JOIN LATERAL (
+        SELECT t.* FROM slipring.tally t WHERE t.queue_id = v_id AND t.entry >= lower(r)
+            AND t.entry < upper(r) OFFSET 0) t;
 END $$;

@@ -15,8 +15,11 @@ use crate::session::{Param, Session};
 /// behind, may have given one a deadline below what this one has passed over.
 const AGAIN_AFTER_MS: i64 = 60_000;
 
-/// One pass retires tables in at most so many steps.
+/// One pass takes at most so many steps of the rotation of each part.
 const ROTATIONS_MAX: u32 = 8;
+
+/// What rotates for itself, so that much to do for one keeps no other waiting.
+const ROTATING: [&str; 5] = ["queues", "journal", "shelf", "dedup", "places"];
 
 /// How far the deadlines of leases have been passed over.
 #[derive(Debug, Default)]
@@ -84,12 +87,18 @@ pub(crate) async fn prune(
 ) -> Result<Pass, Error> {
     let now = to_sql(now.as_millis());
     let (pass, _) = pass(session, &queries::PRUNE, &[(&now, Type::INT8)]).await?;
-    let params: [Param<'_>; 3] =
-        [(&now, Type::INT8), (&rotation.bytes, Type::INT8), (&rotation.age_ms, Type::INT8)];
-    for _ in 0..ROTATIONS_MAX {
-        let row = session.row(&queries::ROTATE, &params).await?;
-        if !row.map_or(Ok(false), |row| value::<bool>(&row, 0))? {
-            break;
+    for part in ROTATING {
+        let params: [Param<'_>; 4] = [
+            (&part, Type::TEXT),
+            (&now, Type::INT8),
+            (&rotation.bytes, Type::INT8),
+            (&rotation.age_ms, Type::INT8),
+        ];
+        for _ in 0..ROTATIONS_MAX {
+            let row = session.row(&queries::ROTATE, &params).await?;
+            if !row.map_or(Ok(false), |row| value::<bool>(&row, 0))? {
+                break;
+            }
         }
     }
     Ok(pass)

@@ -7,6 +7,7 @@ mod cluster;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use cluster::Cluster;
 use cluster::pooler::{self, Pooler};
@@ -26,7 +27,13 @@ impl slipring_conformance::Factory for Postgres {
             Some(pooler) => pooler.address(&name),
             None => self.cluster.address(&name),
         };
-        let options = PostgresOptions { connections: 6, ..PostgresOptions::default() };
+        // Every pass that prunes takes all the steps of a rotation that it can.
+        let options = PostgresOptions {
+            connections: 6,
+            rotate_bytes: 1,
+            rotate_age: Duration::ZERO,
+            ..PostgresOptions::default()
+        };
         Ok(PostgresStore::open(&address, options).await?)
     }
 }

@@ -28,15 +28,18 @@ use tokio_postgres::Client;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What a call may have to wait for, so that it can be met there: tables, and the queue's lock.
-const STOPS: [&str; 11] = [
+const STOPS: [&str; 14] = [
     "queue",
     "store",
     "message",
     "state",
     "lease",
     "ack",
-    "item",
+    "item_picture",
+    "item_body",
+    "mark",
     "tally",
+    "tally_sum",
     "dedup",
     "fifo_group",
     "fifo_touched",

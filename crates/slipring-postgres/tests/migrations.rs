@@ -8,8 +8,9 @@
 
 mod cluster;
 
-use cluster::{Cluster, Database};
-use slipring::ErrorKind;
+use cluster::{Cluster, Database, run};
+use slipring::{AdminStore, ErrorKind, QueueSettings, Store};
+use slipring_conformance::verbs::{at, counts, drain, plain, queue};
 use slipring_postgres::{PostgresOptions, PostgresStore, WhenToMigrate, migrate};
 
 async fn open(database: &Database, when: WhenToMigrate) -> Result<(), slipring::Error> {
@@ -101,4 +102,44 @@ async fn a_migration_that_fails_leaves_nothing_behind() {
     let sql = format!("ALTER SCHEMA slipring OWNER TO {}", cluster::OWNER);
     admin.batch_execute(&sql).await.unwrap();
     open(&database, WhenToMigrate::Empty).await.unwrap();
+}
+
+/// A message of the first version in a state, due at a time where it waits for one.
+fn old_item(id: i64, state: i64, turn: i64, group: Option<&str>) -> String {
+    let queue = if group.is_some() { 2 } else { 1 };
+    let group = group.map_or_else(|| "NULL".to_owned(), |group| format!("'{group}'"));
+    format!(
+        "INSERT INTO slipring.item (id, queue_id, state, turn, priority, sent_ms, attempts, fence, \
+         delay_ms, bytes, fifo_group, group_name, body) VALUES ({id}, {queue}, {state}, {turn}, \
+         1024, 0, 1, 7, 0, 2, {group}, {group}, 'm{id}')"
+    )
+}
+
+#[tokio::test]
+async fn messages_of_the_first_version_are_there_after_the_second() {
+    // S1.1
+    let cluster = Cluster::shared();
+    let database = cluster.empty().await;
+    let client = cluster.client(&database).await;
+    run(&client, include_str!("../queries/create_schema.sql")).await;
+    run(&client, include_str!("../queries/create_migration.sql")).await;
+    run(&client, include_str!("../migrations/0001_first.sql")).await;
+    run(&client, "INSERT INTO slipring.migration VALUES (1, '0001_first')").await;
+    let due = i64::try_from(at(50).as_millis()).unwrap();
+    let items = [(1, 1, 1024, None), (2, 0, due, None), (3, 3, 1024, None), (4, 1, 0, Some("g"))];
+    for (id, state, turn, group) in items {
+        run(&client, &old_item(id, state, turn, group)).await;
+    }
+    open(&database, WhenToMigrate::Never).await.unwrap_err();
+    migrate(&database.address, PostgresOptions::default(), false).await.unwrap();
+    let store = cluster.store(&database).await;
+    let q = plain(&store).await;
+    assert_eq!(counts(&store, q).await, [1, 1, 0, 1]);
+    assert_eq!(drain(&store, q).await, ["m1"]);
+    assert_eq!(store.due(at(50)).await.unwrap().ready, [(q, 1)]);
+    assert_eq!(store.kick(q, 10, at(50)).await.unwrap(), 1);
+    assert_eq!(drain(&store, q).await, ["m2", "m3"]);
+    let settings = QueueSettings { fifo: true, ..QueueSettings::default() };
+    let fifo = queue(&store, "fifo", &settings).await;
+    assert_eq!(drain(&store, fifo).await, ["m4"]);
 }

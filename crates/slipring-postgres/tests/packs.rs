@@ -212,8 +212,8 @@ async fn packs_stay_whole_over_a_rotation_and_what_is_left_moves_out() {
     let emptied = async {
         while ground.rows().await > 0 {
             now += 10_000;
-            let step = format!("SELECT done::int::bigint FROM slipring.store_rotate({now}, 1, 0)");
-            ground.one(&step).await;
+            let step = "SELECT done::int::bigint FROM slipring.store_rotate('queues'";
+            ground.one(&format!("{step}, {now}, 1, 0)")).await;
         }
     };
     tokio::time::timeout(PATIENCE, emptied).await.expect("the log is emptied");

@@ -1,0 +1,25 @@
+-- Purpose: messages of all queues that are delayed, or leased, and whose time has come, in the
+--          order of their times; of queues that were deleted, too.
+-- Inputs:  p_mark of the state (0 or 2); p_until_ms, the last time that counts; p_limit.
+-- Lock:    the caller's snapshot; whoever changes them looks again under the queue's lock.
+-- Index:   item_time from the mark on; item_time_new for entries that the mark has not seen;
+--          item_picture_N_newest for each picture.
+CREATE OR REPLACE FUNCTION slipring.items_timed(
+    p_mark slipring.mark, p_until_ms bigint, p_limit bigint)
+RETURNS SETOF slipring.item_picture LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN QUERY SELECT * FROM (
+        (SELECT i.* FROM slipring.item i
+         WHERE i.state = p_mark.kind AND i.state IN (0, 2) AND i.turn > p_mark.turn
+             AND i.turn <= p_until_ms
+         ORDER BY i.turn LIMIT p_limit)
+        UNION ALL
+        (SELECT n.* FROM unnest(p_mark.unseen) r CROSS JOIN LATERAL (
+             SELECT i.* FROM slipring.item i
+             WHERE i.state = p_mark.kind AND i.state IN (0, 2) AND i.entry >= lower(r)
+                 AND i.entry < coalesce(upper(r), 9223372036854775807)
+                 AND i.turn <= least(p_mark.turn, p_until_ms)
+             OFFSET 0) n
+         ORDER BY n.turn LIMIT p_limit)) i
+    ORDER BY i.turn LIMIT p_limit;
+END $$;

@@ -1,0 +1,21 @@
+-- Purpose: how far the pictures of a state have been read; at the very beginning where nobody has.
+-- Inputs:  p_queue, 0 for all queues together; p_kind, see mark.
+-- Lock:    the caller's snapshot.
+-- Index:   mark_newest, backwards, one step in each slot.
+CREATE OR REPLACE FUNCTION slipring.mark_read(p_queue int, p_kind int)
+RETURNS slipring.mark LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_mark slipring.mark;
+BEGIN
+    SELECT * INTO v_mark FROM slipring.mark m
+    WHERE m.queue_id = p_queue AND m.kind = p_kind ORDER BY m.seq DESC LIMIT 1;
+    IF v_mark.queue_id IS NULL THEN
+        v_mark.queue_id := p_queue;
+        v_mark.kind := p_kind;
+        v_mark.seq := 0;
+        v_mark.turn := -9223372036854775808;
+        v_mark.id := -9223372036854775808;
+        v_mark.unseen := '{}';
+    END IF;
+    RETURN v_mark;
+END $$;

@@ -1,0 +1,14 @@
+-- Purpose: notes how far pictures have been read: before (p_turn, p_id) none is left.
+-- Inputs:  p_mark as read before; p_turn, p_id; p_done, a cut that was made before the pictures
+--          were read: newer ones are looked at by their entries.
+-- Lock:    the queue's lock where it is of a queue. Those of all queues together are written
+--          without one: each is true for itself, so any of two that are written at once may count.
+-- Index:   mark_newest grows by one entry.
+CREATE OR REPLACE FUNCTION slipring.mark_write(
+    p_mark slipring.mark, p_turn bigint, p_id bigint, p_done int8multirange)
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO slipring.mark (slot, queue_id, kind, seq, turn, id, unseen)
+    VALUES (slipring.shelf_slot(), p_mark.queue_id, p_mark.kind, p_mark.seq + 1, p_turn, p_id,
+        int8multirange(int8range(0, NULL)) - p_done);
+END $$;
