@@ -50,6 +50,8 @@ pub enum Work {
     Cycle,
     /// A fixed rate, in windows.
     Paced,
+    /// As before, but one batch in ten fails and comes again a little later.
+    Failing,
     /// Single sends, each in a transaction of its own of a user.
     Transactions,
     /// As before, each transaction also writing a row of the user's.

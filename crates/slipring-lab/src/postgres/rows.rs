@@ -42,7 +42,8 @@ const OURS: [&str; 2] = ["ours", "ours by SQL"];
 pub fn all() -> Vec<Row> {
     let mut rows = batches();
     rows.extend([transactions(), business(), single(), dead_rows()]);
-    rows.extend([held_snapshot(), writing_transaction(), wake(), many_queues(), idle()]);
+    rows.extend([held_snapshot(), failing(), writing_transaction()]);
+    rows.extend([wake(), many_queues(), idle()]);
     rows
 }
 
@@ -167,6 +168,24 @@ fn held_snapshot() -> Row {
         what: "2,000 messages/s while a transaction that only reads stays open",
         rounds_max: 1,
         sides: |sizes| sides::all(sizes, &paced(sizes)),
+        beside: Beside::Reader,
+        conditions: |sides| {
+            let of = |name| {
+                let mut asked = ask::unmoved(sides, name);
+                asked.push(ask::no_dead_rows_in_windows(sides, name));
+                asked
+            };
+            OURS.into_iter().flat_map(of).collect()
+        },
+    }
+}
+
+fn failing() -> Row {
+    Row {
+        name: "held_snapshot_failing",
+        what: "as before, and one batch in ten fails and comes again 100 ms later",
+        rounds_max: 1,
+        sides: |sizes| sides::without_peers(&Command { work: Work::Failing, ..paced(sizes) }),
         beside: Beside::Reader,
         conditions: |sides| {
             let of = |name| {

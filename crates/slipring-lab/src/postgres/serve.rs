@@ -127,7 +127,7 @@ async fn work<T: Target>(
         // Who has one receiver for many senders cannot be cycled caller by caller.
         Work::Cycle if target.receivers(command.callers) == command.callers => Shape::Cycle,
         Work::Cycle => return stream::run(command, target).await,
-        Work::Paced => return paced::run(command, target).await,
+        Work::Paced | Work::Failing => return paced::run(command, target).await,
         Work::Transactions | Work::Business => return transactions::run(command, settings).await,
         Work::Wake => return wake::run(command, target, target).await,
         Work::WakeBySql => {

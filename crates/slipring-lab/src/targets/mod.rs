@@ -172,6 +172,15 @@ pub trait Caller: Send + 'static {
     /// When an ack is refused.
     fn ack(&mut self) -> impl Future<Output = Result<()>> + Send;
 
+    /// Gives back all it holds as failed; it comes again after `delay`, at once where the target
+    /// knows no delays.
+    ///
+    /// # Errors
+    /// When the target refuses, or is not driven this way.
+    fn give_back(&mut self, _delay: Duration) -> impl Future<Output = Result<()>> + Send {
+        async { anyhow::bail!("this target is not driven with failures") }
+    }
+
     /// How many messages the queue holds in any state, where the target can tell.
     ///
     /// # Errors

@@ -118,6 +118,15 @@ impl Caller for StoreCaller {
         Ok(())
     }
 
+    async fn give_back(&mut self, delay: Duration) -> Result<()> {
+        let how = Settlement::Nack { delay: Some(delay), priority: None };
+        let entries = self.held.drain(..).map(|receipt| (receipt, how)).collect();
+        for answer in self.queue.settle(entries).await? {
+            answer?;
+        }
+        Ok(())
+    }
+
     async fn count(&mut self) -> Result<Option<u64>> {
         Ok(Some(self.queue.stats().await?.total()))
     }

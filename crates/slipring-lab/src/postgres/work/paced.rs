@@ -16,11 +16,16 @@ use tokio::task::JoinSet;
 use super::answer;
 use crate::body::{self, Content};
 use crate::ledger::{Ledger, MESSAGES_MAX};
-use crate::postgres::protocol::{Answer, Command, Line, Spread, Window};
+use crate::postgres::protocol::{Answer, Command, Line, Spread, Window, Work};
 use crate::postgres::serve::say;
 use crate::stats::Latencies;
 use crate::targets::{Caller, Target};
 use crate::time::monotonic_ns;
+
+/// Of so many batches one fails, where they do.
+const FAILS_ONE_IN: u64 = 10;
+/// A batch that failed comes again after this.
+const AGAIN_AFTER: Duration = Duration::from_millis(100);
 
 /// How long what is left in the end may take to come.
 const LEFT_WITHIN: Duration = Duration::from_secs(60);
@@ -30,6 +35,7 @@ struct Pace {
     start_ns: u64,
     batch: u64,
     rate: f64,
+    fails: bool,
     next: AtomicU64,
     stop: AtomicBool,
     late: AtomicU64,
@@ -66,6 +72,7 @@ pub async fn run<T: Target>(command: &Command, target: &T) -> Result<Answer> {
         start_ns: monotonic_ns() + 50_000_000,
         batch: command.batch.max(1) as u64,
         rate: command.rate,
+        fails: command.work == Work::Failing,
         next: AtomicU64::new(0),
         stop: AtomicBool::new(false),
         late: AtomicU64::new(0),
@@ -161,18 +168,27 @@ async fn send<C: Caller>(mut caller: C, pace: Arc<Pace>) -> Result<()> {
 }
 
 async fn receive<C: Caller>(mut caller: C, pace: Arc<Pace>) -> Result<()> {
-    loop {
+    for nth in 1.. {
+        let fails = pace.fails && nth % FAILS_ONE_IN == 0;
         let mut came = Vec::new();
         let mut note = |body: &[u8]| {
             let content = body::read(body)?;
+            if fails {
+                return Ok(());
+            }
             came.push(monotonic_ns().saturating_sub(content.due_ns));
             pace.ledger.note(content.number)
         };
         let up_to = usize::try_from(pace.batch).unwrap_or(1);
         caller.receive(up_to, Duration::from_secs(1), &mut note).await?;
-        caller.ack().await?;
+        if fails {
+            caller.give_back(AGAIN_AFTER).await?;
+        } else {
+            caller.ack().await?;
+        }
         let mut window = pace.window();
         window.received += came.len() as u64;
         came.into_iter().for_each(|ns| window.latencies.add(ns));
     }
+    Ok(())
 }

@@ -76,6 +76,13 @@ impl Caller for SkipLockedCaller {
         Ok(())
     }
 
+    async fn give_back(&mut self, _: Duration) -> Result<()> {
+        let give_back = include_str!("../../../queries/skip_locked_give_back.sql");
+        self.client.execute(give_back, &[&self.held]).await?;
+        self.held.clear();
+        Ok(())
+    }
+
     async fn count(&mut self) -> Result<Option<u64>> {
         let held = include_str!("../../../queries/skip_locked_count.sql");
         Ok(count(self.client.query_one(held, &[&self.queue]).await?.try_get(0)?))

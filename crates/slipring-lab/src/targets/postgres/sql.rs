@@ -89,4 +89,12 @@ impl Caller for SqlCaller {
         self.held.clear();
         Ok(())
     }
+
+    async fn give_back(&mut self, delay: Duration) -> Result<()> {
+        let millis = i64::try_from(delay.as_millis()).context("a delay of more than 2^63 ms")?;
+        let nack = include_str!("../../../queries/sql_nack.sql");
+        self.client.execute(nack, &[&self.held, &millis]).await.context("a nack by SQL")?;
+        self.held.clear();
+        Ok(())
+    }
 }
