@@ -27,6 +27,7 @@ DECLARE
     v_demands int := cardinality(p_up_to);
     v_up_to bigint;
     v_others boolean;
+    v_differences bigint;
     v_ready bigint := 0;
     v_leased bigint := 0;
 BEGIN
@@ -42,7 +43,12 @@ BEGIN
             OR EXISTS (SELECT FROM slipring.tally_sum s WHERE s.queue_id = p_queue)
     INTO v_up_to, v_others FROM unnest(p_up_to) u;
     IF v_others THEN
-        SELECT t.ready, t.leased INTO v_ready, v_leased FROM slipring.items_count(p_queue) t;
+        SELECT t.ready, t.leased, t.differences INTO v_ready, v_leased, v_differences
+        FROM slipring.items_count(p_queue) t;
+        IF v_differences > 1000 THEN
+            -- Of senders with delays, where nothing is due yet.
+            PERFORM slipring.tally_fold(v_queue);
+        END IF;
     END IF;
     IF cardinality(p_lease_ms) = 1 AND NOT v_queue.fifo AND v_ready = 0
         AND v_up_to <= v_queue.in_flight_max - v_state.leased - v_leased THEN
