@@ -13,6 +13,9 @@ struct Step {
     run: fn(&Repository) -> Outcome,
 }
 
+/// The second run over PostgreSQL replays so many random sequences, a quarter of the first.
+const MODEL_CASES: (&str, &str) = ("SLIPRING_MODEL_CASES", "16");
+
 const WARNINGS_ARE_ERRORS: &str = "-Dwarnings";
 /// How often the crash test kills the server here; `--rounds N` of the lab runs more.
 const CRASH_ROUNDS: &str = "20";
@@ -57,6 +60,9 @@ const STEPS: [Step; 13] = [
             let newest = setup::postgres::Newest::copied(repository)?;
             let mut test = repository.cargo(&["test", "--package", "slipring-postgres"]);
             test.env("SLIPRING_TEST_POOLER", "1");
+            if std::env::var_os(MODEL_CASES.0).is_none() {
+                test.env(MODEL_CASES.0, MODEL_CASES.1);
+            }
             process::run(test.env("SLIPRING_POSTGRES_BIN", newest.programs()))
         },
     },
