@@ -10,6 +10,7 @@ use slipring::{
 use tokio_postgres::types::Type;
 
 use crate::fault::garbled;
+use crate::patience::within;
 use crate::queries::{self, Query};
 use crate::rows::{count_to_sql, number, queue, queue_to_sql, to_sql, value};
 use crate::session::Param;
@@ -139,8 +140,8 @@ impl AdminStore for PostgresStore {
 
     async fn check(&self) -> Result<(), Error> {
         self.session.check_open()?;
-        let answer = tokio::time::timeout(self.check_timeout, self.can_serve()).await;
-        answer.unwrap_or_else(|_| {
+        let answer = within(self.check_timeout, self.can_serve()).await;
+        answer.unwrap_or_else(|| {
             let text = "the database does not answer in time";
             let error = Error::new(ErrorKind::StorageUnavailable, text);
             Err(self.session.located(error).during("check"))

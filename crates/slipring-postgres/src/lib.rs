@@ -7,10 +7,10 @@
 //!
 //! The files in reading order: `address`, `tls` and `options` (where the database is), `schema`
 //! and `migrate` (bringing it up to date), `store` and `admin` (the two traits), `session` (one
-//! statement, its retries and its time limit), `straight` (whether a pooler stands in between),
-//! `flush` (waiting for the disk), `fault` (what the caller is told), `append`, `claim`, `settle`,
-//! `passes`, `inspect` and `catalog` (the verbs), `pack`, `message` and `rows` (what is in a row),
-//! `changes` (what others did).
+//! statement, its retries and its time limit), `patience` (what a time limit means), `straight`
+//! (whether a pooler stands in between), `flush` (waiting for the disk), `fault` (what the caller
+//! is told), `append`, `claim`, `settle`, `passes`, `inspect` and `catalog` (the verbs), `pack`,
+//! `message` and `rows` (what is in a row), `changes` (what others did).
 
 mod address;
 mod admin;
@@ -27,6 +27,7 @@ mod migrate;
 mod options;
 mod pack;
 mod passes;
+mod patience;
 mod queries;
 mod rows;
 mod schema;

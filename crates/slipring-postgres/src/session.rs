@@ -22,6 +22,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::address::Address;
 use crate::fault::{self, Fate, closed, pool_error, storage_error};
 use crate::options::PostgresOptions;
+use crate::patience::within;
 use crate::queries::{Effect, Query, WRITE_SOMETHING};
 use crate::straight;
 
@@ -150,9 +151,8 @@ impl Session {
         let mut waiting = Waiting { connection: Some(connection), connector: &self.connector };
         let Some(connection) = &waiting.connection else { return Ok(()) };
         let statement = run(connection, query.text, params, false);
-        let answer = tokio::time::timeout(self.statement_timeout, statement).await;
-        match answer {
-            Ok(answer) => {
+        match within(self.statement_timeout, statement).await {
+            Some(answer) => {
                 waiting.connection = None;
                 let error = match answer {
                     Ok(_) => return Ok(()),
@@ -162,7 +162,7 @@ impl Session {
                 };
                 Err(self.located(error).during(query.operation))
             }
-            Err(_) => Err(self.timed_out(Retry::Later).during(query.operation)),
+            None => Err(self.timed_out(Retry::Later).during(query.operation)),
         }
     }
 
@@ -250,11 +250,11 @@ impl Session {
         let began = monotonic_ns();
         let prepares = self.prepares();
         let statement = run(&connection, query.text, params, prepares);
-        let answer = tokio::time::timeout(self.statement_timeout, statement).await;
+        let answer = within(self.statement_timeout, statement).await;
         self.statement_wait.waited(monotonic_ns().saturating_sub(began));
         match answer {
-            Ok(answer) => answer,
-            Err(_) => {
+            Some(answer) => answer,
+            None => {
                 give_up(connection, &self.connector);
                 Err(Failure::TimedOut)
             }

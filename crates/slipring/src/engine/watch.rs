@@ -25,6 +25,10 @@ const LOOK_SHARE: i64 = 20;
 /// What looks have not used of their share is kept up to this much. A change costs several looks
 /// at once, and the next one is not put off for that.
 const SAVED_NS_MAX: i64 = 50_000_000;
+/// What looks have taken beyond their share is held against the next ones up to this much, which
+/// is a second of rest. A look's time is what passed, and for a process that was stopped meanwhile
+/// that says nothing about the store.
+const OWED_NS_MAX: i64 = 50_000_000;
 /// Deadlines that others may have set are looked at this often while they change something.
 const PASSES_EVERY_NS: u64 = 50_000_000;
 /// The store is asked for the heads of so many queues at a time.
@@ -132,7 +136,8 @@ impl Share {
     fn rest(&mut self, began_ns: u64, ended_ns: u64) -> Duration {
         let ns = |from: u64, to: u64| i64::try_from(to.saturating_sub(from)).unwrap_or(i64::MAX);
         let saved = self.saved_ns.saturating_add(ns(self.at_ns, ended_ns) / LOOK_SHARE);
-        self.saved_ns = saved.min(SAVED_NS_MAX).saturating_sub(ns(began_ns, ended_ns));
+        let left = saved.min(SAVED_NS_MAX).saturating_sub(ns(began_ns, ended_ns));
+        self.saved_ns = left.max(-OWED_NS_MAX);
         self.at_ns = ended_ns;
         let lacking = u64::try_from(self.saved_ns.saturating_neg().saturating_mul(LOOK_SHARE));
         Duration::from_nanos(lacking.unwrap_or(0))
@@ -175,5 +180,17 @@ mod tests {
         }
         let part = (50 * 10 * MS) as f64 / (now - begun) as f64;
         assert!((0.045..0.055).contains(&part), "{part}");
+    }
+
+    #[test]
+    fn a_look_during_which_the_process_was_stopped_puts_the_next_off_by_a_second_at_most() {
+        let mut share = Share { saved_ns: SAVED_NS_MAX, at_ns: 0 };
+        let mut now = 0;
+        for stopped_ms in [60_000, 60_000, 3_600_000] {
+            let ended = now + stopped_ms * MS;
+            let rest = share.rest(now, ended);
+            assert!(rest <= Duration::from_secs(1), "{rest:?}");
+            now = ended + u64::try_from(rest.as_nanos()).unwrap();
+        }
     }
 }

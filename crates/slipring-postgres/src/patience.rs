@@ -1,0 +1,56 @@
+//! How long an answer is waited for.
+
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+/// A limit is waited for in so many parts.
+const PARTS: u32 = 10;
+
+/// The answer, or `None` when it has not come within `limit`. Time in which the process is stopped
+/// or paused counts as a tenth of the limit at most: the answer may have come meanwhile, and has
+/// only to be read.
+pub(crate) async fn within<F: Future>(limit: Duration, answer: F) -> Option<F::Output> {
+    tokio::pin!(answer);
+    for _ in 0..PARTS {
+        // A part that ended while nothing ran is followed by one that begins now.
+        if let Ok(answer) = timeout(limit / PARTS, &mut answer).await {
+            return Some(answer);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::advance;
+
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_secs(30);
+    const SOON: Duration = Duration::from_millis(10);
+
+    /// An answer that comes so much later.
+    async fn after(duration: Duration) {
+        let never = timeout(duration, std::future::pending::<()>()).await;
+        assert!(never.is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_does_not_come_is_given_up_at_the_limit() {
+        let given_up = within(LIMIT, std::future::pending::<()>());
+        assert_eq!(timeout(LIMIT + SOON, given_up).await, Ok(None));
+        assert_eq!(within(LIMIT, after(LIMIT - SOON)).await, Some(()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_came_while_the_process_was_stopped_counts() {
+        let answer = async {
+            after(LIMIT * 2).await;
+            // Read only after the limit was noticed.
+            after(SOON).await;
+        };
+        let (answer, ()) = tokio::join!(within(LIMIT, answer), advance(LIMIT * 2));
+        assert_eq!(answer, Some(()));
+    }
+}
