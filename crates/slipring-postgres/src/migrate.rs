@@ -17,6 +17,7 @@ use crate::session::Session;
 const MIGRATION_LOCK: &str = include_str!("../queries/migration_lock.sql");
 const CREATE_SCHEMA: &str = include_str!("../queries/create_schema.sql");
 const CREATE_MIGRATION: &str = include_str!("../queries/create_migration.sql");
+const DROP_FUNCTIONS: &str = include_str!("../queries/drop_functions.sql");
 
 /// What was done to a schema, or would be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,7 +131,10 @@ fn plan(state: &State) -> Vec<Step> {
     let mut step = |name: &str, sql: String| steps.push(Step { name: name.to_owned(), sql });
     let done = match state {
         State::Current => return steps,
-        State::Behind { version } => *version,
+        State::Behind { version } => {
+            step("functions of another build", DROP_FUNCTIONS.to_owned());
+            *version
+        }
         State::Empty { schema } => {
             if !schema {
                 step("schema", CREATE_SCHEMA.to_owned());

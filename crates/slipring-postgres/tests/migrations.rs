@@ -12,6 +12,7 @@ use cluster::{Cluster, Database, run};
 use slipring::{AdminStore, ErrorKind, QueueSettings, Store};
 use slipring_conformance::verbs::{at, counts, drain, plain, queue};
 use slipring_postgres::{PostgresOptions, PostgresStore, WhenToMigrate, migrate};
+use tokio_postgres::Client;
 
 async fn open(database: &Database, when: WhenToMigrate) -> Result<(), slipring::Error> {
     let options = PostgresOptions { migrate: when, ..PostgresOptions::default() };
@@ -86,6 +87,41 @@ async fn functions_of_another_build_are_refused_and_replaced_on_demand() {
     open(&database, WhenToMigrate::Always).await.unwrap();
 }
 
+/// What stands in the schema.
+async fn catalogue(client: &Client) -> Vec<String> {
+    let rows = client.query(include_str!("catalog.sql"), &[]).await.unwrap();
+    rows.iter().map(|row| row.get(0)).collect()
+}
+
+#[tokio::test]
+async fn nothing_is_left_of_the_functions_of_another_build_but_what_users_made_of_them() {
+    let cluster = Cluster::shared();
+    let database = cluster.database().await;
+    let client = cluster.client(&database).await;
+    let fresh = catalogue(&client).await;
+    for other in [
+        "DROP FUNCTION slipring.item_remove(slipring.queue, bigint[])",
+        "CREATE FUNCTION slipring.item_remove(p_queue slipring.queue, p_ids bigint[]) RETURNS text
+         LANGUAGE sql AS 'SELECT NULL::text'",
+        "CREATE FUNCTION slipring.item_remove(p_queue int) RETURNS int LANGUAGE sql AS 'SELECT 1'",
+        "CREATE FUNCTION slipring.of_old(a slipring.queue) RETURNS int LANGUAGE sql AS 'SELECT 1'",
+        "CREATE VIEW public.state AS SELECT * FROM slipring.stats('plain')",
+        "GRANT USAGE ON SCHEMA slipring TO PUBLIC",
+        "GRANT EXECUTE ON FUNCTION slipring.stats(text) TO pg_monitor",
+        "UPDATE slipring.migration SET name = 'other' WHERE version = 0",
+    ] {
+        run(&client, other).await;
+    }
+    migrate(&database.address, PostgresOptions::default(), false).await.unwrap();
+    assert_eq!(catalogue(&client).await, fresh);
+    let store = cluster.store(&database).await;
+    plain(&store).await;
+    let sql = "SELECT count(*), bool_and(has_function_privilege('pg_monitor',
+                   'slipring.stats(text)', 'execute')) FROM public.state";
+    let row = client.query_one(sql, &[]).await.unwrap();
+    assert_eq!((row.get(0), row.get(1)), (1_i64, true));
+}
+
 #[tokio::test]
 async fn a_migration_that_fails_leaves_nothing_behind() {
     let cluster = Cluster::shared();
@@ -132,6 +168,9 @@ async fn messages_of_the_first_version_are_there_after_the_second() {
     }
     open(&database, WhenToMigrate::Never).await.unwrap_err();
     migrate(&database.address, PostgresOptions::default(), false).await.unwrap();
+    let fresh = cluster.database().await;
+    let fresh = catalogue(&cluster.client(&fresh).await).await;
+    assert_eq!(catalogue(&client).await, fresh);
     let store = cluster.store(&database).await;
     let q = plain(&store).await;
     assert_eq!(counts(&store, q).await, [1, 1, 0, 1]);
