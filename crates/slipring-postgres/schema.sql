@@ -380,6 +380,7 @@ FUNCTION fifo_open(p_queue integer, p_limit bigint) RETURNS TABLE(id bigint, att
 FUNCTION fifo_refresh(p_queue slipring.queue) RETURNS void
 FUNCTION flush() RETURNS text
 FUNCTION generation_now(p_queue slipring.queue) RETURNS bigint
+FUNCTION generation_step(p_now regclass, p_low regclass, p_mark regclass, p_since regclass, p_bytes bigint, p_worth boolean, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint) RETURNS boolean
 FUNCTION headers_bytes(p_headers text) RETURNS integer
 FUNCTION headers_text(p_headers jsonb) RETURNS text
 FUNCTION id_take(p_queue slipring.queue, p_count integer) RETURNS bigint
@@ -392,10 +393,10 @@ FUNCTION item_now(p_id bigint) RETURNS SETOF slipring.item_picture
 FUNCTION item_oldest(p_queue integer) RETURNS bigint
 FUNCTION item_prolong(p_queue slipring.queue, p_ids bigint[], p_untils_ms bigint[]) RETURNS void
 FUNCTION item_remove(p_queue slipring.queue, p_ids bigint[]) RETURNS bigint
-FUNCTION item_set(p_queue slipring.queue, p_ids bigint[], p_states integer[], p_untils_ms bigint[], p_priorities bigint[] DEFAULT NULL::bigint[], p_attempts bigint[] DEFAULT NULL::bigint[], p_fences bigint[] DEFAULT NULL::bigint[], p_delays_ms bigint[] DEFAULT NULL::bigint[], p_first_ms bigint DEFAULT NULL::bigint, p_holders bigint[] DEFAULT NULL::bigint[]) RETURNS void
+FUNCTION item_set(p_queue slipring.queue, p_ids bigint[], p_states integer[], p_untils_ms bigint[], p_priorities bigint[] DEFAULT NULL::bigint[], p_attempts bigint[] DEFAULT NULL::bigint[], p_fences bigint[] DEFAULT NULL::bigint[], p_delays_ms bigint[] DEFAULT NULL::bigint[], p_first_ms bigint DEFAULT NULL::bigint, p_holders bigint[] DEFAULT NULL::bigint[]) RETURNS bigint
 FUNCTION items_count(p_queue integer, OUT ready bigint, OUT urgent bigint, OUT delayed bigint, OUT leased bigint, OUT parked bigint, OUT bytes bigint, OUT differences bigint) RETURNS record
 FUNCTION items_first(p_mark slipring.mark, p_done int8multirange, p_limit bigint) RETURNS SETOF slipring.item_picture
-FUNCTION items_passed(p_mark slipring.mark, p_done int8multirange, p_until_ms bigint, p_ids bigint[], p_last_ms bigint) RETURNS bigint
+FUNCTION items_passed(p_mark slipring.mark, p_done int8multirange, p_until_ms bigint, p_limit bigint, p_found slipring.item_picture[]) RETURNS bigint
 FUNCTION items_taken(p_mark slipring.mark, p_done int8multirange, p_ats integer[], p_ranks bigint[], p_ids bigint[], p_taken integer, p_whole boolean) RETURNS void
 FUNCTION items_timed(p_mark slipring.mark, p_until_ms bigint, p_limit bigint) RETURNS SETOF slipring.item_picture
 FUNCTION journal_copy(p_queue integer, p_journal bigint, p_now_ms bigint) RETURNS void
@@ -492,6 +493,7 @@ FUNCTION shelf_rows_bytes(p_slot integer) RETURNS bigint
 FUNCTION shelf_slot() RETURNS integer
 FUNCTION shelf_tables() RETURNS text[]
 FUNCTION shelf_waits(p_from integer, p_shelf bigint) RETURNS TABLE(queue_id integer)
+FUNCTION spans(p_ranges int8multirange) RETURNS TABLE(first bigint, past bigint)
 FUNCTION state_add_lane(p_state slipring.state, p_lane bigint) RETURNS slipring.state
 FUNCTION state_begin(p_queue slipring.queue, p_now_ms bigint) RETURNS void
 FUNCTION state_count(p_queue slipring.queue, p_state slipring.state) RETURNS slipring.state
@@ -525,4 +527,5 @@ FUNCTION store_rotate(p_part text, p_now_ms bigint, p_bytes_min bigint, p_age_ms
 FUNCTION store_settle(p_queue integer, p_now_ms bigint, p_messages bigint[], p_fences bigint[], p_kinds text[], p_delays_ms bigint[], p_priorities bigint[], p_jitter double precision[]) RETURNS TABLE(ord integer, outcome text, until_ms bigint, target integer, error text, error_message text, error_context jsonb)
 FUNCTION store_stats(p_queue integer, p_now_ms bigint) RETURNS TABLE(ready bigint, urgent bigint, delayed bigint, leased bigint, parked bigint, bytes bigint, oldest_ready_ms bigint)
 FUNCTION store_system_identifier() RETURNS bigint
+FUNCTION tables_empty(p_tables text) RETURNS boolean
 FUNCTION tally_fold(p_queue slipring.queue, p_least integer DEFAULT 100) RETURNS void

@@ -5,8 +5,8 @@
 --          own: joined, it would read all acks of the queue for each range.
 CREATE OR REPLACE FUNCTION slipring.acks_in(p_queue int, p_ids int8multirange)
 RETURNS TABLE (message_id bigint, fence bigint) LANGUAGE sql STABLE AS $$
-    SELECT a.message_id, a.fence FROM unnest(p_ids) r CROSS JOIN LATERAL (
+    SELECT a.message_id, a.fence FROM slipring.spans(p_ids) r CROSS JOIN LATERAL (
         SELECT a.message_id, a.fence FROM slipring.ack a
-        WHERE a.queue_id = p_queue AND a.id >= lower(r)
-            AND a.id < coalesce(upper(r), 9223372036854775807) OFFSET 0) a
+        WHERE a.queue_id = p_queue AND a.id >= r.first AND a.id < r.past
+        OFFSET 0) a
 $$;

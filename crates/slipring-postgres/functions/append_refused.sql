@@ -1,7 +1,7 @@
 -- Purpose: which messages do not fit the limits of their queue (S12); a unit is refused as a whole.
 -- Inputs:  as store_append.
 -- Lock:    the queue's lock, to the end of the transaction, so that the answer stays right.
--- Index:   see state_count; see items_count, append_fits.
+-- Index:   see state_count, items_count, append_fits.
 -- Answers: for each message null, or the facts of the error; null when all fit.
 CREATE OR REPLACE FUNCTION slipring.append_refused(
     p_queue slipring.queue, p_now_ms bigint, p_units int[], p_bodies bytea[], p_groups text[],

@@ -16,11 +16,10 @@ BEGIN
              WHERE g.queue_id = p_queue AND g.head_id IS NOT NULL AND g.head_id >= v_mark.id
              ORDER BY g.head_id LIMIT p_limit)
             UNION ALL
-            (SELECT n.name, n.head_id FROM unnest(v_mark.unseen) r CROSS JOIN LATERAL (
+            (SELECT n.name, n.head_id FROM slipring.spans(v_mark.unseen) r CROSS JOIN LATERAL (
                  SELECT g.name, g.head_id FROM slipring.fifo_group_newest g
-                 WHERE g.queue_id = p_queue AND g.head_id IS NOT NULL AND g.entry >= lower(r)
-                     AND g.entry < coalesce(upper(r), 9223372036854775807)
-                     AND g.head_id < v_mark.id OFFSET 0) n
+                 WHERE g.queue_id = p_queue AND g.head_id IS NOT NULL AND g.entry >= r.first
+                     AND g.entry < r.past AND g.head_id < v_mark.id OFFSET 0) n
              ORDER BY n.head_id LIMIT p_limit)) g
           ORDER BY g.head_id LIMIT p_limit) g
     CROSS JOIN LATERAL (

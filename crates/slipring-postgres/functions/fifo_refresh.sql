@@ -12,11 +12,11 @@ DECLARE
     v_new record;
 BEGIN
     SELECT array_agg(t.name) AS names, array_agg(t.id) AS ids INTO v_new
-    FROM unnest(CASE WHEN v_mark.seq = 0 THEN '{[0,)}' ELSE v_mark.unseen END) r
+    FROM slipring.spans(CASE WHEN v_mark.seq = 0 THEN '{[0,)}' ELSE v_mark.unseen END) r
     CROSS JOIN LATERAL (
         SELECT t.name, t.id FROM slipring.fifo_touched t
-        WHERE t.queue_id = p_queue.queue_id AND t.entry >= lower(r)
-            AND t.entry < coalesce(upper(r), 9223372036854775807) OFFSET 0) t;
+        WHERE t.queue_id = p_queue.queue_id AND t.entry >= r.first
+            AND t.entry < r.past OFFSET 0) t;
     IF v_new.names IS NOT NULL THEN
         PERFORM slipring.fifo_groups_set(p_queue, v_new.names, v_new.ids);
         PERFORM slipring.mark_write(v_mark, 0, 0, v_done);

@@ -21,9 +21,9 @@ BEGIN
         SELECT f.sent_ms FROM (
             SELECT f.id, f.sent_ms FROM firsts f
             UNION ALL
-            SELECT n.id, n.sent_ms FROM unnest(v_mark.unseen) r CROSS JOIN LATERAL (
+            SELECT n.id, n.sent_ms FROM slipring.spans(v_mark.unseen) r CROSS JOIN LATERAL (
                 SELECT i.id, i.sent_ms FROM slipring.item i
-                WHERE i.queue_id = p_queue AND i.state = 1 AND i.entry >= lower(r)
-                    AND i.entry < coalesce(upper(r), 9223372036854775807) OFFSET 0) n) f
+                WHERE i.queue_id = p_queue AND i.state = 1 AND i.entry >= r.first
+                    AND i.entry < r.past OFFSET 0) n) f
         ORDER BY f.id LIMIT 1);
 END $$;

@@ -1,15 +1,16 @@
--- Purpose: brings messages that have pictures into another state.
+-- Purpose: brings messages that have pictures into another state; state 4 is their end.
 -- Inputs:  p_queue; arrays with one entry for each message: its number, its new state, the due time
 --          or deadline (null in the states ready and parked), and what else changes (null:
 --          nothing): priority, attempts, fence, delay. p_holders with the state leased.
 -- Lock:    the queue's lock.
 -- Index:   item_picture_N_newest; the indexes of item_picture grow; see fifo_groups_set.
+-- Answers: how many were there.
 CREATE OR REPLACE FUNCTION slipring.item_set(
     p_queue slipring.queue, p_ids bigint[], p_states int[], p_untils_ms bigint[],
     p_priorities bigint[] DEFAULT NULL, p_attempts bigint[] DEFAULT NULL,
     p_fences bigint[] DEFAULT NULL, p_delays_ms bigint[] DEFAULT NULL,
     p_first_ms bigint DEFAULT NULL, p_holders bigint[] DEFAULT NULL)
-RETURNS void LANGUAGE plpgsql AS $$
+RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     v_slot int := slipring.shelf_slot();
     v_entry bigint := slipring.entry_now(p_queue.xid_base);
@@ -40,10 +41,12 @@ BEGIN
                 - (o.state = 1 AND o.priority < 1024)::int),
             sum((o.state_to = 0)::int - (o.state = 0)::int),
             sum((o.state_to = 2)::int - (o.state = 2)::int),
-            sum((o.state_to = 3)::int - (o.state = 3)::int), 0
+            sum((o.state_to = 3)::int - (o.state = 3)::int),
+            -coalesce(sum(o.bytes) FILTER (WHERE o.state_to = 4), 0)
         FROM old o HAVING count(*) > 0)
-    SELECT array_agg(o.fifo_group) AS names, array_agg(o.id) AS ids INTO v_groups FROM old o
-    WHERE o.fifo_group IS NOT NULL;
+    SELECT count(*) AS n, array_agg(o.fifo_group) FILTER (WHERE o.fifo_group IS NOT NULL) AS names,
+        array_agg(o.id) FILTER (WHERE o.fifo_group IS NOT NULL) AS ids INTO v_groups FROM old o;
     PERFORM slipring.fifo_groups_set(p_queue, v_groups.names, v_groups.ids);
     PERFORM nextval(p_queue.activity);
+    RETURN v_groups.n;
 END $$;

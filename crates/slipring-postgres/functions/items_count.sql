@@ -22,7 +22,7 @@ BEGIN
         coalesce(v_sum.parked, 0) + coalesce(sum(t.parked), 0),
         coalesce(v_sum.bytes, 0) + coalesce(sum(t.bytes), 0), count(*)
     INTO ready, urgent, delayed, leased, parked, bytes, differences
-    FROM unnest(v_new) r CROSS JOIN LATERAL (
-        SELECT t.* FROM slipring.tally t WHERE t.queue_id = p_queue AND t.entry >= lower(r)
-            AND t.entry < coalesce(upper(r), 9223372036854775807) OFFSET 0) t;
+    FROM slipring.spans(v_new) r CROSS JOIN LATERAL (
+        SELECT t.* FROM slipring.tally t WHERE t.queue_id = p_queue AND t.entry >= r.first
+            AND t.entry < r.past OFFSET 0) t;
 END $$;

@@ -15,10 +15,10 @@ BEGIN
              AND (i.turn, i.id) >= (p_mark.turn, p_mark.id) AND i.id <@ p_done
          ORDER BY i.turn, i.id LIMIT p_limit)
         UNION ALL
-        (SELECT n.* FROM unnest(p_mark.unseen) r CROSS JOIN LATERAL (
+        (SELECT n.* FROM slipring.spans(p_mark.unseen) r CROSS JOIN LATERAL (
              SELECT i.* FROM slipring.item i
              WHERE i.queue_id = p_mark.queue_id AND i.state = p_mark.kind AND i.state IN (1, 3)
-                 AND i.entry >= lower(r) AND i.entry < coalesce(upper(r), 9223372036854775807)
+                 AND i.entry >= r.first AND i.entry < r.past
                  AND (i.turn, i.id) < (p_mark.turn, p_mark.id) AND i.id <@ p_done
              OFFSET 0) n
          ORDER BY n.turn, n.id LIMIT p_limit)) i

@@ -14,11 +14,10 @@ BEGIN
              AND i.turn <= p_until_ms
          ORDER BY i.turn LIMIT p_limit)
         UNION ALL
-        (SELECT n.* FROM unnest(p_mark.unseen) r CROSS JOIN LATERAL (
+        (SELECT n.* FROM slipring.spans(p_mark.unseen) r CROSS JOIN LATERAL (
              SELECT i.* FROM slipring.item i
-             WHERE i.state = p_mark.kind AND i.state IN (0, 2) AND i.entry >= lower(r)
-                 AND i.entry < coalesce(upper(r), 9223372036854775807)
-                 AND i.turn <= least(p_mark.turn, p_until_ms)
+             WHERE i.state = p_mark.kind AND i.state IN (0, 2) AND i.entry >= r.first
+                 AND i.entry < r.past AND i.turn <= least(p_mark.turn, p_until_ms)
              OFFSET 0) n
          ORDER BY n.turn LIMIT p_limit)) i
     ORDER BY i.turn LIMIT p_limit;

@@ -8,16 +8,16 @@ CREATE OR REPLACE FUNCTION slipring.lane_stats(
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_from text := slipring.live_tables(p_queue, p_state);
-    v_range int8range;
+    v_range record;
     v_new record;
 BEGIN
     ready := CASE WHEN p_queue.fifo THEN 0 ELSE p_state.counted[p_at] END;
     bytes := CASE WHEN p_queue.fifo THEN 0 ELSE p_state.counted_bytes[p_at] END;
     urgent := 0;
-    FOR v_range IN SELECT unnest(CASE WHEN p_queue.fifo THEN p_state.open[p_at]
-            ELSE p_state.open[p_at] * p_state.uncounted END) LOOP
-        v_new := slipring.log_count(v_from, p_state.lanes[p_at], lower(v_range),
-            coalesce(upper(v_range), 9223372036854775807));
+    FOR v_range IN SELECT * FROM slipring.spans(CASE WHEN p_queue.fifo
+            THEN p_state.open[p_at] ELSE p_state.open[p_at] * p_state.uncounted END) LOOP
+        v_new := slipring.log_count(v_from, p_state.lanes[p_at], v_range.first,
+            v_range.past);
         ready := ready + v_new.n;
         urgent := urgent + v_new.urgent;
         bytes := bytes + v_new.bytes;
@@ -25,11 +25,10 @@ BEGIN
     IF NOT p_queue.fifo AND p_state.lanes[p_at] < 1024 THEN
         urgent := ready;
     END IF;
-    FOR v_range IN SELECT unnest(p_state.open[p_at]) LOOP
+    FOR v_range IN SELECT * FROM slipring.spans(p_state.open[p_at]) LOOP
         EXECUTE format('SELECT sent_ms FROM %s m LIMIT 1',
             slipring.log_rows(v_from, '$1', '$2', '$3'))
-        INTO oldest_ms USING p_state.lanes[p_at], lower(v_range),
-            coalesce(upper(v_range), 9223372036854775807);
+        INTO oldest_ms USING p_state.lanes[p_at], v_range.first, v_range.past;
         EXIT WHEN oldest_ms IS NOT NULL;
     END LOOP;
 END $$;

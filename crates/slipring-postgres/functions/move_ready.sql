@@ -10,7 +10,6 @@ DECLARE
     v_state slipring.state := slipring.state_read(p_source);
     v_from text := slipring.live_tables(p_source, v_state);
     v_done int8multirange := slipring.cut(p_source.xid_base);
-    v_all int8multirange := '{[0,)}';
     v_mark slipring.mark := slipring.mark_read(p_source.queue_id, 1);
     v_lane record;
     v_moved bigint := 0;
@@ -27,7 +26,7 @@ BEGIN
                 FROM slipring.log_feed(p_source, v_state, v_done, p_limit) f
                 UNION ALL
                 SELECT 0, i.turn, i.id, i.bytes FROM slipring.items_first(
-                    v_mark, v_all, p_limit) i) m
+                    v_mark, '{[0,)}', p_limit) i) m
               ORDER BY m.rank, m.id LIMIT p_limit) m
         GROUP BY m.at
     LOOP

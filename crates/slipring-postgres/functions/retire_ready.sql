@@ -9,7 +9,7 @@ CREATE OR REPLACE FUNCTION slipring.retire_ready(
 RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     v_state slipring.state := slipring.state_read(p_queue);
-    v_range int8range;
+    v_range record;
     v_left record;
     v_n int;
     v_stay bigint := 0;
@@ -17,13 +17,12 @@ DECLARE
 BEGIN
     <<lanes>>
     FOR v_at IN 1..cardinality(v_state.lanes) LOOP
-        FOR v_range IN SELECT unnest(v_state.open[v_at]) LOOP
+        FOR v_range IN SELECT * FROM slipring.spans(v_state.open[v_at]) LOOP
             EXECUTE format('SELECT array_agg(id) AS ids, array_agg(bytes) AS sizes,
                 range_agg(int8range(id, id + 1)) AS taken
                 FROM (SELECT id, bytes FROM %s m LIMIT 1000) m',
                 slipring.log_rows(p_table, '$1', '$2', '$3'))
-            INTO v_left USING v_state.lanes[v_at], lower(v_range),
-                coalesce(upper(v_range), 9223372036854775807);
+            INTO v_left USING v_state.lanes[v_at], v_range.first, v_range.past;
             v_n := coalesce(cardinality(v_left.ids), 0);
             CONTINUE WHEN v_n = 0;
             IF NOT p_move OR p_queue.fifo OR v_sum + v_n >= 1000 THEN

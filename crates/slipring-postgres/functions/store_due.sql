@@ -47,9 +47,7 @@ BEGIN
     next_ms := least(
         (SELECT min(q.paused_until_ms) FROM slipring.queue q
          WHERE q.paused_until_ms IS NOT NULL AND NOT q.pause_over),
-        slipring.items_passed(v_mark, v_done, p_now_ms, ARRAY(SELECT f.id FROM unnest(v_found) f),
-            CASE WHEN cardinality(v_found) = v_most
-                THEN (SELECT max(f.turn) FROM unnest(v_found) f) END));
+        slipring.items_passed(v_mark, v_done, p_now_ms, v_most, v_found));
     IF next_ms < p_now_ms THEN
         next_ms := p_now_ms;
     END IF;

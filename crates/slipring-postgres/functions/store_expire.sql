@@ -46,9 +46,7 @@ BEGIN
         EXIT WHEN v_left <= 0;
     END LOOP;
     next_ms := least((SELECT min(l.lapse_ms) FROM slipring.lapses() l),
-        slipring.items_passed(v_mark, v_done, p_now_ms, ARRAY(SELECT f.id FROM unnest(v_found) f),
-            CASE WHEN cardinality(v_found) = v_most
-                THEN (SELECT max(f.turn) FROM unnest(v_found) f) END));
+        slipring.items_passed(v_mark, v_done, p_now_ms, v_most, v_found));
     IF next_ms <= p_now_ms THEN
         -- A lease that waits for the end of a user's transaction is looked at again soon.
         next_ms := p_now_ms + CASE WHEN v_busy AND v_left > 0 THEN 100 ELSE 0 END;

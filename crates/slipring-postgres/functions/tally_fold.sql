@@ -25,7 +25,7 @@ BEGIN
         coalesce(v_sum.parked, 0) + coalesce(sum(t.parked), 0),
         coalesce(v_sum.bytes, 0) + coalesce(sum(t.bytes), 0),
         int8multirange(int8range(0, NULL)) - v_done
-    FROM unnest(coalesce(v_sum.unseen, '{[0,)}') * v_done) r CROSS JOIN LATERAL (
-        SELECT t.* FROM slipring.tally t WHERE t.queue_id = v_id AND t.entry >= lower(r)
-            AND t.entry < upper(r) OFFSET 0) t;
+    FROM slipring.spans(coalesce(v_sum.unseen, '{[0,)}') * v_done) r CROSS JOIN LATERAL (
+        SELECT t.* FROM slipring.tally t WHERE t.queue_id = v_id AND t.entry >= r.first
+            AND t.entry < r.past OFFSET 0) t;
 END $$;

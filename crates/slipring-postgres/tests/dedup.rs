@@ -12,7 +12,7 @@ mod cluster;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cluster::{Cluster, Database, run};
+use cluster::{Cluster, Database, one, rotate, run};
 use slipring::{QueueId, Timestamp};
 use slipring_conformance::verbs::{counts, drain, plain};
 use slipring_postgres::PostgresStore;
@@ -48,30 +48,22 @@ impl Ground {
     }
 
     async fn step(&self, now: Timestamp, end: &str) {
-        let now = i64::try_from(now.as_millis()).unwrap();
-        run(&self.rotator, "BEGIN").await;
-        let step = "SELECT done FROM slipring.store_rotate('dedup', $1, 1, 0)";
-        self.rotator.query_one(step, &[&now]).await.expect("a step succeeds");
-        run(&self.rotator, end).await;
-    }
-
-    async fn one(&self, sql: &str) -> i64 {
-        self.rotator.query_one(sql, &[]).await.unwrap().get(0)
+        rotate(&self.rotator, "dedup", now, end).await;
     }
 
     /// Returns when a statement waits for another transaction.
     async fn somebody_waits(&self) {
         let sql = "SELECT count(*) FROM pg_stat_activity \
                    WHERE datname = current_database() AND wait_event = 'transactionid'";
-        let waits = async { while self.one(sql).await == 0 {} };
+        let waits = async { while one(&self.rotator, sql).await == 0 {} };
         tokio::time::timeout(PATIENCE, waits).await.expect("the second waits for the first");
     }
 
     /// Ends the rotation that has begun.
     async fn rotated(&self) {
         let rotated = async {
-            while self.one("SELECT count(*) FROM slipring.dedup").await > 0
-                || self.one(GENERATIONS).await > 1
+            while one(&self.rotator, "SELECT count(*) FROM slipring.dedup").await > 0
+                || one(&self.rotator, GENERATIONS).await > 1
             {
                 self.step(FAR, "COMMIT").await;
             }

@@ -11,7 +11,7 @@ mod cluster;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cluster::Cluster;
+use cluster::{Cluster, one, rotate};
 use slipring::lifecycle::Settlement;
 use slipring::store::{ClaimEnd, Demand, SettleBatch, Settled};
 use slipring::{AdminStore, Delivery, MessageState, NewMessage, QueueId, QueueSettings, Store};
@@ -49,11 +49,7 @@ impl Ground {
     }
 
     async fn rows(&self) -> i64 {
-        self.one("SELECT count(*) FROM slipring.message").await
-    }
-
-    async fn one(&self, sql: &str) -> i64 {
-        self.client.query_one(sql, &[]).await.unwrap().get(0)
+        one(&self.client, "SELECT count(*) FROM slipring.message").await
     }
 }
 
@@ -208,12 +204,11 @@ async fn packs_stay_whole_over_a_rotation_and_what_is_left_moves_out() {
     let sent = ground.send(80).await;
     let held = claim(store, q, 30, at(0)).await;
     // Transactions of other tests in the cluster put a step off.
-    let mut now = i64::try_from(at(0).as_millis()).unwrap();
+    let mut now = at(0);
     let emptied = async {
         while ground.rows().await > 0 {
-            now += 10_000;
-            let step = "SELECT done::int::bigint FROM slipring.store_rotate('queues'";
-            ground.one(&format!("{step}, {now}, 1, 0)")).await;
+            now = now.after(Duration::from_secs(10));
+            rotate(&ground.client, "queues", now, "COMMIT").await;
         }
     };
     tokio::time::timeout(PATIENCE, emptied).await.expect("the log is emptied");
@@ -232,7 +227,7 @@ async fn users_of_sql_see_single_messages() {
     let by_sql = "SELECT cardinality(slipring.send_batch('plain', ARRAY(
         SELECT 'sql ' || n FROM generate_series(1, 45) n)))::bigint";
     let before = ground.rows().await;
-    assert_eq!(ground.one(by_sql).await, 45);
+    assert_eq!(one(&ground.client, by_sql).await, 45);
     assert_eq!(ground.rows().await, before + 1);
     sent.extend((1..=45).map(|n| format!("sql {n}")));
     let looked = peek(store, q, MessageState::Ready).await;

@@ -12,8 +12,8 @@ mod cluster;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cluster::{Cluster, Database, run};
-use slipring::QueueId;
+use cluster::{Cluster, Database, one, rotate, rotation_step, run};
+use slipring::{QueueId, Timestamp};
 use slipring_conformance::verbs::{at, counts, drain, plain, send};
 use slipring_postgres::PostgresStore;
 use tokio_postgres::Client;
@@ -23,8 +23,7 @@ use tokio_postgres::Client;
 const STEPS: usize = 9;
 /// Before each step, and between a try of it that failed and the one that succeeds.
 const MOMENTS: usize = 2 * STEPS;
-
-const STEP: &str = "SELECT done FROM slipring.store_rotate($1, $2, 1, 0)";
+const SECOND: Duration = Duration::from_secs(1);
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -35,7 +34,7 @@ struct Ground {
     store: Arc<PostgresStore>,
     q: QueueId,
     rotator: Client,
-    now: i64,
+    now: Timestamp,
 }
 
 impl Ground {
@@ -45,19 +44,15 @@ impl Ground {
         let store = cluster.store(&database).await;
         let q = plain(&store).await;
         let rotator = cluster.client(&database).await;
-        let now = i64::try_from(at(0).as_millis()).unwrap();
-        Ground { cluster, database, store, q, rotator, now }
+        Ground { cluster, database, store, q, rotator, now: at(0) }
     }
 
     /// One step of a rotation, which fails just before its commit or takes effect: of the
     /// queue's tables, or of the journal where there is nothing to do for them.
     async fn step(&mut self, end: &str) {
-        self.now += 1000;
+        self.now = self.now.after(SECOND);
         for part in ["queues", "journal"] {
-            run(&self.rotator, "BEGIN").await;
-            let row = self.rotator.query_one(STEP, &[&part, &self.now]).await;
-            run(&self.rotator, end).await;
-            if row.expect("a step succeeds").get(0) {
+            if rotate(&self.rotator, part, self.now, end).await {
                 break;
             }
         }
@@ -65,8 +60,7 @@ impl Ground {
 
     /// What a table holds.
     async fn rows(&self, table: &str) -> i64 {
-        let sql = format!("SELECT count(*) FROM slipring.{table}");
-        self.rotator.query_one(&sql, &[]).await.unwrap().get(0)
+        one(&self.rotator, &format!("SELECT count(*) FROM slipring.{table}")).await
     }
 
     /// Eight steps with a store in use, and senders whose snapshots are from the moments
@@ -174,15 +168,14 @@ async fn a_step_that_is_held_open_stops_neither_senders_nor_receivers_nor_other_
     for round in 0..4 * STEPS {
         send(&ground.store, ground.q, &["before"]).await;
         run(&ground.rotator, "BEGIN").await;
-        ground.now += 1000;
+        ground.now = ground.now.after(SECOND);
         let other = ground.cluster.client(&ground.database).await;
         let parts = ["queues", "journal", "shelf", "places"];
         let part = parts[round % parts.len()];
-        ground.rotator.query_one(STEP, &[&part, &ground.now]).await.unwrap();
+        rotation_step(&ground.rotator, part, ground.now).await;
         // Whoever comes second goes away at once.
         for part in parts {
-            let row = other.query_one(STEP, &[&part, &ground.now]).await.unwrap();
-            assert!(!row.get::<_, bool>(0));
+            assert!(!rotation_step(&other, part, ground.now).await);
         }
         let user = ground.cluster.client(&ground.database).await;
         run(&user, "SELECT slipring.send('plain', 'meanwhile'::text)").await;

@@ -12,7 +12,7 @@ mod cluster;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cluster::{Cluster, Database, run};
+use cluster::{Cluster, Database, one, rotate, run};
 use slipring::lifecycle::Settlement;
 use slipring::{
     AdminStore, Delivery, MoveRequest, QueueId, QueueName, QueueSettings, Store, Timestamp,
@@ -61,19 +61,7 @@ impl Ground {
 
     /// One step of the shelf's rotation, which fails just before its commit or takes effect.
     async fn step(&self, now: Timestamp, end: &str) {
-        self.step_of("shelf", now, end).await;
-    }
-
-    async fn step_of(&self, part: &str, now: Timestamp, end: &str) {
-        let now = i64::try_from(now.as_millis()).unwrap();
-        run(&self.rotator, "BEGIN").await;
-        let step = "SELECT done FROM slipring.store_rotate($1, $2, 1, 0)";
-        self.rotator.query_one(step, &[&part, &now]).await.expect("a step succeeds");
-        run(&self.rotator, end).await;
-    }
-
-    async fn one(&self, sql: &str) -> i64 {
-        self.rotator.query_one(sql, &[]).await.unwrap().get(0)
+        rotate(&self.rotator, "shelf", now, end).await;
     }
 
     /// Makes the next rotation due, which otherwise waits until as much was written as lives.
@@ -84,7 +72,7 @@ impl Ground {
     /// The generation of the shelf that is written, and the oldest that may have rows.
     async fn generations(&self) -> (i64, i64) {
         let of = async |name: &str| {
-            self.one(&format!("SELECT pg_sequence_last_value('slipring.{name}')")).await
+            one(&self.rotator, &format!("SELECT pg_sequence_last_value('slipring.{name}')")).await
         };
         (of("shelf").await, of("shelf_low").await)
     }
@@ -145,14 +133,11 @@ async fn nothing_is_updated_or_deleted() {
         "SELECT sum(n_tup_ins)::int8 FROM pg_stat_all_tables WHERE relname ~ '^({})_[0-2]$'",
         TABLES.join("|")
     );
-    let told = async { while g.one(&written).await < 200 {} };
+    let told = async { while one(&g.rotator, &written).await < 200 {} };
     tokio::time::timeout(PATIENCE, told).await.expect("the server tells what was written");
-    let changed = g
-        .one(
-            "SELECT sum(n_tup_upd + n_tup_del + n_dead_tup)::int8 FROM pg_stat_all_tables \
-             WHERE schemaname = 'slipring' AND relname !~ '^(queue|place|store|dedup|migration)'",
-        )
-        .await;
+    let changed = "SELECT sum(n_tup_upd + n_tup_del + n_dead_tup)::int8 FROM pg_stat_all_tables \
+         WHERE schemaname = 'slipring' AND relname !~ '^(queue|place|store|dedup|migration)'";
+    let changed = one(&g.rotator, changed).await;
     assert_eq!(changed, 0, "rows were updated or deleted");
 }
 

@@ -184,17 +184,8 @@ fn failing() -> Row {
     Row {
         name: "held_snapshot_failing",
         what: "as before, and one batch in ten fails and comes again 100 ms later",
-        rounds_max: 1,
         sides: |sizes| sides::without_peers(&Command { work: Work::Failing, ..paced(sizes) }),
-        beside: Beside::Reader,
-        conditions: |sides| {
-            let of = |name| {
-                let mut asked = ask::unmoved(sides, name);
-                asked.push(ask::no_dead_rows_in_windows(sides, name));
-                asked
-            };
-            OURS.into_iter().flat_map(of).collect()
-        },
+        ..held_snapshot()
     }
 }
 

@@ -16,6 +16,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use slipring::Timestamp;
 use slipring_postgres::{Address, PostgresOptions, PostgresStore};
 use tokio::sync::OnceCell;
 use tokio_postgres::{Client, NoTls};
@@ -248,6 +249,28 @@ impl Cluster {
 /// Runs statements that must succeed.
 pub async fn run(client: &Client, sql: &str) {
     client.batch_execute(sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
+}
+
+/// One step of the rotation of a part, whose time has come however little it holds; answers
+/// whether there was something to do.
+pub async fn rotation_step(client: &Client, part: &str, now: Timestamp) -> bool {
+    let now = i64::try_from(now.as_millis()).unwrap();
+    let step = "SELECT done FROM slipring.store_rotate($1, $2, 1, 0)";
+    client.query_one(step, &[&part, &now]).await.expect("a step succeeds").get(0)
+}
+
+/// The same in a transaction that ends with `end`.
+pub async fn rotate(client: &Client, part: &str, now: Timestamp, end: &str) -> bool {
+    run(client, "BEGIN").await;
+    let done = rotation_step(client, part, now).await;
+    run(client, end).await;
+    done
+}
+
+/// The one number that a query answers.
+pub async fn one(client: &Client, sql: &str) -> i64 {
+    let row = client.query_one(sql, &[]).await;
+    row.unwrap_or_else(|error| panic!("{sql}: {error:?}")).get(0)
 }
 
 /// A plain connection, which lasts as long as the client.
