@@ -371,6 +371,8 @@ FUNCTION dedup_slots() RETURNS integer[]
 FUNCTION endings_note(p_queue slipring.queue) RETURNS void
 FUNCTION entry_now(p_xid_base bigint) RETURNS bigint
 FUNCTION extend(receipt text, lease interval DEFAULT NULL::interval) RETURNS timestamp with time zone SECURITY DEFINER
+FUNCTION extend(receipts text[], lease interval DEFAULT NULL::interval) RETURNS timestamp with time zone[] SECURITY DEFINER
+FUNCTION extend_each(p_receipts text[], p_lease interval) RETURNS TABLE(receipt text, lease_until timestamp with time zone, error text, error_message text, error_context jsonb)
 FUNCTION fail(p_state text, p_message text, p_context jsonb) RETURNS void
 FUNCTION fail_limit(p_queue slipring.queue, p_limit text, p_value bigint, p_asked bigint) RETURNS void
 FUNCTION fifo_bring_in(p_queue slipring.queue, p_state slipring.state, p_wanted bigint) RETURNS slipring.state
@@ -410,6 +412,7 @@ FUNCTION lapse_queue(p_queue integer, p_now_ms bigint, p_left bigint, p_ids bigi
 FUNCTION lapses() RETURNS TABLE(queue_id integer, lapse_ms bigint)
 FUNCTION lease_ack(p_queue slipring.queue, INOUT p_state slipring.state, p_messages bigint[], p_fences bigint[], OUT rest integer[]) RETURNS record
 FUNCTION lease_add(p_queue slipring.queue, INOUT p_state slipring.state, p_now_ms bigint, p_lane bigint, p_region int8multirange, p_ids bigint[], p_bytes integer[], p_own_ms bigint[], p_demands integer[], p_lease_ms bigint[], p_session boolean[], p_holder bigint, OUT fences bigint[], OUT deadlines bigint[]) RETURNS record
+FUNCTION lease_check(p_error text, p_message text, p_context jsonb) RETURNS void
 FUNCTION lease_key(p_queue integer, p_fence bigint, p_message bigint) RETURNS bigint
 FUNCTION lease_lost(p_late boolean) RETURNS text
 FUNCTION lease_members(p_from text, p_lease slipring.lease, p_limit bigint) RETURNS TABLE(id bigint, bytes integer, sent_ms bigint)
@@ -440,6 +443,8 @@ FUNCTION message_queue(p_message bigint, p_now_ms bigint) RETURNS slipring.queue
 FUNCTION move_ready(p_source slipring.queue, p_target slipring.queue, p_limit bigint) RETURNS bigint
 FUNCTION moves_apply(p_from text, p_queue slipring.queue, p_target slipring.queue, p_moves slipring.move[]) RETURNS void
 FUNCTION nack(receipt text, delay interval DEFAULT NULL::interval) RETURNS text SECURITY DEFINER
+FUNCTION nack(receipts text[], delay interval DEFAULT NULL::interval) RETURNS text[] SECURITY DEFINER
+FUNCTION nack_each(p_receipts text[], p_delay interval) RETURNS TABLE(receipt text, outcome text, error text, error_message text, error_context jsonb)
 FUNCTION now_ms() RETURNS bigint
 FUNCTION pack_bodies(p_bodies bytea[]) RETURNS TABLE(last integer, body bytea, n integer, bytes_each integer)
 FUNCTION pack_body(p_pack bytea, p_n integer, p_k integer) RETURNS bytea
@@ -459,6 +464,7 @@ FUNCTION queue_oldest(p_queue slipring.queue) RETURNS bigint
 FUNCTION queue_retire(p_queue integer, p_now_ms bigint, p_age_ms bigint) RETURNS boolean
 FUNCTION receipt_open(p_receipts text[]) RETURNS TABLE(n integer, queue integer, message bigint, fence bigint)
 FUNCTION receipt_seal(p_key bytea, p_queue integer, p_message bigint, p_fence bigint) RETURNS text
+FUNCTION receipts_by_queue(p_receipts text[]) RETURNS TABLE(queue integer, messages bigint[], fences bigint[], receipts text[])
 FUNCTION receive(queue text, n integer DEFAULT 1, lease interval DEFAULT NULL::interval) RETURNS TABLE(receipt text, body bytea, id bigint, priority bigint, attempts bigint, sent_at timestamp with time zone, lease_until timestamp with time zone, "group" text, dedup_id text, headers jsonb) SECURITY DEFINER
 FUNCTION redrive(source text, target text DEFAULT NULL::text, n integer DEFAULT 1000) RETURNS bigint SECURITY DEFINER
 FUNCTION remove_old(p_queue slipring.queue, p_sent_until_ms bigint, p_limit bigint) RETURNS bigint

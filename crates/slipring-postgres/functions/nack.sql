@@ -1,26 +1,32 @@
--- Purpose: gives a message back (S3.3): it comes again after a delay, or by the queue's backoff.
+-- Purpose: gives messages back (S3.3): they come again after a delay, or by the queue's backoff.
 --          Call it in a transaction of its own.
--- Inputs:  a receipt of slipring.receive; delay or null.
--- Lock:    the queue's lock, to the end of the transaction.
+-- Inputs:  a receipt of slipring.receive, or several of any queues; delay or null.
+-- Lock:    the queues' locks, to the end of the transaction.
 -- Index:   see store_settle.
--- Answers: ready, delayed, parked or dead_lettered.
+-- Answers: ready, delayed, parked or dead_lettered. A lost lease is an error; among several it is
+--          told, lease_lost or message_gone in its place, and the others are given back (S10.6).
 CREATE OR REPLACE FUNCTION slipring.nack(receipt text, delay interval DEFAULT NULL)
 RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp
 SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
-    v_open record;
     v_answer record;
 BEGIN
-    PERFORM slipring.isolation_check();
-    SELECT * INTO v_open FROM slipring.receipt_open(ARRAY[receipt]);
-    SELECT * INTO v_answer FROM slipring.store_settle(v_open.queue, slipring.now_ms(),
-        ARRAY[v_open.message], ARRAY[v_open.fence], '{nack}',
-        ARRAY[slipring.interval_ms(delay, 'the delay')], '{null}', ARRAY[random()]);
-    IF v_answer.error IS NOT NULL THEN
-        PERFORM slipring.fail(CASE v_answer.error WHEN 'message_gone' THEN 'SR003'
-            ELSE 'SR004' END, v_answer.error_message, v_answer.error_context);
-    END IF;
+    SELECT * INTO v_answer FROM slipring.nack_each(ARRAY[receipt], delay);
+    PERFORM slipring.lease_check(v_answer.error, v_answer.error_message, v_answer.error_context);
     RETURN v_answer.outcome;
+END $$;
+
+CREATE OR REPLACE FUNCTION slipring.nack(receipts text[], delay interval DEFAULT NULL)
+RETURNS text[]
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp
+SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    v_told jsonb := (SELECT jsonb_object_agg(a.receipt, coalesce(a.error, a.outcome))
+        FROM slipring.nack_each(receipts, delay) a);
+BEGIN
+    RETURN ARRAY(SELECT v_told ->> u.r FROM unnest(receipts) WITH ORDINALITY AS u(r, n)
+        ORDER BY u.n);
 END $$;

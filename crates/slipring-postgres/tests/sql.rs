@@ -41,6 +41,12 @@ async fn receipt(client: &Client) -> String {
     text(client, "SELECT receipt FROM slipring.receive('q')").await
 }
 
+async fn receive(client: &Client, queue: &str, n: i32) -> Vec<String> {
+    let sql = "SELECT receipt FROM slipring.receive($1, $2)";
+    let rows = client.query(sql, &[&queue, &n]).await.unwrap();
+    rows.iter().map(|row| row.get(0)).collect()
+}
+
 async fn total(client: &Client) -> i64 {
     let sql = "SELECT (ready + delayed + leased + parked)::int8 FROM slipring.stats('q')";
     client.query_one(sql, &[]).await.unwrap().get(0)
@@ -128,6 +134,45 @@ async fn a_lost_lease_fails_the_transaction_that_acks() {
     for text in [forged.as_str(), "", "x", "ü"] {
         assert_eq!(refused(&client, &format!("SELECT slipring.ack('{text}')")).await, "SR005");
     }
+}
+
+#[tokio::test]
+async fn several_receipts_are_given_back_or_prolonged_each_for_itself() {
+    // S10.6
+    let (cluster, database, client) = setup().await;
+    let more = "SELECT slipring.create_queue('r', '{\"max_attempts\": 1}'),
+                slipring.send_batch('q', ARRAY['a', 'b', 'c', 'd', 'e']::text[]),
+                slipring.send_batch('r', ARRAY['f', 'g']::text[])";
+    run(&client, more).await;
+    let mut receipts = receive(&client, "q", 5).await;
+    receipts.extend(receive(&client, "r", 2).await);
+    let [a, b, c, d, e, f, g] = <[String; 7]>::try_from(receipts).unwrap();
+    run(&client, &format!("SELECT slipring.ack('{b}'), slipring.nack('{c}', '0 s')")).await;
+    let [c_again] = <[String; 1]>::try_from(receive(&client, "q", 5).await).unwrap();
+    // Of two queues, one of them twice, and none of them in order.
+    let given = [&f, &b, &e, &c, &a, &e];
+    let nack = "SELECT slipring.nack($1::text[], '1 hour')";
+    let told: Vec<String> = client.query_one(nack, &[&given.as_slice()]).await.unwrap().get(0);
+    let lost = ["message_gone", "delayed", "lease_lost", "delayed", "delayed"];
+    assert_eq!(told, [&["parked"], lost.as_slice()].concat());
+    let extend = "SELECT ARRAY(SELECT t > now() + interval '59 min'
+                        FROM unnest(slipring.extend($1::text[], '1 hour')) t)";
+    let given = [&g, &a, &d, &c_again];
+    let row = client.query_one(extend, &[&given.as_slice()]).await.unwrap();
+    let told: Vec<Option<bool>> = row.get(0);
+    assert_eq!(told, [Some(true), None, Some(true), Some(true)]);
+    let store = cluster.store(&database).await;
+    let queues = store.queues().await.unwrap();
+    assert_eq!(counts(&store, queues[0].id).await, [0, 2, 2, 0]);
+    assert_eq!(counts(&store, queues[1].id).await, [0, 0, 1, 1]);
+    // What is no receipt is refused with all that stands beside it.
+    for verb in ["nack", "extend"] {
+        let sql = format!("SELECT slipring.{verb}(ARRAY['{d}', 'x'])");
+        assert_eq!(refused(&client, &sql).await, "SR005", "{verb}");
+        let none = format!("SELECT cardinality(slipring.{verb}('{{}}'::text[]))::text");
+        assert_eq!(text(&client, &none).await, "0", "{verb}");
+    }
+    assert_eq!(counts(&store, queues[0].id).await, [0, 2, 2, 0]);
 }
 
 #[tokio::test]

@@ -1,0 +1,26 @@
+-- Purpose: gives messages back (S3.3), receipt by receipt.
+-- Inputs:  p_receipts, of any queues; p_delay or null.
+-- Lock:    the queues' locks, in the order of their numbers, to the end of the transaction.
+-- Index:   see store_settle.
+-- Answers: a row for each receipt that is told from others: ready, delayed, parked or
+--          dead_lettered, or an error.
+CREATE OR REPLACE FUNCTION slipring.nack_each(p_receipts text[], p_delay interval)
+RETURNS TABLE (receipt text, outcome text, error text, error_message text, error_context jsonb)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    v_delay_ms bigint := slipring.interval_ms(p_delay, 'the delay');
+    v_part record;
+    v_n int;
+BEGIN
+    PERFORM slipring.isolation_check();
+    FOR v_part IN SELECT * FROM slipring.receipts_by_queue(p_receipts) LOOP
+        v_n := cardinality(v_part.messages);
+        RETURN QUERY SELECT v_part.receipts[s.ord], s.outcome, s.error, s.error_message,
+            s.error_context
+        FROM slipring.store_settle(v_part.queue, slipring.now_ms(), v_part.messages,
+            v_part.fences, array_fill('nack'::text, ARRAY[v_n]),
+            array_fill(v_delay_ms, ARRAY[v_n]), array_fill(NULL::bigint, ARRAY[v_n]),
+            ARRAY(SELECT random() FROM generate_series(1, v_n))) s;
+    END LOOP;
+END $$;
