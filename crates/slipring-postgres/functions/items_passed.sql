@@ -3,7 +3,7 @@
 -- Inputs:  p_mark as read before; p_done, the cut made before they were read; p_until_ms and
 --          p_limit as given to items_timed; p_found, what that answered.
 -- Lock:    none.
--- Index:   item_time, at most 1,000 steps past pictures that are out of date; item_time_new;
+-- Index:   item_time, at most 100 steps past pictures that are out of date; item_time_new;
 --          item_picture_N_newest.
 -- Answers: a time before which none comes, null when there is none.
 CREATE OR REPLACE FUNCTION slipring.items_passed(
@@ -21,22 +21,33 @@ DECLARE
          WHERE i.state = p_mark.kind AND i.turn <= p_until_ms
              AND EXISTS (SELECT FROM slipring.queue q WHERE q.queue_id = i.queue_id))) - 1;
     v_next bigint;
+    v_many int := 100;
 BEGIN
+    -- Pictures that are out of date by then are walked over a few times, not each time.
     IF cardinality(p_found) > 0 OR EXISTS (
+        SELECT FROM slipring.item_picture p
+        WHERE p.state = p_mark.kind AND p.state IN (0, 2) AND p.turn > p_mark.turn
+            AND p.turn <= v_turn
+        OFFSET v_many - 1 LIMIT 1) OR EXISTS (
         SELECT FROM slipring.spans(p_mark.unseen * p_done) r CROSS JOIN LATERAL (
             SELECT FROM slipring.item_picture i
             WHERE i.state = p_mark.kind AND i.state IN (0, 2) AND i.entry >= r.first
                 AND i.entry < r.past LIMIT 1) n) THEN
         PERFORM slipring.mark_write(p_mark, v_turn, 0, p_done);
     END IF;
-    SELECT coalesce(min(i.turn) FILTER (WHERE i.newest),
-        CASE WHEN count(*) = 1000 THEN max(i.turn) END) INTO v_next
+    SELECT i.turn INTO v_next
     FROM (
         SELECT p.turn, p.seq = (SELECT n.seq FROM slipring.item_picture n WHERE n.id = p.id
             ORDER BY n.seq DESC LIMIT 1) AS newest
         FROM slipring.item_picture p
         WHERE p.state = p_mark.kind AND p.state IN (0, 2) AND p.turn > v_turn
-        ORDER BY p.turn LIMIT 1000) i;
+        ORDER BY p.turn LIMIT v_many) i
+    WHERE i.newest LIMIT 1;
+    IF v_next IS NULL THEN
+        SELECT p.turn INTO v_next FROM slipring.item_picture p
+        WHERE p.state = p_mark.kind AND p.state IN (0, 2) AND p.turn > v_turn
+        ORDER BY p.turn OFFSET v_many - 1 LIMIT 1;
+    END IF;
     RETURN least(v_next, (
         SELECT min(n.turn) FROM slipring.spans(v_new) r CROSS JOIN LATERAL (
             SELECT i.turn FROM slipring.item i

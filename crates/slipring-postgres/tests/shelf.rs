@@ -142,6 +142,27 @@ async fn nothing_is_updated_or_deleted() {
 }
 
 #[tokio::test]
+async fn leases_that_were_acked_before_they_lapsed_are_walked_over_once() {
+    // S5.2
+    let g = Ground::new().await;
+    send(&g.store, g.q, &["m"; 300]).await;
+    let taken = claim(&g.store, g.q, 300, at(0)).await;
+    g.nack(g.q, &taken, 0, at(0)).await;
+    // What has failed comes in smaller company.
+    let again = claim(&g.store, g.q, 300, at(0)).await;
+    assert_eq!(again.len(), 150);
+    ack_all(&g.store, g.q, &again, at(0)).await;
+    let marks = "SELECT count(*) FROM slipring.mark WHERE queue_id = 0 AND kind = 2";
+    assert_eq!(g.store.expire(at(1000)).await.unwrap().ready, []);
+    assert_eq!(one(&g.rotator, marks).await, 1);
+    // There is nothing left to walk over, so nothing more is noted.
+    assert_eq!(g.store.expire(at(1001)).await.unwrap().ready, []);
+    assert_eq!(one(&g.rotator, marks).await, 1);
+    let far = format!("{marks} AND turn >= {}", at(999).as_millis());
+    assert_eq!(one(&g.rotator, &far).await, 1);
+}
+
+#[tokio::test]
 async fn what_waits_stays_through_every_step_of_two_rotations() {
     let g = Ground::new().await;
     let held = g.fill(at(0)).await;
