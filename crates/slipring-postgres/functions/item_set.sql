@@ -32,7 +32,8 @@ BEGIN
             coalesce(o.until_ms, CASE WHEN p_queue.fifo THEN 0 ELSE o.rank_to END), o.rank_to,
             o.sent_ms, coalesce(o.attempts_to, o.attempts), coalesce(o.fence_to, o.fence),
             coalesce(o.first_received_ms, p_first_ms), coalesce(o.delay_to, o.delay_ms),
-            o.lease_ms, o.holder_to, o.bytes, o.fifo_group, o.source
+            o.lease_ms, o.holder_to, o.bytes, o.fifo_group,
+            CASE WHEN o.state_to < 4 THEN o.source END
         FROM old o),
     counted AS (
         INSERT INTO slipring.tally

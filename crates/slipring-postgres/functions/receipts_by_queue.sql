@@ -1,17 +1,31 @@
 -- Purpose: what is in receipts made by receipt_seal, together by queue, each once.
--- Inputs:  p_receipts; one that is not of this store is an error (SR005).
--- Lock:    none.
--- Index:   store_pkey.
--- Answers: a row for each queue, in the order of their numbers, in which locks are taken.
+-- Inputs:  p_receipts, at most 10,000; one that is not of this store is an error (SR005).
+-- Lock:    the queues' locks, all of them in the order of their numbers before the first one is
+--          worked with.
+-- Index:   store_pkey, queue_pkey.
+-- Answers: a row for each queue.
 CREATE OR REPLACE FUNCTION slipring.receipts_by_queue(p_receipts text[])
 RETURNS TABLE (queue int, messages bigint[], fences bigint[], receipts text[])
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
+DECLARE
+    -- Whatever dimensions and bounds it came with.
+    v_receipts text[] := ARRAY(SELECT u.r FROM unnest(p_receipts) WITH ORDINALITY AS u(r, n)
+        ORDER BY u.n);
+    v_n int := cardinality(v_receipts);
 BEGIN
-    RETURN QUERY SELECT o.queue, array_agg(o.message ORDER BY o.message, o.fence),
-        array_agg(o.fence ORDER BY o.message, o.fence),
-        array_agg(p_receipts[o.n] ORDER BY o.message, o.fence)
-    FROM (SELECT DISTINCT ON (o.queue, o.message, o.fence) o.*
-          FROM slipring.receipt_open(p_receipts) o ORDER BY o.queue, o.message, o.fence) o
-    GROUP BY o.queue ORDER BY o.queue;
+    IF v_n > 10000 THEN
+        PERFORM slipring.fail_limit(NULL, 'batch_messages_max', 10000, v_n);
+    END IF;
+    FOR queue, messages, fences, receipts IN
+        SELECT o.queue, array_agg(o.message ORDER BY o.message, o.fence),
+            array_agg(o.fence ORDER BY o.message, o.fence),
+            array_agg(v_receipts[o.n] ORDER BY o.message, o.fence)
+        FROM (SELECT DISTINCT ON (o.queue, o.message, o.fence) o.*
+              FROM slipring.receipt_open(v_receipts) o ORDER BY o.queue, o.message, o.fence) o
+        GROUP BY o.queue ORDER BY o.queue
+    LOOP
+        PERFORM slipring.queue_lock(queue, false);
+        RETURN NEXT;
+    END LOOP;
 END $$;

@@ -1,15 +1,22 @@
 -- Purpose: takes away what the last program's functions are made of, so that those of this one may
---   have other arguments and results, and none is left over. The functions for users stay, to be
---   replaced: others may have been granted them, or have views and defaults that call them
+--   have other arguments and results, and none of them is left over. The functions for users stay,
+--   to be replaced in place: others may have been granted them, or have views and functions that
+--   call them
 -- Inputs: none
 -- Lock: the catalogue's
 -- Index: none
 DO $$
 DECLARE
-    v_function regprocedure;
+    v_routine regprocedure;
 BEGIN
-    FOR v_function IN SELECT p.oid FROM pg_proc p
-        WHERE p.pronamespace = 'slipring'::regnamespace AND NOT p.prosecdef LOOP
-        EXECUTE format('DROP FUNCTION %s', v_function);
+    FOR v_routine IN SELECT p.oid FROM pg_proc p
+        WHERE p.pronamespace = 'slipring'::regnamespace
+            -- Those that functions/roles.sql grants.
+            AND p.proname <> ALL (ARRAY['send', 'send_batch', 'receive', 'ack', 'nack', 'extend',
+                'create_queue', 'configure', 'pause', 'resume', 'purge', 'redrive', 'peek',
+                'stats'])
+            AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass
+                AND d.objid = p.oid AND d.deptype = 'e') LOOP
+        EXECUTE format('DROP ROUTINE %s', v_routine);
     END LOOP;
 END $$

@@ -99,12 +99,20 @@ async fn nothing_is_left_of_the_functions_of_another_build_but_what_users_made_o
     let database = cluster.database().await;
     let client = cluster.client(&database).await;
     let fresh = catalogue(&client).await;
+    // Functions that users can be granted, by what they are to whoever depends on them.
+    let granted = "SELECT array_agg(p.oid ORDER BY p.oid) FROM pg_proc p
+                   WHERE p.pronamespace = 'slipring'::regnamespace AND EXISTS (
+                       SELECT FROM unnest('{producer,consumer,admin}'::text[]) r
+                       WHERE has_function_privilege('slipring_' || r, p.oid, 'execute'))";
+    let before: Vec<u32> = client.query_one(granted, &[]).await.unwrap().get(0);
     for other in [
         "DROP FUNCTION slipring.item_remove(slipring.queue, bigint[])",
         "CREATE FUNCTION slipring.item_remove(p_queue slipring.queue, p_ids bigint[]) RETURNS text
          LANGUAGE sql AS 'SELECT NULL::text'",
         "CREATE FUNCTION slipring.item_remove(p_queue int) RETURNS int LANGUAGE sql AS 'SELECT 1'",
         "CREATE FUNCTION slipring.of_old(a slipring.queue) RETURNS int LANGUAGE sql AS 'SELECT 1'",
+        "CREATE PROCEDURE slipring.of_old() LANGUAGE sql AS 'SELECT 1'",
+        "CREATE FUNCTION public.done(r text) RETURNS void BEGIN ATOMIC SELECT slipring.ack(r); END",
         "CREATE VIEW public.state AS SELECT * FROM slipring.stats('plain')",
         "GRANT USAGE ON SCHEMA slipring TO PUBLIC",
         "GRANT EXECUTE ON FUNCTION slipring.stats(text) TO pg_monitor",
@@ -114,6 +122,8 @@ async fn nothing_is_left_of_the_functions_of_another_build_but_what_users_made_o
     }
     migrate(&database.address, PostgresOptions::default(), false).await.unwrap();
     assert_eq!(catalogue(&client).await, fresh);
+    let after: Vec<u32> = client.query_one(granted, &[]).await.unwrap().get(0);
+    assert_eq!(after, before);
     let store = cluster.store(&database).await;
     plain(&store).await;
     let sql = "SELECT count(*), bool_and(has_function_privilege('pg_monitor',

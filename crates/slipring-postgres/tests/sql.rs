@@ -165,6 +165,11 @@ async fn several_receipts_are_given_back_or_prolonged_each_for_itself() {
     let queues = store.queues().await.unwrap();
     assert_eq!(counts(&store, queues[0].id).await, [0, 2, 2, 0]);
     assert_eq!(counts(&store, queues[1].id).await, [0, 0, 1, 1]);
+    // Whatever the bounds of the array; the older hand-out of a message beside the newer one.
+    let bounds = format!("SELECT slipring.nack('[0:2]={{{c},{c_again},{c}}}'::text[])::text");
+    assert_eq!(text(&client, &bounds).await, "{lease_lost,ready,lease_lost}");
+    let many = "SELECT slipring.nack(array_fill('x'::text, ARRAY[10001]))";
+    assert_eq!(refused(&client, many).await, "SR006");
     // What is no receipt is refused with all that stands beside it.
     for verb in ["nack", "extend"] {
         let sql = format!("SELECT slipring.{verb}(ARRAY['{d}', 'x'])");
@@ -172,7 +177,7 @@ async fn several_receipts_are_given_back_or_prolonged_each_for_itself() {
         let none = format!("SELECT cardinality(slipring.{verb}('{{}}'::text[]))::text");
         assert_eq!(text(&client, &none).await, "0", "{verb}");
     }
-    assert_eq!(counts(&store, queues[0].id).await, [0, 2, 2, 0]);
+    assert_eq!(counts(&store, queues[0].id).await, [1, 2, 1, 0]);
 }
 
 #[tokio::test]

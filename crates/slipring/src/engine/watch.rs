@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::clock::monotonic_ns;
+use crate::clock::{Clock, monotonic_ns};
 use crate::error::{Error, ErrorKind};
 use crate::queue::QueueId;
 use crate::store::Store;
@@ -25,10 +25,9 @@ const LOOK_SHARE: i64 = 20;
 /// What looks have not used of their share is kept up to this much. A change costs several looks
 /// at once, and the next one is not put off for that.
 const SAVED_NS_MAX: i64 = 50_000_000;
-/// What looks have taken beyond their share is held against the next ones up to this much, which
-/// is a second of rest. A look's time is what passed, and for a process that was stopped meanwhile
-/// that says nothing about the store.
-const OWED_NS_MAX: i64 = 50_000_000;
+/// A look's time is counted in ticks of this. One in which the process does not run counts once,
+/// however long it lasts: it says nothing about the store.
+const TICK: Duration = Duration::from_millis(10);
 /// Deadlines that others may have set are looked at this often while they change something.
 const PASSES_EVERY_NS: u64 = 50_000_000;
 /// The store is asked for the heads of so many queues at a time.
@@ -58,10 +57,11 @@ impl Watch {
         loop {
             // Held only between two sleeps: a sleeping watch does not keep the engine alive.
             let Some(engine) = self.handle.upgrade().map(Engine) else { return };
-            let began = monotonic_ns();
             let longest = self.shortest * PAUSE_GROWTH;
             let mut quiet = false;
-            match self.look(&engine).await {
+            let clock = Arc::clone(&engine.0.services.clock);
+            let (found, took_ns) = timed(&*clock, self.look(&engine)).await;
+            match found {
                 Ok(true) => pause = self.shortest,
                 Ok(false) => {
                     quiet = pause == longest && !self.passes_owed;
@@ -73,9 +73,8 @@ impl Watch {
                     tracing::debug!(%error, "could not look for changes by other processes");
                 }
             }
-            let rest = self.share.rest(began, monotonic_ns()).max(pause);
+            let rest = self.share.rest(took_ns, monotonic_ns()).max(pause);
             let store = Arc::clone(&engine.0.services.store);
-            let clock = Arc::clone(&engine.0.services.clock);
             drop(engine);
             let next = async {
                 if !(quiet && await_change(&*store).await) {
@@ -123,6 +122,24 @@ async fn await_change(store: &dyn Store) -> bool {
     }
 }
 
+/// Waits for a look; answers how long it took while the process ran.
+async fn timed<T>(clock: &dyn Clock, look: impl Future<Output = T>) -> (T, u64) {
+    let began_ns = monotonic_ns();
+    let mut counted = Duration::ZERO;
+    tokio::pin!(look);
+    loop {
+        counted += TICK;
+        tokio::select! {
+            biased;
+            found = &mut look => {
+                let counted_ns = u64::try_from(counted.as_nanos()).unwrap_or(u64::MAX);
+                return (found, monotonic_ns().saturating_sub(began_ns).min(counted_ns));
+            }
+            () = clock.sleep_until(clock.now().after(TICK)) => {}
+        }
+    }
+}
+
 /// What part of the time looks take.
 struct Share {
     /// Time that the next looks may take; negative when they have taken more than their share.
@@ -132,12 +149,13 @@ struct Share {
 }
 
 impl Share {
-    /// How long to rest after a look from `began` to `ended` before the next is due to its share.
-    fn rest(&mut self, began_ns: u64, ended_ns: u64) -> Duration {
+    /// How long to rest after a look that took `took_ns` and ended at `ended_ns`, before the next
+    /// is due to its share.
+    fn rest(&mut self, took_ns: u64, ended_ns: u64) -> Duration {
+        let took = i64::try_from(took_ns).unwrap_or(i64::MAX);
         let ns = |from: u64, to: u64| i64::try_from(to.saturating_sub(from)).unwrap_or(i64::MAX);
         let saved = self.saved_ns.saturating_add(ns(self.at_ns, ended_ns) / LOOK_SHARE);
-        let left = saved.min(SAVED_NS_MAX).saturating_sub(ns(began_ns, ended_ns));
-        self.saved_ns = left.max(-OWED_NS_MAX);
+        self.saved_ns = saved.min(SAVED_NS_MAX).saturating_sub(took);
         self.at_ns = ended_ns;
         let lacking = u64::try_from(self.saved_ns.saturating_neg().saturating_mul(LOOK_SHARE));
         Duration::from_nanos(lacking.unwrap_or(0))
@@ -161,6 +179,8 @@ async fn wake(engine: &Engine) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
+    use crate::clock::{ManualClock, Timestamp};
+
     use super::*;
 
     const MS: u64 = 1_000_000;
@@ -170,27 +190,39 @@ mod tests {
         let mut share = Share { saved_ns: SAVED_NS_MAX, at_ns: 0 };
         let mut now = 0;
         for _ in 0..4 {
-            assert_eq!(share.rest(now, now + 10 * MS), Duration::ZERO);
             now += 10 * MS;
+            assert_eq!(share.rest(10 * MS, now), Duration::ZERO);
         }
         let begun = now;
         for _ in 0..50 {
-            let rest = share.rest(now, now + 10 * MS);
-            now += 10 * MS + u64::try_from(rest.as_nanos()).unwrap();
+            now += 10 * MS;
+            let rest = share.rest(10 * MS, now);
+            now += u64::try_from(rest.as_nanos()).unwrap();
         }
         let part = (50 * 10 * MS) as f64 / (now - begun) as f64;
         assert!((0.045..0.055).contains(&part), "{part}");
     }
 
-    #[test]
-    fn a_look_during_which_the_process_was_stopped_puts_the_next_off_by_a_second_at_most() {
-        let mut share = Share { saved_ns: SAVED_NS_MAX, at_ns: 0 };
-        let mut now = 0;
-        for stopped_ms in [60_000, 60_000, 3_600_000] {
-            let ended = now + stopped_ms * MS;
-            let rest = share.rest(now, ended);
-            assert!(rest <= Duration::from_secs(1), "{rest:?}");
-            now = ended + u64::try_from(rest.as_nanos()).unwrap();
-        }
+    #[tokio::test]
+    async fn a_look_counts_the_time_in_which_the_process_ran() {
+        let clock = ManualClock::at(Timestamp::from_millis(1));
+        let tick_ns = u64::try_from(TICK.as_nanos()).unwrap();
+        // A thread that does not come back stands for a process that is stopped.
+        let stopped = async {
+            let end = monotonic_ns() + 20 * tick_ns;
+            while monotonic_ns() < end {}
+        };
+        let ((), took_ns) = timed(&clock, stopped).await;
+        assert_eq!(took_ns, tick_ns);
+        let slow = async {
+            for _ in 0..20 {
+                let end = monotonic_ns() + tick_ns;
+                while monotonic_ns() < end {}
+                clock.advance(TICK);
+                tokio::task::yield_now().await;
+            }
+        };
+        let ((), took_ns) = timed(&clock, slow).await;
+        assert!((18 * tick_ns..=21 * tick_ns).contains(&took_ns), "{took_ns}");
     }
 }
