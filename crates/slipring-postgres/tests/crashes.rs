@@ -214,9 +214,27 @@ async fn a_server_that_is_killed_and_started_again_loses_nothing() {
 async fn standby(admin: &Client, name: &str) {
     run(admin, &format!("ALTER SYSTEM SET synchronous_standby_names = '{name}'")).await;
     run(admin, "SELECT pg_reload_conf()").await;
-    // The server takes it in at some moment, and backends when they hear of it.
-    let seen = "SELECT current_setting('synchronous_standby_names') = $1";
-    while !admin.query_one(seen, &[&name]).await.unwrap().get::<_, bool>(0) {}
+}
+
+/// Waits until commits wait for the standby: the server takes its setting in at some moment after
+/// backends have heard of it.
+async fn commits_wait(admin: &Client, other: &Client) {
+    let commit = "SELECT pg_logical_emit_message(true, 'test', '')";
+    loop {
+        let commit = other.batch_execute(commit);
+        tokio::pin!(commit);
+        tokio::select! {
+            done = &mut commit => done.unwrap(),
+            () = stuck(admin) => {
+                let go_on = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity
+                             WHERE wait_event = 'SyncRep'";
+                run(admin, go_on).await;
+                // It is done, with a warning that the standby may not have it.
+                commit.await.unwrap();
+                return;
+            }
+        }
+    }
 }
 
 /// Waits until a backend waits for the standby.
@@ -262,10 +280,13 @@ async fn an_ack_that_waits_for_its_flush_keeps_nobody_from_the_queue() {
     let held = claim(&store, q, 2, at(0)).await;
     let admin = cluster.superuser("postgres").await;
     standby(&admin, "nobody").await;
+    let limit = Duration::from_secs(60);
+    let other = cluster.superuser("postgres").await;
+    let waits = tokio::time::timeout(limit, commits_wait(&admin, &other)).await;
+    waits.expect("the server takes the setting in");
     let entries = vec![(held[0].receipt, Settlement::Ack)];
     let acking = store.settle(SettleBatch { queue: q, now: at(1), entries });
     tokio::pin!(acking);
-    let limit = Duration::from_secs(60);
     let others = async {
         stuck(&admin).await;
         assert_eq!(bodies(&claim(&store, q, 9, at(1)).await), ["d"]);
