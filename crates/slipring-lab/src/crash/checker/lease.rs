@@ -1,7 +1,7 @@
 //! Property 2: at most one valid lease. It also means that each duplicate is explained: by a
 //! nack, a lapse, or the end of the holder's connection.
 
-use super::facts::Facts;
+use super::facts::{Facts, HandOut};
 use super::{CLOCK_STEP_NS, Violation};
 
 /// The pass.
@@ -10,19 +10,34 @@ pub fn check(facts: &Facts) -> Vec<Violation> {
     for (body, message) in &facts.messages {
         // Hand-outs are ordered by answer. The lease of one that was answered before was valid
         // from that answer at the latest; this one began by its own answer at the latest.
-        let mut valid_until = 0;
+        let mut holder: Option<&HandOut> = None;
         for hand_out in &message.hand_outs {
-            if hand_out.span.end + CLOCK_STEP_NS < valid_until {
+            if let Some(holder) = holder
+                && hand_out.span.end + CLOCK_STEP_NS < holder.valid_until
+                && !came_late(hand_out, holder)
+            {
                 let what = format!(
-                    "{body} was handed out by {} ns, under a lease valid to {valid_until} ns",
-                    hand_out.span.end
+                    "{body} was handed out by {} ns, under a lease valid to {} ns",
+                    hand_out.span.end, holder.valid_until
                 );
                 violations.push(Violation { property: "one valid lease", what });
             }
-            valid_until = valid_until.max(hand_out.valid_until);
+            if holder.is_none_or(|holder| holder.valid_until < hand_out.valid_until) {
+                holder = Some(hand_out);
+            }
         }
     }
     violations
+}
+
+/// Whether a hand-out is older than one that was answered before it, and was over when that began:
+/// its server was stopped with the answer on the way. The counts tell which of two that were asked
+/// for at the same time came first.
+fn came_late(hand_out: &HandOut, answered: &HandOut) -> bool {
+    let older = hand_out.count.zip(answered.count).is_some_and(|(own, other)| own < other);
+    older
+        && hand_out.span.begin < answered.span.end
+        && hand_out.valid_until <= answered.span.end + CLOCK_STEP_NS
 }
 
 #[cfg(test)]
@@ -51,6 +66,22 @@ mod tests {
             scenario.pass(after).received("standard", "a", 2);
             assert_eq!(scenario.properties().len(), found, "after {after} ms");
         }
+    }
+
+    #[test]
+    fn an_answer_that_comes_when_its_lease_is_over_is_no_second_lease() {
+        // Received by somebody else so long after the first receive had begun.
+        for (after_ms, found) in [(2100, 0), (1500, 1)] {
+            let mut scenario = Scenario::new();
+            scenario.sent("standard", "a").pass(after_ms).received("standard", "a", 2);
+            scenario.pass(300).received_since(after_ms + 300, "a", 1);
+            assert_eq!(scenario.properties().len(), found, "{after_ms} ms");
+        }
+        // The same count twice is of no hand-out that came before.
+        let mut scenario = Scenario::new();
+        scenario.sent("standard", "a").pass(2100).received("standard", "a", 2);
+        scenario.pass(300).received_since(2400, "a", 2);
+        assert!(scenario.properties().contains(&"one valid lease"));
     }
 
     #[test]

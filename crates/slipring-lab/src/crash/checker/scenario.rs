@@ -72,6 +72,19 @@ impl Scenario {
         self.done(Kind::Ok, receive(queue, vec![delivery]))
     }
 
+    /// A receive by another client that began so long ago and is answered now.
+    pub fn received_since(&mut self, milliseconds: u64, body: &str, count: u32) -> &mut Scenario {
+        let delivery = self.delivery(body, Some(count));
+        let operation = receive("standard", vec![delivery]);
+        for (kind, ago) in [(Kind::Invoke, milliseconds * 1_000_000), (Kind::Ok, 0)] {
+            let (index, time) = (self.events.len() as u64, self.now - ago);
+            let at = self.events.partition_point(|event| event.time <= time);
+            let operation = operation.clone();
+            self.events.insert(at, Event { index, time, process: u64::MAX, kind, operation });
+        }
+        self
+    }
+
     pub fn received_together(&mut self, queue: &str, bodies: &[&str]) -> &mut Scenario {
         let deliveries = bodies.iter().map(|body| self.delivery(body, Some(1))).collect();
         self.done(Kind::Ok, receive(queue, deliveries))
