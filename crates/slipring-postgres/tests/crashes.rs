@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use cluster::{Cluster, Database, run};
+use cluster::{Cluster, Database, run, standby};
 use slipring::lifecycle::Settlement;
 use slipring::store::{ClaimBatch, Demand, SettleBatch, Store};
 use slipring::{AdminStore, ErrorKind, MessageId, NewMessage, QueueId, Retry};
@@ -208,12 +208,6 @@ async fn a_server_that_is_killed_and_started_again_loses_nothing() {
         signs.progress(10).await;
     })
     .await;
-}
-
-/// Lets commits wait for a standby of that name from now on, or with an empty one no more.
-async fn standby(admin: &Client, name: &str) {
-    run(admin, &format!("ALTER SYSTEM SET synchronous_standby_names = '{name}'")).await;
-    run(admin, "SELECT pg_reload_conf()").await;
 }
 
 /// Waits until commits wait for the standby: the server takes its setting in at some moment after

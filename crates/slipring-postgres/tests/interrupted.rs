@@ -13,7 +13,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cluster::{Cluster, Database, run};
+use cluster::{Cluster, Database, run, standby};
 use slipring::lifecycle::Settlement;
 use slipring::store::{Settled, Store};
 use slipring::{
@@ -276,12 +276,8 @@ async fn a_call_killed_while_its_commit_is_on_the_way_is_not_made_again() {
     send(&store, q, &["first"]).await;
     let held = claim(&store, q, 1, at(0)).await;
     let admin = cluster.superuser("postgres").await;
-    let standby = async |name: &str| {
-        run(&admin, &format!("ALTER SYSTEM SET synchronous_standby_names = '{name}'")).await;
-        run(&admin, "SELECT pg_reload_conf()").await;
-    };
     run(&admin, "SET synchronous_commit = local").await;
-    standby("nobody").await;
+    standby(&admin, "nobody").await;
     let kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
                 WHERE wait_event = 'SyncRep'";
     let killing = async || while admin.query_opt(kill, &[]).await.unwrap().is_none() {};
@@ -309,7 +305,7 @@ async fn a_call_killed_while_its_commit_is_on_the_way_is_not_made_again() {
         .await
         .expect("the ack is killed");
     assert_eq!(acked.unwrap_err().retry(), Retry::Unknown);
-    standby("").await;
+    standby(&admin, "").await;
     let again = settle(&store, q, &held[0], Settlement::Ack, at(2)).await.unwrap_err();
     assert_eq!(again.kind(), ErrorKind::MessageGone);
     let taken = claim(&store, q, 1000, at(2)).await;

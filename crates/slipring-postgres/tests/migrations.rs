@@ -8,11 +8,10 @@
 
 mod cluster;
 
-use cluster::{Cluster, Database, run};
+use cluster::{Cluster, Database, catalogue, run};
 use slipring::{AdminStore, ErrorKind, QueueSettings, Store};
 use slipring_conformance::verbs::{at, counts, drain, plain, queue};
 use slipring_postgres::{PostgresOptions, PostgresStore, WhenToMigrate, migrate};
-use tokio_postgres::Client;
 
 async fn open(database: &Database, when: WhenToMigrate) -> Result<(), slipring::Error> {
     let options = PostgresOptions { migrate: when, ..PostgresOptions::default() };
@@ -85,12 +84,6 @@ async fn functions_of_another_build_are_refused_and_replaced_on_demand() {
     open(&database, WhenToMigrate::Never).await.unwrap();
     client.batch_execute(other).await.unwrap();
     open(&database, WhenToMigrate::Always).await.unwrap();
-}
-
-/// What stands in the schema.
-async fn catalogue(client: &Client) -> Vec<String> {
-    let rows = client.query(include_str!("catalog.sql"), &[]).await.unwrap();
-    rows.iter().map(|row| row.get(0)).collect()
 }
 
 #[tokio::test]

@@ -273,6 +273,19 @@ pub async fn one(client: &Client, sql: &str) -> i64 {
     row.unwrap_or_else(|error| panic!("{sql}: {error:?}")).get(0)
 }
 
+/// What stands in the schema, a line for each thing.
+pub async fn catalogue(client: &Client) -> Vec<String> {
+    let rows = client.query(include_str!("../catalog.sql"), &[]).await.unwrap();
+    rows.iter().map(|row| row.get(0)).collect()
+}
+
+/// Lets commits of a cluster wait for a standby of that name, or with an empty one no more, from
+/// the moment on at which the server takes it in.
+pub async fn standby(admin: &Client, name: &str) {
+    run(admin, &format!("ALTER SYSTEM SET synchronous_standby_names = '{name}'")).await;
+    run(admin, "SELECT pg_reload_conf()").await;
+}
+
 /// A plain connection, which lasts as long as the client.
 pub async fn connect(url: &str) -> Client {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.expect("it connects");
