@@ -44,7 +44,7 @@ pub fn run(repository: &Repository) -> Outcome {
         return Err("README.md has no block marked <!-- example: run -->".to_owned());
     }
     // What `cargo run` would build before it starts the server, which is expected to be quick.
-    process::run(&mut repository.cargo(&["build", "--release"]))?;
+    repository.release_binary()?;
     let folder = repository.emptied("runs/readme")?;
     let mut server = None;
     let mut printed = String::new();

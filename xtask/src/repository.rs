@@ -39,25 +39,48 @@ impl Repository {
         command
     }
 
-    /// Builds the shipped binary if it is out of date, and returns its path.
+    /// `cargo test` for the test programs of these names, of whichever package. Always as part of
+    /// the workspace: one package alone has other features of shared libraries, and all would be
+    /// compiled once more for it.
+    pub fn tests(&self, names: &[String]) -> Command {
+        let mut test = self.cargo(&["test", "--workspace"]);
+        test.args(names.iter().flat_map(|name| ["--test", name]));
+        test
+    }
+
+    /// The names of the test programs of a package, in order.
+    pub fn test_names(&self, package: &str) -> Outcome<Vec<String>> {
+        let folder = self.root.join("crates").join(package).join("tests");
+        let failed = |error| format!("{} cannot be read: {error}", folder.display());
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(&folder).map_err(failed)? {
+            let path = entry.map_err(failed)?.path();
+            if path.extension().is_some_and(|extension| extension == "rs") {
+                names.extend(path.file_stem().map(|name| name.to_string_lossy().into_owned()));
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// Builds the shipped binary, as README.md does, if it is out of date, and returns its path.
     pub fn release_binary(&self) -> Outcome<PathBuf> {
-        Ok(self.release_programs()?.join("slipring"))
+        self.released("slipring-cli", "slipring")
     }
 
     /// The lab, built if it is out of date, which tests the shipped binary beside it.
     pub fn lab(&self) -> Outcome<Command> {
-        let programs = self.release_programs()?;
-        let mut lab = Command::new(programs.join("slipring-lab"));
-        lab.current_dir(&self.root).env("SLIPRING_BINARY", programs.join("slipring"));
+        let binary = self.release_binary()?;
+        let mut lab = Command::new(self.released("slipring-lab", "slipring-lab")?);
+        lab.current_dir(&self.root).env("SLIPRING_BINARY", binary);
         Ok(lab)
     }
 
-    /// Builds the programs, and returns their folder. Always both: built alone, each has other
-    /// features of shared libraries, so that one build would undo the other.
-    pub fn release_programs(&self) -> Outcome<PathBuf> {
-        let packages = ["--package", "slipring-cli", "--package", "slipring-lab"];
-        process::run(self.cargo(&["build", "--release"]).args(packages))?;
-        Ok(self.target.join("release"))
+    /// Builds a program as a user does who builds it alone. Together they would get features of
+    /// shared libraries that neither has alone, and be linked once more for it.
+    fn released(&self, package: &str, program: &str) -> Outcome<PathBuf> {
+        process::run(&mut self.cargo(&["build", "--release", "--package", package]))?;
+        Ok(self.target.join("release").join(program))
     }
 
     /// The sources of the foreign-client tests of one language.

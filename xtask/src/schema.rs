@@ -1,6 +1,6 @@
 //! The committed `schema.sql` of each SQL store: compared with, or written from, its migrations.
 //!
-//! The store's own test does the work, since only the store can migrate a database.
+//! The stores' own tests do the work, since only a store can migrate a database.
 
 use crate::process::{self, Outcome};
 use crate::repository::Repository;
@@ -12,10 +12,10 @@ pub enum Mode {
     Write,
 }
 
-/// Compares or writes `crates/slipring-sqlite/schema.sql`.
+/// Compares or writes `schema.sql` of all SQL stores.
 pub fn run(repository: &Repository, mode: Mode) -> Outcome {
-    let mut test =
-        repository.cargo(&["test", "--quiet", "--package", "slipring-sqlite", "--test", "schema"]);
+    let mut test = repository.tests(&["schema".to_owned()]);
+    test.arg("--quiet");
     if mode == Mode::Write {
         test.env("SLIPRING_SCHEMA", "write");
     }

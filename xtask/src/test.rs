@@ -13,8 +13,8 @@ struct Step {
     run: fn(&Repository) -> Outcome,
 }
 
-/// The second run over PostgreSQL replays so many random sequences, a quarter of the first.
-const MODEL_CASES: (&str, &str) = ("SLIPRING_MODEL_CASES", "16");
+/// The second run over PostgreSQL replays so many random sequences, a third of the first.
+const MODEL_CASES: (&str, &str) = ("SLIPRING_MODEL_CASES", "8");
 
 const WARNINGS_ARE_ERRORS: &str = "-Dwarnings";
 /// How often the crash test kills the server here; `--rounds N` of the lab runs more.
@@ -58,7 +58,7 @@ const STEPS: [Step; 13] = [
         what: "the PostgreSQL store once more: the newest PostgreSQL, the suite through PgBouncer",
         run: |repository| {
             let newest = setup::postgres::Newest::copied(repository)?;
-            let mut test = repository.cargo(&["test", "--package", "slipring-postgres"]);
+            let mut test = repository.tests(&repository.test_names("slipring-postgres")?);
             test.env("SLIPRING_TEST_POOLER", "1");
             if std::env::var_os(MODEL_CASES.0).is_none() {
                 test.env(MODEL_CASES.0, MODEL_CASES.1);
@@ -77,7 +77,7 @@ const STEPS: [Step; 13] = [
     Step {
         name: "release",
         what: "the binary and the lab, built once for the steps below",
-        run: |repository| repository.release_programs().map(drop),
+        run: |repository| repository.lab().map(drop),
     },
     Step {
         name: "lab",

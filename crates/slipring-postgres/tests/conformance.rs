@@ -36,6 +36,11 @@ impl slipring_conformance::Factory for Postgres {
         };
         Ok(PostgresStore::open(&address, options).await?)
     }
+
+    /// Every sequence has a database of its own, in which each session plans everything anew.
+    fn model_sequences(&self) -> u32 {
+        24
+    }
 }
 
 fn main() -> ExitCode {

@@ -33,6 +33,13 @@ pub trait Factory: Send + Sync + 'static {
     /// # Errors
     /// Whatever opening fails with; the case fails.
     async fn open(&self, place: &Path) -> Result<Arc<dyn Store>, Error>;
+
+    /// How many random sequences each model case replays where `SLIPRING_MODEL_CASES` does not
+    /// say it. Each opens a store of its own and takes up to 70 steps, a second of work for a
+    /// store on a server.
+    fn model_sequences(&self) -> u32 {
+        64
+    }
 }
 
 /// The moment at which every case begins.
@@ -66,6 +73,11 @@ impl Bench {
     /// Another fresh store, on another place.
     pub async fn another(&self) -> Bench {
         Bench::open(Arc::clone(&self.factory)).await
+    }
+
+    /// How many random sequences a model case replays.
+    pub(crate) fn model_sequences(&self) -> u32 {
+        self.factory.model_sequences()
     }
 
     /// A second handle on the same data, as another process has it.

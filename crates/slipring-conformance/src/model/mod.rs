@@ -5,7 +5,8 @@
 //! promise an order, the order is compared as well.
 //!
 //! A failure is shrunk to a short sequence and printed with its seed. `SLIPRING_MODEL_SEED`
-//! repeats a seed; `SLIPRING_MODEL_CASES` sets how many sequences each case runs (default 64).
+//! repeats a seed; `SLIPRING_MODEL_CASES` sets how many sequences each case runs (by default
+//! what the store's [`Factory`](crate::Factory) says).
 
 mod bulk;
 mod compare;
@@ -88,7 +89,7 @@ async fn check(bench: Bench, queue: QueueSettings) {
     let mut random = [0; 8];
     SystemRandomness.fill(&mut random);
     let seed = setting("SLIPRING_MODEL_SEED").unwrap_or(u64::from_le_bytes(random));
-    let cases = setting("SLIPRING_MODEL_CASES").unwrap_or(64);
+    let cases = setting("SLIPRING_MODEL_CASES").unwrap_or_else(|| bench.model_sequences());
     let handle = Handle::current();
     // The runner is not async: it runs beside the runtime, which goes on driving the store.
     let ran = tokio::task::spawn_blocking(move || {

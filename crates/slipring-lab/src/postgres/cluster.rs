@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, User, geteuid};
 use tokio_postgres::Client;
@@ -22,6 +22,8 @@ const VERSIONS: &str = "/usr/lib/postgresql";
 const ORDINARY_USER: &str = "postgres";
 /// For starting and for stopping.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Between two looks whether the server takes connections.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// What differs from the defaults of `initdb`; everything that decides on durability stays on.
 const SETTINGS: [&str; 8] = [
@@ -142,40 +144,45 @@ impl Cluster {
     /// Starts the killed server again on its data.
     ///
     /// # Errors
-    /// When it does not start within a minute.
+    /// When it is not our own, or does not start within a minute.
     pub async fn restart(&mut self) -> Result<()> {
-        let own = self.own.as_mut().context("the PostgreSQL at an address is not ours to start")?;
         let deadline = Instant::now() + PATIENCE;
         loop {
+            let own = self.own.as_mut();
+            let own = own.context("the PostgreSQL at an address is not ours to start")?;
             own.server = own.recipe.start()?;
-            // It refuses to start while processes of the one before are still there.
-            tokio::time::sleep(Duration::from_millis(100)).await;
-            if own.server.try_wait()?.is_none() {
-                break;
-            }
+            // It ends again when it sees processes of the one before, however long that takes it.
+            let Some(ended) = self.ready_or_ended(deadline).await? else { return Ok(()) };
             if Instant::now() > deadline {
-                bail!("PostgreSQL does not start again: {}", own.log());
+                return Err(ended);
             }
+            tokio::time::sleep(LOOK_AGAIN).await;
         }
-        self.wait_until_ready().await
     }
 
     /// Waits until connections are taken.
     async fn wait_until_ready(&mut self) -> Result<()> {
-        let deadline = Instant::now() + PATIENCE;
+        match self.ready_or_ended(Instant::now() + PATIENCE).await? {
+            None => Ok(()),
+            Some(ended) => Err(ended),
+        }
+    }
+
+    /// Waits until connections are taken, or the server has ended: what it said then.
+    async fn ready_or_ended(&mut self, deadline: Instant) -> Result<Option<anyhow::Error>> {
         loop {
             let refused = match self.admin().await {
-                Ok(_) => return Ok(()),
+                Ok(_) => return Ok(None),
                 Err(error) => error,
             };
             let Some(own) = &mut self.own else { return Err(refused) };
             if let Some(status) = own.server.try_wait()? {
-                bail!("PostgreSQL ended ({status}): {}", own.log());
+                return Ok(Some(anyhow!("PostgreSQL ended ({status}): {}", own.log())));
             }
             if Instant::now() > deadline {
                 bail!("PostgreSQL takes no connections ({refused}): {}", own.log());
             }
-            tokio::time::sleep(Duration::from_millis(50)).await;
+            tokio::time::sleep(LOOK_AGAIN).await;
         }
     }
 }
