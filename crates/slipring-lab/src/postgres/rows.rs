@@ -133,7 +133,9 @@ fn single() -> Row {
             let callers = if sizes.smoke { 8 } else { 64 };
             let command = Command { callers, ..batch(sizes, Work::Cycle, 1) };
             let server = sides::own(BY_SERVER, Kind::PostgresServer, &command);
-            sides::with([server], sizes, &command)
+            // The limit of the server's way: as many sockets, and nothing behind them.
+            let wire = sides::own("wire alone", Kind::BeanstalkdMemory, &command);
+            sides::with([server, wire], sizes, &command)
         },
         beside: Beside::Nothing,
         conditions: |sides| {

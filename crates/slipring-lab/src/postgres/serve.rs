@@ -36,10 +36,14 @@ pub fn run(options: &Options) -> Result<()> {
     let runtime = workloads::runtime(options.target)?;
     match options.target {
         Kind::Postgres => runtime.block_on(serve::<Store>(settings, folder.path())),
-        Kind::PostgresServer => runtime.block_on(serve::<TubeServer>(settings, folder.path())),
-        Kind::PgCopy | Kind::PgCopyIndexed | Kind::PgInsert | Kind::PgInsertIndexed => {
-            runtime.block_on(serve::<Table>(settings, folder.path()))
+        Kind::PostgresServer | Kind::BeanstalkdMemory => {
+            runtime.block_on(serve::<TubeServer>(settings, folder.path()))
         }
+        Kind::PgCopy
+        | Kind::PgCopyIndexed
+        | Kind::PgInsert
+        | Kind::PgInsertIndexed
+        | Kind::PgInsertByFunction => runtime.block_on(serve::<Table>(settings, folder.path())),
         Kind::Sql => runtime.block_on(serve::<Sql>(settings, folder.path())),
         Kind::SkipLocked => runtime.block_on(serve::<SkipLocked>(settings, folder.path())),
         Kind::Pgmq => runtime.block_on(serve::<Pgmq>(settings, folder.path())),
@@ -91,6 +95,7 @@ async fn introduction(settings: &Settings) -> Result<Ready> {
     let how = match settings.target {
         Kind::Postgres => "the engine in-process over slipring-postgres",
         Kind::PostgresServer => "slipring serve over slipring-postgres, by the beanstalkd protocol",
+        Kind::BeanstalkdMemory => "the original server by the same protocol, keeping nothing",
         Kind::Sql => "slipring.send, send_batch, receive, ack, one connection per caller",
         Kind::PgCopy => "binary COPY into a table without an index",
         Kind::PgCopyIndexed => "binary COPY into a table with a primary key",
@@ -98,6 +103,7 @@ async fn introduction(settings: &Settings) -> Result<Ready> {
         Kind::PgInsertIndexed => {
             "INSERT … SELECT unnest into a table with a primary key; single: a prepared INSERT"
         }
+        Kind::PgInsertByFunction => "the prepared INSERT inside a PL/pgSQL function of its owner's",
         Kind::SkipLocked => "UPDATE … FOR UPDATE SKIP LOCKED, DELETE; batched, two indexes",
         Kind::Pgmq => "send_batch, read_with_poll, delete of arrays",
         Kind::Pgq => "insert_event by unnest, next_batch, finish_batch; no outcome per message",

@@ -70,9 +70,13 @@ pub fn own(name: &'static str, kind: Kind, command: &Command) -> Side {
     Side { name, program: Program::Own(kind), command: command.clone() }
 }
 
-/// A send by SQL and a plain INSERT.
+/// A send by SQL, a plain INSERT, and the limit between them: the INSERT inside a function.
 pub fn in_transactions(command: &Command) -> Vec<Side> {
-    vec![own("ours by SQL", Kind::Sql, command), own(PLAIN, Kind::PgInsertIndexed, command)]
+    vec![
+        own("ours by SQL", Kind::Sql, command),
+        own(PLAIN, Kind::PgInsertIndexed, command),
+        own("insert by function", Kind::PgInsertByFunction, command),
+    ]
 }
 
 /// Wakes by the engine, by a server and by SQL.

@@ -59,6 +59,8 @@ pub enum Kind {
     PgInsert,
     /// PostgreSQL: multi-row INSERT into a table with a primary key.
     PgInsertIndexed,
+    /// PostgreSQL: an INSERT inside a function, for single sends in transactions
+    PgInsertByFunction,
     /// PostgreSQL: a table claimed with SKIP LOCKED.
     SkipLocked,
     /// PostgreSQL: pgmq's functions.
@@ -97,6 +99,7 @@ impl Kind {
                 | Kind::PgCopyIndexed
                 | Kind::PgInsert
                 | Kind::PgInsertIndexed
+                | Kind::PgInsertByFunction
                 | Kind::SkipLocked
                 | Kind::Pgmq
                 | Kind::Pgq

@@ -178,9 +178,11 @@ pub fn run(settings: &Settings) -> Result<Outcome> {
         | Kind::PostgresServer
         | Kind::Beanstalkd
         | Kind::BeanstalkdMemory => runtime.block_on(on::<TubeServer>(settings, folder)),
-        Kind::PgCopy | Kind::PgCopyIndexed | Kind::PgInsert | Kind::PgInsertIndexed => {
-            runtime.block_on(on::<Table>(settings, folder))
-        }
+        Kind::PgCopy
+        | Kind::PgCopyIndexed
+        | Kind::PgInsert
+        | Kind::PgInsertIndexed
+        | Kind::PgInsertByFunction => runtime.block_on(on::<Table>(settings, folder)),
         Kind::Sql => runtime.block_on(on::<Sql>(settings, folder)),
         Kind::SkipLocked => runtime.block_on(on::<SkipLocked>(settings, folder)),
         Kind::Pgmq => runtime.block_on(on::<Pgmq>(settings, folder)),

@@ -1,7 +1,9 @@
-//! Single sends inside users' transactions: a send by SQL beside a plain INSERT of the same row.
+//! Single sends inside users' transactions: a send by SQL beside a plain INSERT of the same row,
+//! by itself and inside a function.
 //!
 //! ```text
-//!   connection 1 … n:  INSERT plain | SELECT slipring.send(…)          (a transaction each)
+//!   connection 1 … n:  INSERT plain | SELECT plain_send(…) | SELECT slipring.send(…)
+//!                      (a transaction each)
 //!   with business:     BEGIN; INSERT business; one of the above; COMMIT
 //! ```
 
@@ -44,6 +46,14 @@ impl Statements {
             Kind::PgInsertIndexed => Ok(Statements {
                 make: include_str!("../../../queries/plain_table.sql"),
                 send: include_str!("../../../queries/plain_insert.sql"),
+                count: "SELECT count(*) FROM plain",
+            }),
+            Kind::PgInsertByFunction => Ok(Statements {
+                make: concat!(
+                    include_str!("../../../queries/plain_table.sql"),
+                    include_str!("../../../queries/plain_function.sql")
+                ),
+                send: "SELECT plain_send($1)",
                 count: "SELECT count(*) FROM plain",
             }),
             Kind::Sql => Ok(Statements {

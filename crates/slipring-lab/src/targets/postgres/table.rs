@@ -33,7 +33,7 @@ impl Table {
                 [indexed, "COPY indexed (body) FROM STDIN (FORMAT binary)", INDEXED_COUNT]
             }
             Kind::PgInsert => [bare, include_str!("../../../queries/bare_insert.sql"), BARE_COUNT],
-            Kind::PgInsertIndexed => {
+            Kind::PgInsertIndexed | Kind::PgInsertByFunction => {
                 [indexed, include_str!("../../../queries/indexed_insert.sql"), INDEXED_COUNT]
             }
             _ => bail!("{kind:?} is not a raw table"),
@@ -55,6 +55,9 @@ impl Target for Table {
     }
 
     async fn caller(&self, _: &str) -> Result<TableCaller> {
+        if self.kind == Kind::PgInsertByFunction {
+            bail!("a function that inserts is only driven by single sends in transactions");
+        }
         let client = connect(&self.url).await?;
         let [_, fill, count] = Table::statements(self.kind)?;
         let insert = match self.kind {
