@@ -24,7 +24,14 @@ BEGIN
         RETURN QUERY SELECT false;
         RETURN;
     END IF;
-    FOR v_queue IN SELECT * FROM slipring.queue q WHERE p_part = 'queues'
+    -- Of most queues there is nothing to rotate, which is found out in one statement for all.
+    FOR v_queue IN SELECT q.* FROM slipring.queue q
+        CROSS JOIN LATERAL (SELECT s.generation_low FROM slipring.state s
+            WHERE s.queue_id = q.queue_id ORDER BY s.seq DESC LIMIT 1) s
+        CROSS JOIN LATERAL (SELECT pg_sequence_last_value(q.generation) AS generation OFFSET 0) g
+        WHERE p_part = 'queues' AND (g.generation <> s.generation_low
+            OR pg_relation_size(format('slipring.message_%s_%s', q.place,
+                g.generation % 3)::regclass) >= least(p_bytes_min, 1048576))
         ORDER BY q.queue_id LOOP
         IF slipring.rotate_queue(v_queue, p_now_ms, p_bytes_min, p_age_ms) THEN
             RETURN QUERY SELECT true;

@@ -186,6 +186,10 @@ async fn a_wait_in_the_database_ends_with_a_change_and_when_it_is_given_up() {
     };
     let waits = wait();
     until_waiting(&client, 1).await;
+    // What others write makes it look, and is no change.
+    client.batch_execute("CREATE TABLE theirs (n int); DROP TABLE theirs").await.unwrap();
+    until_waiting(&client, 1).await;
+    assert!(!waits.is_finished());
     sql_send(&client, "plain", "x").await;
     within("the wait", waits).await.unwrap();
     store.foreign_changes().await.unwrap();
