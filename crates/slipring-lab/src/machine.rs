@@ -75,11 +75,17 @@ fn versions() -> BTreeMap<String, String> {
         ("slipring".to_owned(), own),
         ("sqlite".to_owned(), rusqlite::version().to_owned()),
     ]);
-    for (name, arguments) in [("beanstalkd", ["-v"]), ("rustc", ["-V"])] {
-        let version = output(name, &arguments).unwrap_or_else(|| "not installed".to_owned());
-        versions.insert(name.to_owned(), version);
-    }
+    versions.insert("beanstalkd".to_owned(), beanstalkd());
+    let rustc = output("rustc", &["-V"]).unwrap_or_else(|| NOT_INSTALLED.to_owned());
+    versions.insert("rustc".to_owned(), rustc);
     versions
+}
+
+const NOT_INSTALLED: &str = "not installed";
+
+/// What beanstalkd says its version is.
+pub fn beanstalkd() -> String {
+    output("beanstalkd", &["-v"]).unwrap_or_else(|| NOT_INSTALLED.to_owned())
 }
 
 fn output(program: &str, arguments: &[&str]) -> Option<String> {

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail};
 
 use super::protocol::{Answer, Command, Line, Ready, Spread, Work};
 use super::work::{paced, queues, stream, transactions, wake};
+use crate::machine;
 use crate::targets::postgres::{Pgmq, Pgq, SkipLocked, Sql, Table, connect, version};
 use crate::targets::{Kind, Store, Target, TubeServer};
 use crate::workloads::{self, Found, Settings, Shape};
@@ -113,6 +114,7 @@ async fn introduction(settings: &Settings) -> Result<Ready> {
         Kind::Postgres | Kind::PostgresServer | Kind::Sql => {
             format!("slipring {}", env!("CARGO_PKG_VERSION"))
         }
+        Kind::BeanstalkdMemory => machine::beanstalkd(),
         Kind::Pgq => {
             let row = client.query_one("SELECT pgq.version()", &[]).await?;
             format!("PgQ {}", row.try_get::<_, String>(0)?)
