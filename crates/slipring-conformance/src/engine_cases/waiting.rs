@@ -26,6 +26,7 @@ pub(super) const CASES: &[Case] = &[
     case!(nothing_is_claimed_ahead_of_demand, "S2.4"),
     case!(more_receives_than_may_wait_are_refused, "S12.2"),
     case!(the_deletion_of_a_queue_ends_its_receives, "S4.2"),
+    case!(the_deletion_of_a_queue_ends_receives_that_are_looking, "S4.2"),
     case!(a_queue_that_pings_and_one_that_pongs_never_stop, threads 4, "S2.4"),
 ];
 
@@ -236,6 +237,20 @@ async fn the_deletion_of_a_queue_ends_its_receives(b: Bench) {
     let again = e.plain().await;
     send(&again, "b").await;
     assert_eq!(take_one(&again).await.message.body, "b");
+}
+
+async fn the_deletion_of_a_queue_ends_receives_that_are_looking(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.plain().await;
+    e.store.plan(Verb::Claim, 1, Fault::HangAfter);
+    let waits = tokio::spawn({
+        let q = q.clone();
+        async move { q.receive(ReceiveRequest::up_to(1).wait(s(3600))).await }
+    });
+    within("the look", e.store.hanging(1)).await;
+    e.engine.delete_queue(&q).await.unwrap();
+    e.store.release();
+    refused(within("the receive", waits).await.unwrap(), ErrorKind::QueueNotFound);
 }
 
 async fn a_queue_that_pings_and_one_that_pongs_never_stop(b: Bench) {

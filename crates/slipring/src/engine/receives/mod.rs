@@ -76,7 +76,21 @@ struct State {
     /// The last look met the queue's `in_flight_max`.
     limited: bool,
     driving: bool,
-    closed: Option<Error>,
+    closed: Option<Closed>,
+}
+
+/// The queue was deleted or the engine stopped.
+struct Closed {
+    /// What later receives are refused with.
+    refusal: Error,
+    /// What waits end with; with nothing where there is none.
+    error: Option<Error>,
+}
+
+impl Closed {
+    fn answer(error: Option<&Error>) -> Answer {
+        error.cloned().map_or(Ok(Vec::new()), Err)
+    }
 }
 
 struct Waiter {
@@ -107,8 +121,8 @@ impl Receives {
         let mut waiter =
             Waiter { demand, slot, until, timer: None, since_ns: monotonic_ns(), caught_up: false };
         let mut state = self.state.lock();
-        if let Some(error) = &state.closed {
-            return Err(error.clone());
+        if let Some(closed) = &state.closed {
+            return Err(closed.refusal.clone());
         }
         if state.resting.len() + state.fresh.len() >= self.parts.waiters_max {
             let asked = self.parts.waiters_max as u64 + 1;
@@ -212,14 +226,14 @@ impl Receives {
     /// Ends all waits, with nothing or with `error`, and refuses further receives with `refusal`.
     pub(super) fn close(&self, refusal: Error, error: Option<Error>) {
         let mut state = self.state.lock();
-        state.closed = Some(refusal);
+        state.closed = Some(Closed { refusal, error: error.clone() });
         state.generation += 1;
         let resting = std::mem::take(&mut state.resting);
         let watchers = std::mem::take(&mut state.watchers);
         drop(state);
         for waiter in resting.into_values() {
             self.disarm(&waiter);
-            let _ = waiter.slot.send(error.clone().map_or(Ok(Vec::new()), Err));
+            let _ = waiter.slot.send(Closed::answer(error.as_ref()));
         }
         for bell in watchers.into_values() {
             bell.notify_one();
