@@ -75,17 +75,14 @@ fn versions() -> BTreeMap<String, String> {
         ("slipring".to_owned(), own),
         ("sqlite".to_owned(), rusqlite::version().to_owned()),
     ]);
-    versions.insert("beanstalkd".to_owned(), beanstalkd());
-    let rustc = output("rustc", &["-V"]).unwrap_or_else(|| NOT_INSTALLED.to_owned());
-    versions.insert("rustc".to_owned(), rustc);
+    versions.insert("beanstalkd".to_owned(), version_of("beanstalkd", "-v"));
+    versions.insert("rustc".to_owned(), version_of("rustc", "-V"));
     versions
 }
 
-const NOT_INSTALLED: &str = "not installed";
-
-/// What beanstalkd says its version is.
-pub fn beanstalkd() -> String {
-    output("beanstalkd", &["-v"]).unwrap_or_else(|| NOT_INSTALLED.to_owned())
+/// What an installed program says its version is, asked by `flag`.
+pub fn version_of(program: &str, flag: &str) -> String {
+    output(program, &[flag]).unwrap_or_else(|| "not installed".to_owned())
 }
 
 fn output(program: &str, arguments: &[&str]) -> Option<String> {

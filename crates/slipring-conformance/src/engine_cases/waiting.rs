@@ -10,7 +10,9 @@ use crate::bench::{Bench, bodies, m, refused, s};
 use crate::case::{Case, case};
 use crate::fault::{Fault, Verb};
 
-use super::{EngineBench, got, looked, receiving, send, take_one, texts, until, waiter, within};
+use super::{
+    EngineBench, got, looked, next, receiving, send, take_one, texts, until, waiter, within,
+};
 
 pub(super) const CASES: &[Case] = &[
     case!(a_receive_that_does_not_wait_ends_at_once, "S2.4", "S5.4"),
@@ -243,10 +245,7 @@ async fn the_deletion_of_a_queue_ends_receives_that_are_looking(b: Bench) {
     let e = EngineBench::open(b).await;
     let q = e.plain().await;
     e.store.plan(Verb::Claim, 1, Fault::HangAfter);
-    let waits = tokio::spawn({
-        let q = q.clone();
-        async move { q.receive(ReceiveRequest::up_to(1).wait(s(3600))).await }
-    });
+    let waits = next(&q);
     within("the look", e.store.hanging(1)).await;
     e.engine.delete_queue(&q).await.unwrap();
     e.store.release();

@@ -114,7 +114,7 @@ async fn introduction(settings: &Settings) -> Result<Ready> {
         Kind::Postgres | Kind::PostgresServer | Kind::Sql => {
             format!("slipring {}", env!("CARGO_PKG_VERSION"))
         }
-        Kind::BeanstalkdMemory => machine::beanstalkd(),
+        Kind::BeanstalkdMemory => machine::version_of("beanstalkd", "-v"),
         Kind::Pgq => {
             let row = client.query_one("SELECT pgq.version()", &[]).await?;
             format!("PgQ {}", row.try_get::<_, String>(0)?)

@@ -59,7 +59,7 @@ pub enum Kind {
     PgInsert,
     /// PostgreSQL: multi-row INSERT into a table with a primary key.
     PgInsertIndexed,
-    /// PostgreSQL: an INSERT inside a function, for single sends in transactions
+    /// PostgreSQL: an INSERT inside a function, for single sends in transactions only.
     PgInsertByFunction,
     /// PostgreSQL: a table claimed with SKIP LOCKED.
     SkipLocked,

@@ -8,7 +8,7 @@ use crate::lifecycle::Settlement;
 use crate::message::Delivery;
 use crate::store::{ClaimBatch, ClaimEnd, SettleBatch};
 
-use super::{CLAIM_MESSAGES_MAX, Closed, Receives, Ticket, Waiter};
+use super::{CLAIM_MESSAGES_MAX, Receives, Ticket, Waiter};
 
 /// What a look into the store brought.
 struct Look {
@@ -114,7 +114,7 @@ impl Receives {
         let mut over = Vec::new();
         let mut early = Vec::new();
         let mut state = self.state.lock();
-        let closed = state.closed.as_ref().map(|closed| closed.error.clone());
+        let closed = state.closed.as_ref().map(|closed| closed.ending.clone());
         state.available = state.available.saturating_sub(look.delivered);
         let unmoved = state.generation == look.generation;
         // A pass that ended since the look has moved the generation.
@@ -149,8 +149,7 @@ impl Receives {
             self.disarm(&waiter);
             self.answered.waited(monotonic_ns().saturating_sub(waiter.since_ns));
             let answer = match (&closed, look.end) {
-                // It was closed during the look: its waits end as those at rest have.
-                (Some(error), _) => Closed::answer(error.as_ref()),
+                (Some(ending), _) => ending.clone(),
                 (None, ClaimEnd::InFlightLimit) => Err(in_flight_limit()),
                 (None, _) => Ok(Vec::new()),
             };

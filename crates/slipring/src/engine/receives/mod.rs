@@ -83,14 +83,8 @@ struct State {
 struct Closed {
     /// What later receives are refused with.
     refusal: Error,
-    /// What waits end with; with nothing where there is none.
-    error: Option<Error>,
-}
-
-impl Closed {
-    fn answer(error: Option<&Error>) -> Answer {
-        error.cloned().map_or(Ok(Vec::new()), Err)
-    }
+    /// What waits end with, those at rest and those whose look was under way.
+    ending: Answer,
 }
 
 struct Waiter {
@@ -226,14 +220,15 @@ impl Receives {
     /// Ends all waits, with nothing or with `error`, and refuses further receives with `refusal`.
     pub(super) fn close(&self, refusal: Error, error: Option<Error>) {
         let mut state = self.state.lock();
-        state.closed = Some(Closed { refusal, error: error.clone() });
+        let ending = error.map_or(Ok(Vec::new()), Err);
+        state.closed = Some(Closed { refusal, ending: ending.clone() });
         state.generation += 1;
         let resting = std::mem::take(&mut state.resting);
         let watchers = std::mem::take(&mut state.watchers);
         drop(state);
         for waiter in resting.into_values() {
             self.disarm(&waiter);
-            let _ = waiter.slot.send(Closed::answer(error.as_ref()));
+            let _ = waiter.slot.send(ending.clone());
         }
         for bell in watchers.into_values() {
             bell.notify_one();
