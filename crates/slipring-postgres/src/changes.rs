@@ -20,6 +20,9 @@ use crate::session::{Param, Session};
 
 /// Between two looks of a wait inside the database.
 const AWAIT_STEP: Duration = Duration::from_millis(16);
+/// Looks of one statement: it keeps its picture of what is visible until it ends, and tables with
+/// what has become invisible since cannot be emptied.
+const AWAIT_LOOKS_MAX: u128 = 32;
 
 /// What was seen last, and how often it was something new.
 #[derive(Debug, Default)]
@@ -37,6 +40,8 @@ struct Seen {
     /// Transactions that ran after the sequence moved, and ran at every look since.
     running: Vec<i64>,
     times: u64,
+    /// Of these, how many the one who waits for changes has been told of.
+    told: u64,
 }
 
 /// What one look has told.
@@ -58,6 +63,12 @@ impl Seen {
     /// The sequence's value, if nothing that has begun is still to be waited for.
     fn settled(&self) -> Option<i64> {
         self.activity.filter(|_| !self.moving && self.running.is_empty())
+    }
+
+    /// What a wait has to compare the sequence with; or whether it is over, for something has
+    /// changed that has not been told.
+    fn to_await(&self) -> Result<i64, bool> {
+        if self.times == self.told { self.settled().ok_or(false) } else { Err(true) }
     }
 
     /// Takes a look in; true when another one has to tell which transactions run.
@@ -105,20 +116,44 @@ impl Changes {
         Ok(seen.times)
     }
 
-    /// Waits in the database until somebody begins to change something, at most for `within`. False
-    /// at once while transactions have to be waited for, which moves no sequence, and where the
-    /// wait would take a connection that calls need.
+    /// As [`Changes::messages`], for the one who waits with [`Changes::awaited`] afterwards.
+    pub(crate) async fn told(&self, session: &Session) -> Result<u64, Error> {
+        let times = self.messages(session).await?;
+        self.messages.lock().told = times;
+        Ok(times)
+    }
+
+    /// Waits in the database until somebody begins to change something that has not been told, at
+    /// most for `within`. Answers whether it has waited or need not: false at once while
+    /// transactions have to be waited for, which moves no sequence, and where the wait would take
+    /// a connection that calls need.
     pub(crate) async fn awaited(&self, session: &Session, within: Duration) -> Result<bool, Error> {
-        let Some(activity) = self.messages.lock().settled() else { return Ok(false) };
-        if !session.can_spare_a_connection() {
-            return Ok(false);
-        }
-        let looks = i32::try_from(within.as_millis() / AWAIT_STEP.as_millis()).unwrap_or(i32::MAX);
         let step = AWAIT_STEP.as_secs_f64();
-        let params: [Param<'_>; 3] =
-            [(&activity, Type::INT8), (&looks, Type::INT4), (&step, Type::FLOAT8)];
-        session.wait(&queries::AWAIT_ACTIVITY, &params).await?;
-        Ok(true)
+        let mut left = within.as_millis() / AWAIT_STEP.as_millis();
+        let mut waited = false;
+        while left > 0 {
+            let activity = match self.messages.lock().to_await() {
+                Ok(activity) if session.can_spare_a_connection() => activity,
+                Ok(_) => return Ok(waited),
+                Err(changed) => return Ok(waited || changed),
+            };
+            // Below 33.
+            let looks = left.min(AWAIT_LOOKS_MAX) as i32;
+            let params: [Param<'_>; 3] =
+                [(&activity, Type::INT8), (&looks, Type::INT4), (&step, Type::FLOAT8)];
+            if session.wait(&queries::AWAIT_ACTIVITY, &params).await? {
+                return Ok(true);
+            }
+            waited = true;
+            left = left.saturating_sub(AWAIT_LOOKS_MAX);
+        }
+        Ok(waited)
+    }
+
+    /// A number that stays as it is while nobody changes anything, as far as looks have told; none
+    /// where that is not known.
+    pub(crate) fn stand(&self) -> Option<i64> {
+        self.messages.lock().settled()
     }
 
     /// A number that moves when the list of queues or the settings of one have changed. Costs a
@@ -189,6 +224,22 @@ mod tests {
         assert_eq!(seen.times, before + 2);
         assert!(!seen.look(&look(2, 10, &[5])), "a younger one is none of those that had begun");
         assert_eq!(seen.times, before + 2);
+    }
+
+    #[test]
+    fn a_wait_is_over_when_somebody_else_has_seen_the_change() {
+        let mut seen = settled();
+        assert_eq!(seen.to_await(), Err(true), "nobody was told of the first look");
+        seen.told = seen.times;
+        assert_eq!(seen.to_await(), Ok(1));
+        assert!(seen.look(&look(2, 6, &[])));
+        seen.look_again(look(2, 6, &[5]));
+        assert_eq!(seen.to_await(), Err(true));
+        seen.told = seen.times;
+        assert_eq!(seen.to_await(), Err(false), "the end of 5 moves no sequence");
+        assert!(!seen.look(&look(2, 6, &[])));
+        seen.told = seen.times;
+        assert_eq!(seen.to_await(), Ok(2));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use parking_lot::Mutex;
 use slipring::store::Pass;
 use slipring::{Error, QueueId, Timestamp};
 use tokio_postgres::Row;
@@ -17,6 +18,9 @@ const AGAIN_AFTER_MS: i64 = 60_000;
 
 /// One pass takes at most so many steps of the rotation of each part.
 const ROTATIONS_MAX: u32 = 8;
+
+/// While nobody changes anything, a rotation that found nothing to do is not repeated for so long.
+const REST_MS_MAX: i64 = 50_000;
 
 /// What rotates for itself, so that much to do for one keeps no other waiting.
 const ROTATING: [&str; 5] = ["queues", "journal", "shelf", "dedup", "places"];
@@ -71,22 +75,48 @@ pub(crate) async fn expire(
 }
 
 /// When a table of messages is closed, so that it can be retired when its messages are done.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct Rotation {
     /// It holds so many bytes.
     pub(crate) bytes: i64,
     /// Or it has been written for so long, in milliseconds.
     pub(crate) age_ms: i64,
+    /// The last rotation found nothing to do.
+    pub(crate) rest: Mutex<Option<Rest>>,
 }
 
-/// Removes what may be forgotten, and retires tables.
+/// Where the store stood when a rotation found nothing to do.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rest {
+    stand: i64,
+    since_ms: i64,
+}
+
+impl Rotation {
+    /// Whether there is nothing to do still: tables that nobody writes to do not grow. But they
+    /// get older, and transactions end that stood in the way, so that does not hold for long.
+    fn rests(&self, stand: Option<i64>, now_ms: i64) -> bool {
+        self.rest.lock().is_some_and(|rest| {
+            Some(rest.stand) == stand
+                && (rest.since_ms..rest.since_ms.saturating_add(REST_MS_MAX)).contains(&now_ms)
+        })
+    }
+}
+
+/// Removes what may be forgotten, and retires tables. `stand` is where the store stands, if known:
+/// see [`Changes::stand`](crate::changes::Changes::stand).
 pub(crate) async fn prune(
     session: &Session,
-    rotation: Rotation,
+    rotation: &Rotation,
+    stand: Option<i64>,
     now: Timestamp,
 ) -> Result<Pass, Error> {
     let now = to_sql(now.as_millis());
     let (pass, _) = pass(session, &queries::PRUNE, &[(&now, Type::INT8)]).await?;
+    if rotation.rests(stand, now) {
+        return Ok(pass);
+    }
+    let mut idle = true;
     for part in ROTATING {
         let params: [Param<'_>; 4] = [
             (&part, Type::TEXT),
@@ -99,8 +129,11 @@ pub(crate) async fn prune(
             if !row.map_or(Ok(false), |row| value::<bool>(&row, 0))? {
                 break;
             }
+            idle = false;
         }
     }
+    let rest = stand.filter(|_| idle).map(|stand| Rest { stand, since_ms: now });
+    *rotation.rest.lock() = rest;
     Ok(pass)
 }
 
@@ -142,4 +175,22 @@ fn add(pass: &mut Pass, row: &Row) -> Result<(), Error> {
         (one, other) => one.or(other),
     };
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rotation_rests_for_a_while_when_nothing_moves() {
+        let rest = Mutex::new(Some(Rest { stand: 7, since_ms: 1000 }));
+        let rotation = Rotation { bytes: 0, age_ms: 0, rest };
+        assert!(rotation.rests(Some(7), 1000) && rotation.rests(Some(7), 50_999));
+        assert!(!rotation.rests(Some(7), 51_000), "tables get older");
+        assert!(!rotation.rests(Some(7), 999), "the clock went back");
+        assert!(!rotation.rests(Some(8), 2000), "something was written");
+        assert!(!rotation.rests(None, 2000), "nobody knows");
+        *rotation.rest.lock() = None;
+        assert!(!rotation.rests(Some(7), 2000) && !rotation.rests(None, 2000));
+    }
 }

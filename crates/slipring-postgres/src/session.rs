@@ -145,18 +145,21 @@ impl Session {
     }
 
     /// Runs a statement that waits in the server; dropping the future ends it. It is not sent
-    /// again.
-    pub(crate) async fn wait(&self, query: &Query, params: &[Param<'_>]) -> Result<(), Error> {
+    /// again. Answers whether it gave a row.
+    pub(crate) async fn wait(&self, query: &Query, params: &[Param<'_>]) -> Result<bool, Error> {
         let connection = self.connection().await?;
         let mut waiting = Waiting { connection: Some(connection), connector: &self.connector };
-        let Some(connection) = &waiting.connection else { return Ok(()) };
-        let statement = run(connection, query.text, params, false);
+        let Some(connection) = &waiting.connection else { return Ok(false) };
+        let statement = run(connection, query.text, params, self.prepares());
         match within(self.statement_timeout, statement).await {
             Some(answer) => {
                 waiting.connection = None;
                 let error = match answer {
-                    Ok(_) => return Ok(()),
-                    Err(Failure::Database { error, .. }) => storage_error(error),
+                    Ok(rows) => return Ok(!rows.is_empty()),
+                    Err(Failure::Database { error, .. }) => {
+                        self.note_unprepared(&error);
+                        storage_error(error)
+                    }
                     Err(Failure::Unsent(error)) => error,
                     Err(Failure::TimedOut) => self.timed_out(Retry::Later),
                 };
@@ -219,10 +222,7 @@ impl Session {
                 Failure::TimedOut => return Err(self.timed_out(unknown)),
                 Failure::Database { error, completed } => (fault::fate(&error, completed), error),
             };
-            let unprepared = fault::is_about_preparing(&error);
-            if unprepared {
-                self.prepares.store(false, Ordering::Relaxed);
-            }
+            let unprepared = self.note_unprepared(&error);
             let again = unprepared || fate == Fate::Again || (reads && fate == Fate::Unknown);
             if again && tries < TRIES_MAX {
                 tries += 1;
@@ -234,6 +234,15 @@ impl Session {
                 Fate::Again | Fate::Undone => error,
             });
         }
+    }
+
+    /// Whether a statement failed because it was kept on a connection; none will be from now on.
+    fn note_unprepared(&self, error: &tokio_postgres::Error) -> bool {
+        let unprepared = fault::is_about_preparing(error);
+        if unprepared {
+            self.prepares.store(false, Ordering::Relaxed);
+        }
+        unprepared
     }
 
     async fn attempt(&self, query: &Query, params: &[Param<'_>]) -> Result<Vec<Row>, Failure> {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use slipring::clock::millis_ceil;
 use slipring::store::{
     AppendBatch, Capabilities, ClaimBatch, Claimed, Demand, ExtendBatch, Head, Pass, Sent,
@@ -76,6 +77,7 @@ impl PostgresStore {
                     rotation: Rotation {
                         bytes: to_sql(options.rotate_bytes),
                         age_ms: to_sql(millis_ceil(options.rotate_age)),
+                        rest: Mutex::default(),
                     },
                     // Never below zero, which nobody is.
                     holder: i64::from_le_bytes(holder) & i64::MAX,
@@ -223,11 +225,11 @@ impl Store for PostgresStore {
 
     async fn prune(&self, now: Timestamp) -> Result<Pass, Error> {
         self.note(now);
-        passes::prune(&self.session, self.rotation, now).await
+        passes::prune(&self.session, &self.rotation, self.changes.stand(), now).await
     }
 
     async fn foreign_changes(&self) -> Result<u64, Error> {
-        self.changes.messages(&self.session).await
+        self.changes.told(&self.session).await
     }
 
     async fn await_foreign_change(&self, within: Duration) -> Result<bool, Error> {

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cluster::{Cluster, Database, one, rotate, rotation_step, run};
+use slipring::store::Store;
 use slipring::{QueueId, Timestamp};
 use slipring_conformance::verbs::{at, counts, drain, plain, send};
 use slipring_postgres::PostgresStore;
@@ -182,4 +183,34 @@ async fn a_step_that_is_held_open_stops_neither_senders_nor_receivers_nor_other_
         run(&ground.rotator, "COMMIT").await;
         assert_eq!(drain(&ground.store, ground.q).await, ["before", "meanwhile"]);
     }
+}
+
+#[tokio::test]
+async fn a_rotation_that_had_to_wait_goes_on_though_nobody_changes_anything_any_more() {
+    let cluster = Cluster::shared();
+    let database = cluster.database().await;
+    // Few enough that the messages are left behind, and too many for the rest to be.
+    let store = cluster.rotating_store(&database, 64 << 10).await;
+    let q = plain(&store).await;
+    let client = cluster.client(&database).await;
+    let rows = async || one(&client, "SELECT count(*) FROM slipring.message").await;
+    let body = "x".repeat(100);
+    send(&store, q, &[body.as_str(); 1000]).await;
+    assert_eq!(drain(&store, q).await.len(), 1000);
+    let reader = cluster.begin(&database, "READ COMMITTED").await;
+    run(&reader, "SELECT count(*) FROM slipring.message").await;
+    let mut stand = None;
+    while stand.replace(store.foreign_changes().await.unwrap()) != stand {
+        store.prune(at(0)).await.unwrap();
+    }
+    assert!(rows().await > 0, "somebody reads it");
+    run(&reader, "COMMIT").await;
+    let mut now = at(0);
+    let emptied = async {
+        while rows().await > 0 {
+            now = now.after(60 * SECOND);
+            store.prune(now).await.unwrap();
+        }
+    };
+    tokio::time::timeout(PATIENCE, emptied).await.expect("the table is emptied");
 }

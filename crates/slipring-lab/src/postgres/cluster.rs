@@ -114,14 +114,15 @@ impl Cluster {
         admin.batch_execute(&drop).await.with_context(|| format!("removing the database {name}"))
     }
 
-    /// Processor time of the server's processes, of those that have ended too, where it is our
-    /// own.
-    pub fn cpu_seconds(&self) -> Option<f64> {
+    /// Processor time of the server's processes, of those that have ended too but not of `others`,
+    /// where it is our own.
+    pub fn cpu_seconds_without(&self, others: &[u32]) -> Option<f64> {
         let own = self.own.as_ref()?;
         let processes = std::fs::read_dir("/proc").ok()?;
         let pids = processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
         let server = own.server.id();
         let ours = pids.filter(|pid: &u32| *pid == server || parent(*pid) == Some(server));
+        let ours = ours.filter(|pid| !others.contains(pid));
         let living: f64 = ours.filter_map(|pid| Usage::of(pid).ok()).map(|u| u.cpu_seconds).sum();
         Some(living + ended_children_cpu_seconds(server).ok()?)
     }

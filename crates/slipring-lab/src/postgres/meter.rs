@@ -66,7 +66,8 @@ pub struct Cost {
     pub wal_bytes: f64,
     /// Committed transactions, from the end of the set-up on.
     pub commits: f64,
-    /// Processor time of PostgreSQL in seconds, where it is ours.
+    /// Processor time of PostgreSQL in seconds, where it is ours, without that of the meter's own
+    /// sessions.
     pub cpu_seconds: Option<f64>,
     /// The tables in the end.
     pub tables: Tables,
@@ -81,6 +82,8 @@ pub struct Meter<'a> {
     database: String,
     wal: String,
     commits: i64,
+    /// The processes of its sessions.
+    sessions: [u32; 2],
     cpu: Option<f64>,
     waits: Arc<Mutex<BTreeMap<String, i64>>>,
     sampler: AbortHandle,
@@ -97,14 +100,17 @@ impl<'a> Meter<'a> {
         database: &str,
     ) -> Result<Meter<'a>> {
         let waits = Arc::new(Mutex::new(BTreeMap::new()));
-        let sampling = sample(cluster.admin().await?, database.to_owned(), Arc::clone(&waits));
+        let sampler = cluster.admin().await?;
+        let sessions = [process(admin).await?, process(&sampler).await?];
+        let sampling = sample(sampler, database.to_owned(), Arc::clone(&waits));
         Ok(Meter {
             cluster,
             admin,
             database: database.to_owned(),
             wal: position(admin).await?,
             commits: commits(admin, database).await?,
-            cpu: cluster.cpu_seconds(),
+            sessions,
+            cpu: cluster.cpu_seconds_without(&sessions),
             waits,
             sampler: tokio::spawn(sampling).abort_handle(),
         })
@@ -117,7 +123,8 @@ impl<'a> Meter<'a> {
     pub async fn pause(&self) -> Result<Cost> {
         let distance = "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), $1::text::pg_lsn)::float8";
         let wal_bytes = self.admin.query_one(distance, &[&self.wal]).await?.try_get(0)?;
-        let cpu = self.cluster.cpu_seconds().zip(self.cpu).map(|(now, then)| now - then);
+        let now = self.cluster.cpu_seconds_without(&self.sessions);
+        let cpu = now.zip(self.cpu).map(|(now, then)| now - then);
         Ok(Cost { wal_bytes, cpu_seconds: cpu, ..Cost::default() })
     }
 
@@ -147,6 +154,12 @@ impl Drop for Meter<'_> {
 /// When PostgreSQL fails.
 pub async fn position(admin: &Client) -> Result<String> {
     Ok(admin.query_one("SELECT pg_current_wal_lsn()::text", &[]).await?.try_get(0)?)
+}
+
+/// The process that serves a session.
+async fn process(session: &Client) -> Result<u32> {
+    let pid: i32 = session.query_one("SELECT pg_backend_pid()", &[]).await?.try_get(0)?;
+    Ok(pid.unsigned_abs())
 }
 
 async fn commits(admin: &Client, database: &str) -> Result<i64> {

@@ -19,7 +19,7 @@ use super::{Engine, EngineHandle};
 /// While nothing happens the pause grows up to so many times the shortest one.
 const PAUSE_GROWTH: u32 = 4;
 /// Then the store is let wait by itself, so long at a time, where it can.
-const AWAIT: Duration = Duration::from_millis(500);
+const AWAIT: Duration = Duration::from_secs(5);
 /// Looks take at most one in so many parts of the time.
 const LOOK_SHARE: i64 = 20;
 /// What looks have not used of their share is kept up to this much. A change costs several looks
