@@ -1,55 +1,24 @@
 -- Purpose: messages as a receive would get them, then the delayed by due time, the leased by
 --          deadline, the parked by rank; nothing is taken.
 -- Inputs:  p_queue; p_state, only messages of this state, or null; p_limit; p_now_ms.
--- Lock:    none; one snapshot.
--- Index:   item_order, the partitions' order indexes; see lease_open for leased ones.
+-- Lock:    see oldest_hold.
+-- Index:   queue_pkey; see queue_peek.
 CREATE OR REPLACE FUNCTION slipring.store_peek(
     p_queue int, p_state text, p_limit int, p_now_ms bigint)
 RETURNS TABLE (queue int, id bigint, sent_ms bigint, priority bigint, attempts bigint,
     first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text,
     headers text, source text, body bytea, state text, until_ms bigint)
-LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+LANGUAGE plpgsql VOLATILE SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
 SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
     v_queue slipring.queue;
-    v_state slipring.state;
-    v_name text;
-    v_log record;
-    v_left bigint := p_limit;
-    v_count bigint;
 BEGIN
     SELECT * INTO v_queue FROM slipring.queue q WHERE q.queue_id = p_queue;
     IF v_queue.queue_id IS NULL THEN
         PERFORM slipring.fail('SR001', format('queue %s does not exist', p_queue),
             jsonb_build_object('queue', p_queue));
     END IF;
-    v_state := slipring.state_read(v_queue);
-    FOREACH v_name IN ARRAY ARRAY['ready', 'delayed', 'leased', 'parked'] LOOP
-        CONTINUE WHEN v_name <> p_state OR v_left <= 0;
-        SELECT NULL::bigint[] AS lanes, NULL::bigint[] AS ids, NULL::bigint[] AS leased,
-            NULL::bigint[] AS untils INTO v_log;
-        IF v_name = 'ready' THEN
-            SELECT array_agg(v_state.lanes[f.at] ORDER BY f.at, f.id) AS lanes,
-                array_agg(f.id ORDER BY f.at, f.id) AS ids, NULL::bigint[] AS leased,
-                NULL::bigint[] AS untils
-            INTO v_log FROM slipring.log_feed(v_queue, v_state,
-                '{[0,9223372036854775807)}', v_left) f;
-        ELSIF v_name = 'leased' THEN
-            SELECT array_agg(l.lane) AS lanes, array_agg(l.id) AS ids,
-                array_agg(l.leased_ms) AS leased, array_agg(l.deadline_ms) AS untils
-            INTO v_log FROM slipring.leased_log(v_queue, v_state, v_left) l;
-        END IF;
-        RETURN QUERY SELECT s.queue, s.id, s.sent_ms, s.priority, s.attempts,
-            s.first_received_ms, s.delay_ms, s.lease_ms, s.group_name, s.dedup_id, s.headers,
-            s.source, s.body, s.state, s.until_ms
-        FROM (SELECT * FROM slipring.log_show(v_queue, v_state, v_log.lanes, v_log.ids,
-                  v_log.leased, v_log.untils)
-              UNION ALL
-              SELECT * FROM slipring.peek_items(p_queue, array_position(
-                  ARRAY['delayed', 'ready', 'leased', 'parked'], v_name) - 1, v_left)) s
-        ORDER BY s.rank, s.id LIMIT v_left;
-        GET DIAGNOSTICS v_count = ROW_COUNT;
-        v_left := v_left - v_count;
-    END LOOP;
+    PERFORM slipring.oldest_hold(v_queue);
+    RETURN QUERY SELECT * FROM slipring.queue_peek(v_queue, p_state, p_limit);
 END $$;

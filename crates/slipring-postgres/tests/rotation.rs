@@ -14,8 +14,8 @@ use std::time::Duration;
 
 use cluster::{Cluster, Database, one, rotate, rotation_step, run};
 use slipring::store::Store;
-use slipring::{QueueId, Timestamp};
-use slipring_conformance::verbs::{at, counts, drain, plain, send};
+use slipring::{MessageState, QueueId, Timestamp};
+use slipring_conformance::verbs::{at, counts, drain, peek, plain, send};
 use slipring_postgres::PostgresStore;
 use tokio_postgres::Client;
 
@@ -213,4 +213,33 @@ async fn a_rotation_that_had_to_wait_goes_on_though_nobody_changes_anything_any_
         }
     };
     tokio::time::timeout(PATIENCE, emptied).await.expect("the table is emptied");
+}
+
+#[tokio::test]
+async fn who_looks_at_a_queue_while_its_table_is_emptied_sees_every_message() {
+    let mut ground = Ground::new().await;
+    send(&ground.store, ground.q, &["a", "b"]).await;
+    let emptied = async {
+        while ground.rows("message").await > 0 {
+            run(&ground.rotator, "COMMIT; BEGIN").await;
+            ground.now = ground.now.after(SECOND);
+            rotation_step(&ground.rotator, "queues", ground.now).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, emptied).await.expect("the table is emptied");
+    // The step that has emptied it is not committed yet, and holds its lock.
+    let waiting = "SELECT count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event = 'relation'";
+    let client = ground.cluster.client(&ground.database).await;
+    let commit = async {
+        while one(&client, waiting).await < 2 {}
+        run(&ground.rotator, "COMMIT").await;
+    };
+    let (store, q) = (&ground.store, ground.q);
+    let looks =
+        async { tokio::join!(counts(store, q), peek(store, q, MessageState::Ready), commit) };
+    let looks = tokio::time::timeout(PATIENCE, looks).await;
+    let (counted, seen, ()) = looks.expect("the looks wait for the commit");
+    assert_eq!(counted, [2, 0, 0, 0]);
+    assert_eq!(seen, ["a", "b"]);
 }
