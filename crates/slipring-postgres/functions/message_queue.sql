@@ -9,6 +9,10 @@ DECLARE
     v_queue slipring.queue;
 BEGIN
     v_id := coalesce(v_id, (slipring.log_find(p_message)).queue);
+    IF v_id IS NULL THEN
+        -- It may have been moved from the log to the shelf since the first look.
+        v_id := (SELECT i.queue_id FROM slipring.item_now(p_message) i);
+    END IF;
     IF v_id IS NOT NULL THEN
         v_queue := slipring.queue_lock(v_id, false);
     END IF;

@@ -13,8 +13,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cluster::{Cluster, Database, one, rotate, rotation_step, run};
+use slipring::admin::AdminStore;
 use slipring::store::Store;
-use slipring::{MessageState, QueueId, Timestamp};
+use slipring::{MessageId, MessageState, QueueId, Timestamp};
 use slipring_conformance::verbs::{at, counts, drain, peek, plain, send};
 use slipring_postgres::PostgresStore;
 use tokio_postgres::Client;
@@ -215,10 +216,11 @@ async fn a_rotation_that_had_to_wait_goes_on_though_nobody_changes_anything_any_
     tokio::time::timeout(PATIENCE, emptied).await.expect("the table is emptied");
 }
 
-#[tokio::test]
-async fn who_looks_at_a_queue_while_its_table_is_emptied_sees_every_message() {
+/// Two messages in a table that a step of the rotation has emptied, which is not committed yet and
+/// holds its lock.
+async fn half_emptied() -> (Ground, Vec<MessageId>) {
     let mut ground = Ground::new().await;
-    send(&ground.store, ground.q, &["a", "b"]).await;
+    let ids = send(&ground.store, ground.q, &["a", "b"]).await;
     let emptied = async {
         while ground.rows("message").await > 0 {
             run(&ground.rotator, "COMMIT; BEGIN").await;
@@ -227,19 +229,35 @@ async fn who_looks_at_a_queue_while_its_table_is_emptied_sees_every_message() {
         }
     };
     tokio::time::timeout(PATIENCE, emptied).await.expect("the table is emptied");
-    // The step that has emptied it is not committed yet, and holds its lock.
-    let waiting = "SELECT count(*) FROM pg_stat_activity
-        WHERE datname = current_database() AND wait_event = 'relation'";
+    (ground, ids)
+}
+
+/// Commits that step when so many wait for its lock.
+async fn commit_before(ground: &Ground, waiting: i64) {
     let client = ground.cluster.client(&ground.database).await;
-    let commit = async {
-        while one(&client, waiting).await < 2 {}
-        run(&ground.rotator, "COMMIT").await;
-    };
+    let sql = "SELECT count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event = 'relation'";
+    let wait = async { while one(&client, sql).await < waiting {} };
+    tokio::time::timeout(PATIENCE, wait).await.expect("somebody waits for the commit");
+    run(&ground.rotator, "COMMIT").await;
+}
+
+#[tokio::test]
+async fn who_looks_at_a_queue_while_its_table_is_emptied_sees_every_message() {
+    let (ground, _) = half_emptied().await;
     let (store, q) = (&ground.store, ground.q);
-    let looks =
-        async { tokio::join!(counts(store, q), peek(store, q, MessageState::Ready), commit) };
-    let looks = tokio::time::timeout(PATIENCE, looks).await;
-    let (counted, seen, ()) = looks.expect("the looks wait for the commit");
+    let looks = (counts(store, q), peek(store, q, MessageState::Ready));
+    let (counted, seen, ()) = tokio::join!(looks.0, looks.1, commit_before(&ground, 2));
     assert_eq!(counted, [2, 0, 0, 0]);
     assert_eq!(seen, ["a", "b"]);
+}
+
+#[tokio::test]
+async fn who_looks_for_a_message_while_its_table_is_emptied_finds_it() {
+    let (ground, ids) = half_emptied().await;
+    let looks = (ground.store.lookup(ids[0], at(0)), ground.store.cancel(ids[1], at(0)));
+    let (found, cancelled, ()) = tokio::join!(looks.0, looks.1, commit_before(&ground, 2));
+    assert_eq!(found.unwrap().expect("it is there").message.body, "a");
+    assert_eq!(cancelled.unwrap(), ground.q);
+    assert_eq!(drain(&ground.store, ground.q).await, ["a"]);
 }
