@@ -106,7 +106,7 @@ impl Victims {
     }
 
     /// Strikes one of them by the choice of `dice`, and lets it go on. `between` is called when
-    /// the victim is down.
+    /// nothing of the victim answers any more.
     ///
     /// # Errors
     /// When it had ended by itself, or does not start again.
@@ -120,8 +120,10 @@ impl Victims {
         match (strike, &mut self.database) {
             (Strike::Database, Some(database)) => {
                 database.cluster.kill()?;
-                between()?;
-                database.runtime.block_on(database.cluster.restart())
+                // Sessions of the one that was killed answer until they notice, and the next one
+                // starts when none is left.
+                database.runtime.block_on(database.cluster.restart())?;
+                between()
             }
             (Strike::Database, None) => anyhow::bail!("there is no PostgreSQL to be killed"),
             (Strike::Pause, _) => {
