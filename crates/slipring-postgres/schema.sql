@@ -447,7 +447,6 @@ FUNCTION nack(receipt text, delay interval DEFAULT NULL::interval) RETURNS text 
 FUNCTION nack(receipts text[], delay interval DEFAULT NULL::interval) RETURNS text[] SECURITY DEFINER
 FUNCTION nack_each(p_receipts text[], p_delay interval) RETURNS TABLE(receipt text, outcome text, error text, error_message text, error_context jsonb)
 FUNCTION now_ms() RETURNS bigint
-FUNCTION oldest_hold(p_queue slipring.queue) RETURNS void
 FUNCTION pack_bodies(p_bodies bytea[]) RETURNS TABLE(last integer, body bytea, n integer, bytes_each integer)
 FUNCTION pack_body(p_pack bytea, p_n integer, p_k integer) RETURNS bytea
 FUNCTION pack_end(p_pack bytea, p_k integer) RETURNS integer
@@ -459,7 +458,9 @@ FUNCTION peek_items(p_queue integer, p_state integer, p_limit bigint) RETURNS TA
 FUNCTION place_take(p_queue integer) RETURNS integer
 FUNCTION places_empty() RETURNS boolean
 FUNCTION purge(queue text) RETURNS bigint SECURITY DEFINER
+FUNCTION queue_gone(p_queue integer) RETURNS void
 FUNCTION queue_head(p_queue slipring.queue) RETURNS TABLE(priority bigint, sent_ms bigint, id bigint)
+FUNCTION queue_hold(p_queue integer) RETURNS slipring.queue
 FUNCTION queue_lock(p_queue integer, p_needed boolean DEFAULT true) RETURNS slipring.queue
 FUNCTION queue_named(p_name text) RETURNS slipring.queue
 FUNCTION queue_oldest(p_queue slipring.queue) RETURNS bigint

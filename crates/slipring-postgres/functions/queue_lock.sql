@@ -11,8 +11,7 @@ BEGIN
     PERFORM pg_advisory_xact_lock(1397511505, p_queue);
     SELECT * INTO v_queue FROM slipring.queue q WHERE q.queue_id = p_queue;
     IF v_queue.queue_id IS NULL AND p_needed THEN
-        PERFORM slipring.fail('SR001', format('queue %s does not exist', p_queue),
-            jsonb_build_object('queue', p_queue));
+        PERFORM slipring.queue_gone(p_queue);
     END IF;
     RETURN v_queue;
 END $$;

@@ -1,6 +1,6 @@
 -- Purpose: store_peek at one moment.
--- Inputs:  p_queue as read; the rest as store_peek.
--- Lock:    none; one snapshot. The caller has called oldest_hold.
+-- Inputs:  p_queue as queue_hold has read it; the rest as store_peek.
+-- Lock:    none; one snapshot.
 -- Index:   item_order, the partitions' order indexes; see lease_open for leased ones.
 CREATE OR REPLACE FUNCTION slipring.queue_peek(
     p_queue slipring.queue, p_state text, p_limit int)

@@ -1,6 +1,6 @@
 -- Purpose: store_stats at one moment.
--- Inputs:  p_queue as read.
--- Lock:    none; one snapshot. The caller has called oldest_hold.
+-- Inputs:  p_queue as queue_hold has read it.
+-- Lock:    none; one snapshot.
 -- Index:   state_newest, see items_count; the partitions' order indexes over what is ready and was
 --          sent since the last count (in FIFO queues: over what no receive has looked at yet).
 CREATE OR REPLACE FUNCTION slipring.queue_stats(p_queue slipring.queue)

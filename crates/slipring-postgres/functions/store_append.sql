@@ -44,8 +44,7 @@ BEGIN
     END IF;
     SELECT * INTO v_queue FROM slipring.queue q WHERE q.queue_id = p_queue;
     IF v_queue.queue_id IS NULL THEN
-        PERFORM slipring.fail('SR001', format('queue %s does not exist', p_queue),
-            jsonb_build_object('queue', p_queue));
+        PERFORM slipring.queue_gone(p_queue);
     END IF;
     PERFORM slipring.commit_mode(v_queue.relaxed);
     IF NOT v_queue.fifo AND NOT p_priorities <@ v_queue.lanes THEN

@@ -25,8 +25,7 @@ BEGIN
     IF p_target IS NOT NULL THEN
         SELECT * INTO v_target FROM slipring.queue q WHERE q.queue_id = p_target FOR KEY SHARE;
         IF v_target.queue_id IS NULL THEN
-            PERFORM slipring.fail('SR001', format('queue %s does not exist', p_target),
-                jsonb_build_object('queue', p_target));
+            PERFORM slipring.queue_gone(p_target);
         END IF;
         moved := slipring.move_ready(v_source, v_target, v_left);
         v_ids := slipring.parked_take(v_source, v_left - moved);

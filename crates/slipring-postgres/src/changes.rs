@@ -65,10 +65,9 @@ impl Seen {
         self.activity.filter(|_| !self.moving && self.running.is_empty())
     }
 
-    /// What a wait has to compare the sequence with; or whether it is over, for something has
-    /// changed that has not been told.
-    fn to_await(&self) -> Result<i64, bool> {
-        if self.times == self.told { self.settled().ok_or(false) } else { Err(true) }
+    /// Whether something has changed that the one who waits has not been told of.
+    fn untold(&self) -> bool {
+        self.times != self.told
     }
 
     /// Takes a look in; true when another one has to tell which transactions run.
@@ -132,10 +131,15 @@ impl Changes {
         let mut left = within.as_millis() / AWAIT_STEP.as_millis();
         let mut waited = false;
         while left > 0 {
-            let activity = match self.messages.lock().to_await() {
-                Ok(activity) if session.can_spare_a_connection() => activity,
-                Ok(_) => return Ok(waited),
-                Err(changed) => return Ok(waited || changed),
+            let (untold, settled) = {
+                let seen = self.messages.lock();
+                (seen.untold(), seen.settled())
+            };
+            if untold {
+                return Ok(true);
+            }
+            let Some(activity) = settled.filter(|_| session.can_spare_a_connection()) else {
+                return Ok(waited);
             };
             // Below 33.
             let looks = left.min(AWAIT_LOOKS_MAX) as i32;
@@ -229,17 +233,21 @@ mod tests {
     #[test]
     fn a_wait_is_over_when_somebody_else_has_seen_the_change() {
         let mut seen = settled();
-        assert_eq!(seen.to_await(), Err(true), "nobody was told of the first look");
+        assert!(seen.untold(), "nobody was told of the first look");
         seen.told = seen.times;
-        assert_eq!(seen.to_await(), Ok(1));
+        assert_eq!((seen.untold(), seen.settled()), (false, Some(1)));
         assert!(seen.look(&look(2, 6, &[])));
         seen.look_again(look(2, 6, &[5]));
-        assert_eq!(seen.to_await(), Err(true));
+        assert!(seen.untold());
         seen.told = seen.times;
-        assert_eq!(seen.to_await(), Err(false), "the end of 5 moves no sequence");
+        assert_eq!(
+            (seen.untold(), seen.settled()),
+            (false, None),
+            "5 moves no sequence when it ends"
+        );
         assert!(!seen.look(&look(2, 6, &[])));
         seen.told = seen.times;
-        assert_eq!(seen.to_await(), Ok(2));
+        assert_eq!((seen.untold(), seen.settled()), (false, Some(2)));
     }
 
     #[test]

@@ -1,0 +1,29 @@
+-- Purpose: reads a queue, and keeps its oldest message table from being emptied until this
+--          transaction ends. TRUNCATE takes rows away from pictures that are older, too: whoever
+--          reads a queue without its lock would miss what a retirement has moved to the shelf
+--          meanwhile.
+-- Inputs:  p_queue, which it is an error not to find (SR001).
+-- Lock:    ACCESS SHARE on that table, for which a retirement that has begun is waited for.
+-- Index:   queue_pkey, state_newest.
+-- Answers: the queue. The caller reads its messages in a statement of its own afterwards. At
+--          REPEATABLE READ, where that has the same picture, it may miss some all the same.
+CREATE OR REPLACE FUNCTION slipring.queue_hold(p_queue int)
+RETURNS slipring.queue LANGUAGE plpgsql AS $$
+DECLARE
+    v_queue slipring.queue;
+    v_held bigint;
+    v_low bigint;
+BEGIN
+    SELECT * INTO v_queue FROM slipring.queue q WHERE q.queue_id = p_queue;
+    IF v_queue.queue_id IS NULL THEN
+        PERFORM slipring.queue_gone(p_queue);
+    END IF;
+    LOOP
+        v_low := (slipring.state_read(v_queue)).generation_low;
+        EXIT WHEN v_low = v_held;
+        EXECUTE format('LOCK TABLE slipring.message_%s_%s IN ACCESS SHARE MODE', v_queue.place,
+            v_low % 3);
+        v_held := v_low;
+    END LOOP;
+    RETURN v_queue;
+END $$;
