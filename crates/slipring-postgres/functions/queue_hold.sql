@@ -1,9 +1,11 @@
--- Purpose: reads a queue, and keeps its oldest message table from being emptied until this
---          transaction ends. TRUNCATE takes rows away from pictures that are older, too: whoever
---          reads a queue without its lock would miss what a retirement has moved to the shelf
---          meanwhile.
+-- Purpose: reads a queue, and keeps what its messages are read from from being emptied until this
+--          transaction ends: its oldest message table, the journal and the shelf. TRUNCATE takes
+--          rows away from pictures that are older, too: whoever reads a queue without its lock
+--          would miss what a rotation has moved or copied meanwhile.
 -- Inputs:  p_queue, which it is an error not to find (SR001).
--- Lock:    ACCESS SHARE on that table, for which a retirement that has begun is waited for.
+-- Lock:    ACCESS SHARE on that table, on state and on mark, for which a rotation that empties them
+--          is waited for. One table of the journal and one of the shelf stand for all of them,
+--          since a rotation locks all before it empties any.
 -- Index:   queue_pkey, state_newest.
 -- Answers: the queue. The caller reads its messages in a statement of its own afterwards. At
 --          REPEATABLE READ, where that has the same picture, it may miss some all the same.
@@ -14,6 +16,7 @@ DECLARE
     v_held bigint;
     v_low bigint;
 BEGIN
+    LOCK TABLE slipring.state, slipring.mark IN ACCESS SHARE MODE;
     SELECT * INTO v_queue FROM slipring.queue q WHERE q.queue_id = p_queue;
     IF v_queue.queue_id IS NULL THEN
         PERFORM slipring.queue_gone(p_queue);

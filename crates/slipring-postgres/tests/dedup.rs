@@ -12,7 +12,7 @@ mod cluster;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cluster::{Cluster, Database, one, rotate, run};
+use cluster::{Cluster, Database, one, rotate, run, waiting};
 use slipring::{QueueId, Timestamp};
 use slipring_conformance::verbs::{counts, drain, plain};
 use slipring_postgres::PostgresStore;
@@ -49,14 +49,6 @@ impl Ground {
 
     async fn step(&self, now: Timestamp, end: &str) {
         rotate(&self.rotator, "dedup", now, end).await;
-    }
-
-    /// Returns when a statement waits for another transaction.
-    async fn somebody_waits(&self) {
-        let sql = "SELECT count(*) FROM pg_stat_activity \
-                   WHERE datname = current_database() AND wait_event = 'transactionid'";
-        let waits = async { while one(&self.rotator, sql).await == 0 {} };
-        tokio::time::timeout(PATIENCE, waits).await.expect("the second waits for the first");
     }
 
     /// Ends the rotation that has begun.
@@ -120,7 +112,7 @@ async fn senders_of(isolation: &str) {
                 let (other, id) = (other.clone(), id.clone());
                 waits = Some(tokio::spawn(async move { send(&other, &id).await }));
                 if moment <= moments.commits {
-                    ground.somebody_waits().await;
+                    waiting(&ground.rotator, "transactionid", 1).await;
                 }
             }
             if moment == moments.commits {

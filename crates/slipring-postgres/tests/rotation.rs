@@ -12,7 +12,7 @@ mod cluster;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cluster::{Cluster, Database, one, rotate, rotation_step, run};
+use cluster::{Cluster, Database, one, rotate, rotation_step, run, waiting};
 use slipring::admin::AdminStore;
 use slipring::store::Store;
 use slipring::{MessageId, MessageState, QueueId, Timestamp};
@@ -233,12 +233,10 @@ async fn half_emptied() -> (Ground, Vec<MessageId>) {
 }
 
 /// Commits that step when so many wait for its lock.
-async fn commit_before(ground: &Ground, waiting: i64) {
+async fn commit_before(ground: &Ground, backends: i64) {
+    // Within the rotator's transaction it would always see the same.
     let client = ground.cluster.client(&ground.database).await;
-    let sql = "SELECT count(*) FROM pg_stat_activity
-        WHERE datname = current_database() AND wait_event = 'relation'";
-    let wait = async { while one(&client, sql).await < waiting {} };
-    tokio::time::timeout(PATIENCE, wait).await.expect("somebody waits for the commit");
+    waiting(&client, "relation", backends).await;
     run(&ground.rotator, "COMMIT").await;
 }
 

@@ -12,14 +12,15 @@ mod cluster;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cluster::{Cluster, Database, one, rotate, run};
+use cluster::{Cluster, Database, one, rotate, rotation_step, run, waiting};
 use slipring::lifecycle::Settlement;
 use slipring::{
-    AdminStore, Delivery, MoveRequest, QueueId, QueueName, QueueSettings, Store, Timestamp,
+    AdminStore, Delivery, MessageState, MoveRequest, QueueId, QueueName, QueueSettings, Store,
+    Timestamp,
 };
 use slipring_conformance::bench::{bodies, m, s};
 use slipring_conformance::verbs::{
-    ack_all, at, claim, counts, drain, plain, queue, send, settle, try_send,
+    ack_all, at, claim, counts, drain, peek, plain, queue, send, settle, try_send,
 };
 use slipring_postgres::PostgresStore;
 use tokio_postgres::Client;
@@ -75,6 +76,12 @@ impl Ground {
             one(&self.rotator, &format!("SELECT pg_sequence_last_value('slipring.{name}')")).await
         };
         (of("shelf").await, of("shelf_low").await)
+    }
+
+    /// Rows in a generation of the pictures.
+    async fn pictures(&self, generation: i64) -> i64 {
+        let slot = generation % 3;
+        one(&self.rotator, &format!("SELECT count(*) FROM slipring.item_picture_{slot}")).await
     }
 
     async fn nack(&self, queue: QueueId, of: &[Delivery], seconds: u64, now: Timestamp) {
@@ -263,6 +270,45 @@ async fn an_ack_with_an_old_snapshot_is_told_to_try_again_after_a_rotation() {
     run(&user, "ROLLBACK").await;
     user.execute(ack, &[&receipt]).await.expect("the lease is held");
     assert_eq!(counts(&g.store, g.q).await, [0; 4]);
+}
+
+/// Does the steps that copy and empty a generation of the shelf whose marks are set.
+async fn empty(g: &Ground, generation: i64) {
+    let emptied = async {
+        loop {
+            let did = rotation_step(&g.rotator, "shelf", at(1)).await;
+            let copied = g.pictures(generation + 1).await > 0;
+            if g.pictures(generation).await == 0 || copied && !did {
+                break;
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, emptied).await.expect("it is emptied, or somebody is there");
+}
+
+#[tokio::test]
+async fn who_looks_at_a_queue_while_the_shelf_is_emptied_sees_every_message() {
+    let g = Ground::new().await;
+    g.fill(at(0)).await;
+    let (generation, _) = g.generations().await;
+    g.want_rotation().await;
+    for _ in 0..2 {
+        assert!(rotation_step(&g.rotator, "shelf", at(1)).await, "the next generation, its mark");
+    }
+    // Keeps who looks on its way from its picture to the shelf.
+    let keeper = g.cluster.begin(&g.database, "READ COMMITTED").await;
+    run(&keeper, "LOCK TABLE slipring.lease IN ACCESS EXCLUSIVE MODE").await;
+    let looked = peek(&g.store, g.fifo, MessageState::Leased);
+    let rotated = async {
+        waiting(&g.rotator, "relation", 1).await;
+        empty(&g, generation).await;
+        run(&keeper, "COMMIT").await;
+    };
+    let (seen, ()) = tokio::join!(looked, rotated);
+    assert_eq!(seen, ["a0"]);
+    empty(&g, generation).await;
+    assert_eq!(g.pictures(generation).await, 0, "nobody is there any more");
+    assert_eq!(peek(&g.store, g.fifo, MessageState::Leased).await, ["a0"]);
 }
 
 #[tokio::test]

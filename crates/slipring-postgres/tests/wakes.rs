@@ -12,7 +12,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cluster::{Cluster, Database};
+use cluster::{Cluster, Database, waiting};
 use slipring::store::Store;
 use slipring::{Engine, EngineOptions, QueueSettings, ReceiveRequest};
 use slipring_conformance::verbs::{self, claim, plain, send};
@@ -161,14 +161,6 @@ async fn a_change_lets_only_those_look_whose_queue_has_a_message() {
     within("the shutdown", engine.shutdown()).await;
 }
 
-/// Waits until so many backends of the database wait for a change.
-async fn until_waiting(client: &tokio_postgres::Client, waiting: i64) {
-    let sql = "SELECT count(*) FROM pg_stat_activity
-        WHERE datname = current_database() AND wait_event = 'PgSleep'";
-    let count = async || client.query_one(sql, &[]).await.unwrap().get::<_, i64>(0);
-    within("the backends", async { while count().await != waiting {} }).await;
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wait_in_the_database_ends_with_a_change_and_when_it_is_given_up() {
     let cluster = Cluster::shared();
@@ -185,16 +177,16 @@ async fn a_wait_in_the_database_ends_with_a_change_and_when_it_is_given_up() {
         })
     };
     let waits = wait();
-    until_waiting(&client, 1).await;
+    waiting(&client, "PgSleep", 1).await;
     // What others write makes it look, and is no change.
     client.batch_execute("CREATE TABLE theirs (n int); DROP TABLE theirs").await.unwrap();
-    until_waiting(&client, 1).await;
+    waiting(&client, "PgSleep", 1).await;
     assert!(!waits.is_finished());
     sql_send(&client, "plain", "x").await;
     within("the wait", waits).await.unwrap();
     store.foreign_changes().await.unwrap();
     let waits = wait();
-    until_waiting(&client, 1).await;
+    waiting(&client, "PgSleep", 1).await;
     waits.abort();
-    until_waiting(&client, 0).await;
+    waiting(&client, "PgSleep", 0).await;
 }

@@ -273,6 +273,19 @@ pub async fn one(client: &Client, sql: &str) -> i64 {
     row.unwrap_or_else(|error| panic!("{sql}: {error:?}")).get(0)
 }
 
+/// Returns when so many other backends of the client's database wait for an event, as
+/// `pg_stat_activity` names it.
+pub async fn waiting(client: &Client, event: &str, backends: i64) {
+    let sql = format!(
+        "SELECT count(*) FROM pg_stat_activity
+         WHERE datname = current_database() AND wait_event = '{event}'"
+    );
+    let waiting = async { while one(client, &sql).await != backends {} };
+    let limit = Duration::from_secs(60);
+    let in_time = tokio::time::timeout(limit, waiting).await;
+    in_time.unwrap_or_else(|_| panic!("{backends} backends wait for {event}"));
+}
+
 /// What stands in the schema, a line for each thing.
 pub async fn catalogue(client: &Client) -> Vec<String> {
     let rows = client.query(include_str!("../catalog.sql"), &[]).await.unwrap();
