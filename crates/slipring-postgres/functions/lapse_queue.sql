@@ -3,8 +3,9 @@
 --          that lapse; p_holder as in lapse_log; p_log, whether to look at the log.
 -- Lock:    the queue's lock.
 -- Index:   see lapse_log, lapse_items.
--- Answers: queues in which messages became ready, with how many; and in a row without a queue how
---          many were parked, how many were handled, and whether a lease was left.
+-- Answers: queues in which a receive may find more than before, with how many messages became
+--          ready or made room; and in a row without a queue how many were parked, how many were
+--          handled, and whether a lease was left.
 CREATE OR REPLACE FUNCTION slipring.lapse_queue(
     p_queue int, p_now_ms bigint, p_left bigint, p_ids bigint[], p_holder bigint,
     p_log boolean)
@@ -56,11 +57,7 @@ BEGIN
     IF v_dead > 0 THEN
         RETURN QUERY SELECT v_target.queue_id, v_dead, 0::bigint, 0::bigint, false;
     END IF;
-    -- What leaves a FIFO group frees the next message of it.
-    IF v_queue.fifo THEN
-        v_ready := v_ready + v_dead + v_parked;
-    END IF;
-    IF v_ready > 0 THEN
-        RETURN QUERY SELECT p_queue, v_ready, 0::bigint, 0::bigint, false;
+    IF handled > 0 THEN
+        RETURN QUERY SELECT p_queue, v_ready + v_dead + v_parked, 0::bigint, 0::bigint, false;
     END IF;
 END $$;

@@ -24,7 +24,7 @@ BEGIN
         v_gone := slipring.remove_old(v_queue, p_now_ms - v_queue.retention_ms, v_left);
         v_left := v_left - v_gone;
         v_sum := v_sum + v_gone;
-        IF v_queue.fifo AND v_gone > 0 THEN
+        IF v_gone > 0 THEN
             RETURN QUERY SELECT v_id, v_gone, 0::bigint, NULL::bigint, NULL::bigint;
         END IF;
         v_first := least(v_first, slipring.queue_oldest(v_queue) + v_queue.retention_ms);

@@ -40,17 +40,15 @@ impl Tally {
     }
 
     fn settled(&mut self, of: &Picture, settled: Settled) {
-        // What leaves a FIFO group frees the next message of it.
-        let freed = u64::from(of.fifo());
         match settled {
             Settled::Ready => self.ready(of.id(), 1),
             Settled::DeadLettered(target) => {
                 self.ready(target, 1);
-                self.ready(of.id(), freed);
+                self.ready(of.id(), 1);
             }
             Settled::Parked => {
                 self.removed += 1;
-                self.ready(of.id(), freed);
+                self.ready(of.id(), 1);
             }
             Settled::Done | Settled::Delayed(_) => {}
         }

@@ -74,10 +74,7 @@ impl Writer<'_> {
             removed = self.remove_old(picture, sent_until, limit)?;
         }
         tally.removed += removed;
-        if picture.fifo() {
-            // What leaves a group frees the next message of it.
-            tally.ready(queue, removed);
-        }
+        tally.ready(queue, removed);
         if let Some(oldest) = self.oldest_sent_ms(picture)? {
             let next = oldest.saturating_add(retention_ms);
             self.memory.prune.next =

@@ -156,8 +156,9 @@ pub struct Head {
 /// What a pass over deadlines did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pass {
-    /// Queues in which messages became ready, with how many; in a FIFO queue also those whose
-    /// group was freed by what the pass took out of it.
+    /// Queues in which a receive may find what it did not find before, with how many messages were
+    /// concerned: they became ready; or they left otherwise, which frees the next one of a FIFO
+    /// group and makes room below the queue's `in_flight_max`.
     pub ready: Vec<(QueueId, u64)>,
     /// How many messages left for good or were parked.
     pub removed: u64,

@@ -1,12 +1,13 @@
 //! Everything that makes a message available wakes a receive that waits for it.
 
 use slipring::lifecycle::Settlement;
-use slipring::{MoveRequest, Queue, QueueName, QueueSettings, ReceiveRequest};
+use slipring::{MoveRequest, Queue, QueueName, QueueSettings, Receipt, ReceiveRequest};
 
 use crate::bench::{Bench, m, s, settings};
 use crate::case::{Case, case};
+use crate::fault::{Fault, Verb};
 
-use super::{EngineBench, receiving, send, take_one, texts, until, waiter};
+use super::{EngineBench, next, receiving, send, take_one, texts, until, waiter};
 
 pub(super) const CASES: &[Case] = &[
     case!(a_nack_wakes, "S2.4"),
@@ -17,6 +18,10 @@ pub(super) const CASES: &[Case] = &[
     case!(a_redrive_wakes_in_the_source, "S2.4", "S6.4"),
     case!(the_end_of_a_pause_by_hand_wakes, "S2.4", "S14.3"),
     case!(room_in_flight_wakes, "S2.4", "S12.2"),
+    case!(room_that_a_lapse_on_the_last_try_makes_wakes, "S2.4", "S6.2", "S12.2"),
+    case!(room_that_retention_makes_wakes, "S2.4", "S12.2", "S14.4"),
+    case!(room_in_flight_wakes_who_is_looking, "S2.4", "S12.2"),
+    case!(room_in_flight_wakes_who_is_looking_at_several_queues, "S2.4", "S7.6", "S12.2"),
     case!(a_higher_in_flight_limit_wakes, "S2.4", "S12.2"),
     case!(an_ack_in_a_fifo_group_wakes_for_its_next_message, "S2.4", "S7.3"),
     case!(a_parked_fifo_message_wakes_for_the_next, "S2.4", "S7.3"),
@@ -139,6 +144,76 @@ async fn room_in_flight_wakes(b: Bench) {
     let waits = waiter(&q).await;
     e.bench.advance(s(30));
     assert_eq!(texts(waits).await, ["c"]);
+}
+
+async fn room_that_a_lapse_on_the_last_try_makes_wakes(b: Bench) {
+    let e = EngineBench::open(b).await;
+    e.queue("dead", QueueSettings::default()).await;
+    for (name, dead_letter) in [("parks", None), ("moves", QueueName::new("dead").ok())] {
+        let limited = settings(|to| {
+            to.in_flight_max = 1;
+            to.max_attempts = Some(1);
+            to.dead_letter = dead_letter;
+        });
+        let q = e.queue(name, limited).await;
+        q.send_batch(vec![m("a"), m("b")]).await.unwrap();
+        take_one(&q).await;
+        let waits = waiter(&q).await;
+        e.store.idle().await;
+        e.bench.advance(s(30));
+        assert_eq!(texts(waits).await, ["b"], "{name}");
+    }
+}
+
+async fn room_that_retention_makes_wakes(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let limited = settings(|to| {
+        to.in_flight_max = 1;
+        to.visibility_timeout = s(3600);
+        to.retention = Some(s(60));
+    });
+    let q = e.queue("queue", limited).await;
+    send(&q, "a").await;
+    take_one(&q).await;
+    e.bench.advance(s(30));
+    send(&q, "b").await;
+    let waits = waiter(&q).await;
+    e.store.idle().await;
+    e.bench.advance(s(31));
+    assert_eq!(texts(waits).await, ["b"]);
+}
+
+/// A queue of two messages, of which one may be in flight and is; the next look meets the limit
+/// and is answered late.
+async fn about_to_meet_the_limit(e: &EngineBench) -> (Queue, Receipt) {
+    let q = e.queue("limited", settings(|to| to.in_flight_max = 1)).await;
+    q.send_batch(vec![m("a"), m("b")]).await.unwrap();
+    let held = take_one(&q).await;
+    e.store.plan(Verb::Claim, 1, Fault::HangAfter);
+    (q, held.receipt)
+}
+
+async fn room_in_flight_wakes_who_is_looking(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let (q, held) = about_to_meet_the_limit(&e).await;
+    let waits = next(&q);
+    e.store.hanging(1).await;
+    q.ack(&held).await.unwrap();
+    e.store.release();
+    assert_eq!(texts(waits).await, ["b"]);
+}
+
+async fn room_in_flight_wakes_who_is_looking_at_several_queues(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let (q, held) = about_to_meet_the_limit(&e).await;
+    let queues = [q.clone(), e.plain().await];
+    let engine = e.engine.clone();
+    let request = ReceiveRequest::up_to(1).wait(s(3600));
+    let waits = tokio::spawn(async move { engine.receive_any(&queues, request).await });
+    e.store.hanging(1).await;
+    q.ack(&held).await.unwrap();
+    e.store.release();
+    assert_eq!(texts(waits).await, ["b"]);
 }
 
 async fn a_higher_in_flight_limit_wakes(b: Bench) {

@@ -26,10 +26,11 @@ impl Model {
             let queue = self.find(id).expect("the model has it").queue;
             let last = self.on_last_try(id);
             let outcome = if last { self.give_up(id) } else { self.set(id, State::Ready) };
+            ready[queue] += 1;
             match outcome {
                 Outcome::DeadLettered(target) => ready[target] += 1,
                 Outcome::Parked => parked += 1,
-                _ => ready[queue] += 1,
+                _ => {}
             }
         }
         (ready, parked)

@@ -10,10 +10,18 @@ use crate::store::{ClaimBatch, ClaimEnd, SettleBatch};
 
 use super::{CLAIM_MESSAGES_MAX, Receives, Ticket, Waiter};
 
+/// Whom a look is for, and what counted when it began.
+struct Chosen {
+    waiters: Vec<(Ticket, Waiter)>,
+    generation: u64,
+    room: u64,
+}
+
 /// What a look into the store brought.
 struct Look {
     now: Timestamp,
     generation: u64,
+    room: u64,
     delivered: u64,
     end: ClaimEnd,
 }
@@ -23,16 +31,16 @@ impl Receives {
     pub(super) async fn drive(self: Arc<Self>) {
         loop {
             let _pass = self.parts.turnstile.pass(|| self.to_look_after()).await;
-            let Some((generation, chosen)) = self.choose() else { break };
+            let Some(Chosen { waiters, generation, room }) = self.choose() else { break };
             let now = self.parts.clock.now();
-            let demands = chosen.iter().map(|(_, waiter)| waiter.demand).collect();
+            let demands = waiters.iter().map(|(_, waiter)| waiter.demand).collect();
             let batch = ClaimBatch { queue: self.queue, now, demands };
             match self.parts.store.claim(batch).await {
                 Ok(claimed) => {
                     let mut rest = Vec::new();
                     let mut delivered = 0;
                     let mut lists = claimed.deliveries.into_iter();
-                    for (ticket, waiter) in chosen {
+                    for (ticket, waiter) in waiters {
                         match lists.next() {
                             Some(list) if !list.is_empty() => {
                                 delivered += list.len() as u64;
@@ -41,7 +49,7 @@ impl Receives {
                             _ => rest.push((ticket, waiter)),
                         }
                     }
-                    let look = Look { now, generation, delivered, end: claimed.end };
+                    let look = Look { now, generation, room, delivered, end: claimed.end };
                     self.settle_down(&look, rest);
                 }
                 Err(error) => {
@@ -49,7 +57,7 @@ impl Receives {
                         // Messages may be leased all the same; the store knows until when.
                         self.parts.schedule.expire_at(now);
                     }
-                    for (_, waiter) in chosen {
+                    for (_, waiter) in waiters {
                         self.disarm(&waiter);
                         let _ = waiter.slot.send(Err(error.clone()));
                     }
@@ -66,7 +74,7 @@ impl Receives {
 
     /// Picks whom to look after: of those who rest as many as there may be messages, then all who
     /// have not looked yet. `None` ends the driving.
-    fn choose(&self) -> Option<(u64, Vec<(Ticket, Waiter)>)> {
+    fn choose(&self) -> Option<Chosen> {
         let mut state = self.state.lock();
         let mut chosen: Vec<(Ticket, Waiter)> = Vec::new();
         let mut wanted = 0;
@@ -84,7 +92,8 @@ impl Receives {
             chosen.push((ticket, waiter));
         }
         if !chosen.is_empty() {
-            return Some((state.generation, chosen));
+            let (generation, room) = (state.generation, state.room);
+            return Some(Chosen { waiters: chosen, generation, room });
         }
         state.driving = false;
         let mut left = state.available;
@@ -116,13 +125,18 @@ impl Receives {
         let mut state = self.state.lock();
         let closed = state.closed.as_ref().map(|closed| closed.ending.clone());
         state.available = state.available.saturating_sub(look.delivered);
+        if look.end == ClaimEnd::InFlightLimit && state.room != look.room {
+            // The leases that ended meanwhile are those that the look still counted.
+            state.generation += 1;
+            state.available = u64::MAX;
+        }
         let unmoved = state.generation == look.generation;
         // A pass that ended since the look has moved the generation.
         let owed = look.end == ClaimEnd::Drained && (overdue || !unmoved);
         match look.end {
             ClaimEnd::More => state.available = u64::MAX,
             ClaimEnd::Drained | ClaimEnd::Paused | ClaimEnd::InFlightLimit => {
-                state.limited = look.end == ClaimEnd::InFlightLimit;
+                state.limited = look.end == ClaimEnd::InFlightLimit && state.room == look.room;
                 if unmoved {
                     state.available = 0;
                     state.empty = true;

@@ -73,8 +73,10 @@ struct State {
     available: u64,
     /// The last look found nothing and the generation has not moved since.
     empty: bool,
-    /// The last look met the queue's `in_flight_max`.
+    /// The last look met the queue's `in_flight_max`, and no lease has ended since it began.
     limited: bool,
+    /// Moves whenever leases have ended, which makes room below the queue's `in_flight_max`.
+    room: u64,
     driving: bool,
     closed: Option<Closed>,
 }
@@ -163,9 +165,14 @@ impl Receives {
         !state.resting.is_empty() || !state.watchers.is_empty()
     }
 
-    /// Says that messages left the queue's leases, which matters when the in-flight limit was met.
+    /// Says that messages left the queue's leases, which matters when the in-flight limit was met,
+    /// or is being met by a look that is under way.
     pub(super) fn notify_room(&self) {
-        let limited = std::mem::take(&mut self.state.lock().limited);
+        let limited = {
+            let mut state = self.state.lock();
+            state.room += 1;
+            std::mem::take(&mut state.limited)
+        };
         if limited {
             self.notify(u64::MAX);
         }

@@ -81,18 +81,16 @@ impl QueueState {
         dead_letters: &mut DeadLetters<'_>,
     ) -> Result<(), NeedsDeadLetters> {
         let lapses = |queue: &QueueState| queue.orders.leased.first().map(|(at, _)| *at);
-        // What leaves a FIFO group frees the next message of it.
-        let freed = u64::from(self.info.settings.fifo);
         while tally.take_on(lapses(self)) {
             match self.lapse_next(tally.now, dead_letters)? {
                 Some(Settled::Ready) => tally.ready(self.info.id, 1),
                 Some(Settled::DeadLettered(target)) => {
                     tally.ready(target, 1);
-                    tally.ready(self.info.id, freed);
+                    tally.ready(self.info.id, 1);
                 }
                 Some(Settled::Parked) => {
                     tally.removed += 1;
-                    tally.ready(self.info.id, freed);
+                    tally.ready(self.info.id, 1);
                 }
                 Some(Settled::Done | Settled::Delayed(_)) | None => {}
             }
@@ -117,9 +115,7 @@ impl QueueState {
             }
         }
         tally.next_is(leaves(self));
-        if self.info.settings.fifo {
-            tally.ready(self.info.id, tally.removed - before);
-        }
+        tally.ready(self.info.id, tally.removed - before);
         while tally.take_on(self.remembered.next_end()) {
             self.remembered.forget_next();
         }
