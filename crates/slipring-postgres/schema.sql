@@ -361,6 +361,7 @@ FUNCTION commit_defer(p_relaxed boolean) RETURNS text
 FUNCTION commit_mode(p_relaxed boolean) RETURNS void
 FUNCTION company(p_queue slipring.queue, p_attempts bigint, p_up_to bigint) RETURNS bigint
 FUNCTION configure(queue text, changes jsonb) RETURNS jsonb SECURITY DEFINER
+FUNCTION count_check(p_limit text, p_most integer, p_n integer) RETURNS integer
 FUNCTION create_queue(name text, settings jsonb DEFAULT '{}'::jsonb) RETURNS boolean SECURITY DEFINER
 FUNCTION cut(p_xid_base bigint) RETURNS int8multirange
 FUNCTION dead_letter_queue(p_queue slipring.queue) RETURNS slipring.queue
@@ -369,12 +370,13 @@ FUNCTION dedup_newest(p_queue integer, p_scope text, p_dedup_id text, p_slot int
 FUNCTION dedup_scope(p_by_group boolean, p_group text) RETURNS text
 FUNCTION dedup_slots() RETURNS integer[]
 FUNCTION endings_note(p_queue slipring.queue) RETURNS void
+FUNCTION entries_check(p_name text, p_entries integer, p_bodies integer) RETURNS void
 FUNCTION entry_now(p_xid_base bigint) RETURNS bigint
 FUNCTION extend(receipt text, lease interval DEFAULT NULL::interval) RETURNS timestamp with time zone SECURITY DEFINER
 FUNCTION extend(receipts text[], lease interval DEFAULT NULL::interval) RETURNS timestamp with time zone[] SECURITY DEFINER
 FUNCTION extend_each(p_receipts text[], p_lease interval) RETURNS TABLE(receipt text, lease_until timestamp with time zone, error text, error_message text, error_context jsonb)
 FUNCTION fail(p_state text, p_message text, p_context jsonb) RETURNS void
-FUNCTION fail_limit(p_queue slipring.queue, p_limit text, p_value bigint, p_asked bigint) RETURNS void
+FUNCTION fail_limit(p_queue slipring.queue, p_limit text, p_value bigint, p_asked bigint, p_index integer DEFAULT NULL::integer) RETURNS void
 FUNCTION fifo_bring_in(p_queue slipring.queue, p_state slipring.state, p_wanted bigint) RETURNS slipring.state
 FUNCTION fifo_group_now(p_queue integer, p_name text) RETURNS SETOF slipring.fifo_group
 FUNCTION fifo_groups_set(p_queue slipring.queue, p_names text[], p_ids bigint[]) RETURNS void
@@ -384,7 +386,7 @@ FUNCTION flush() RETURNS text
 FUNCTION generation_now(p_queue slipring.queue) RETURNS bigint
 FUNCTION generation_step(p_now regclass, p_low regclass, p_mark regclass, p_since regclass, p_bytes bigint, p_worth boolean, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint) RETURNS boolean
 FUNCTION headers_bytes(p_headers text) RETURNS integer
-FUNCTION headers_text(p_headers jsonb) RETURNS text
+FUNCTION headers_text(p_headers jsonb, p_index integer DEFAULT NULL::integer) RETURNS text
 FUNCTION id_take(p_queue slipring.queue, p_count integer) RETURNS bigint
 FUNCTION interval_ms(p_interval interval, p_name text) RETURNS bigint
 FUNCTION isolation_check() RETURNS void
@@ -437,7 +439,7 @@ FUNCTION log_show(p_queue slipring.queue, p_state slipring.state, p_lanes bigint
 FUNCTION log_to_items(p_from text, p_to slipring.queue, p_lanes bigint[], p_ids bigint[], p_states integer[], p_untils_ms bigint[], p_priorities bigint[], p_attempts bigint[], p_fences bigint[], p_first_ms bigint[], p_delays_ms bigint[], p_source text, p_holders bigint[] DEFAULT NULL::bigint[], p_foreign boolean DEFAULT false) RETURNS void
 FUNCTION mark_read(p_queue integer, p_kind integer) RETURNS slipring.mark
 FUNCTION mark_write(p_mark slipring.mark, p_turn bigint, p_id bigint, p_done int8multirange) RETURNS void
-FUNCTION message_check(p_queue slipring.queue, p_body bytea, p_priority bigint, p_group text, p_dedup_id text, p_headers text) RETURNS void
+FUNCTION message_check(p_queue slipring.queue, p_body bytea, p_priority bigint, p_group text, p_dedup_id text, p_headers text, p_index integer) RETURNS void
 FUNCTION message_gone(p_message bigint) RETURNS void
 FUNCTION message_held(p_message bigint) RETURNS void
 FUNCTION message_queue(p_message bigint, p_now_ms bigint) RETURNS slipring.queue
@@ -462,6 +464,7 @@ FUNCTION queue_gone(p_queue integer) RETURNS void
 FUNCTION queue_head(p_queue slipring.queue) RETURNS TABLE(priority bigint, sent_ms bigint, id bigint)
 FUNCTION queue_hold(p_queue integer) RETURNS slipring.queue
 FUNCTION queue_lock(p_queue integer, p_needed boolean DEFAULT true) RETURNS slipring.queue
+FUNCTION queue_name_ok(p_name text) RETURNS boolean
 FUNCTION queue_named(p_name text) RETURNS slipring.queue
 FUNCTION queue_oldest(p_queue slipring.queue) RETURNS bigint
 FUNCTION queue_peek(p_queue slipring.queue, p_state text, p_limit integer) RETURNS TABLE(queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint)
@@ -487,10 +490,13 @@ FUNCTION send_batch(queue text, bodies bytea[], priority bigint DEFAULT 1024, de
 FUNCTION send_batch(queue text, bodies jsonb[], priority bigint DEFAULT 1024, delay interval DEFAULT NULL::interval, "group" text DEFAULT NULL::text, dedup_ids text[] DEFAULT NULL::text[], headers jsonb[] DEFAULT NULL::jsonb[]) RETURNS bigint[]
 FUNCTION send_batch(queue text, bodies text[], priority bigint DEFAULT 1024, delay interval DEFAULT NULL::interval, "group" text DEFAULT NULL::text, dedup_ids text[] DEFAULT NULL::text[], headers jsonb[] DEFAULT NULL::jsonb[]) RETURNS bigint[]
 FUNCTION send_rows(p_queue text, p_bodies bytea[], p_priorities bigint[], p_delays_ms bigint[], p_groups text[], p_dedup_ids text[], p_headers text[]) RETURNS bigint[]
+FUNCTION settings_backoff(p_backoff jsonb) RETURNS boolean
 FUNCTION settings_check(p_settings jsonb) RETURNS void
 FUNCTION settings_default() RETURNS jsonb
 FUNCTION settings_fill(p_queue slipring.queue, p_settings jsonb) RETURNS slipring.queue
+FUNCTION settings_merge(p_settings jsonb, p_changes jsonb) RETURNS jsonb
 FUNCTION settings_number(p_settings jsonb, p_name text) RETURNS bigint
+FUNCTION settings_whole(p_value jsonb, p_low bigint, p_high bigint) RETURNS boolean
 FUNCTION settle_items(p_queue slipring.queue, p_target slipring.queue, p_now_ms bigint, p_ns integer[], p_messages bigint[], p_fences bigint[], p_kinds text[], p_delays_ms bigint[], p_priorities bigint[], p_jitter double precision[]) RETURNS TABLE(n integer, outcome text, until_ms bigint, target integer)
 FUNCTION settle_log(p_queue slipring.queue, p_target slipring.queue, p_now_ms bigint, p_ns integer[], p_messages bigint[], p_fences bigint[], p_kinds text[], p_delays_ms bigint[], p_priorities bigint[], p_jitter double precision[]) RETURNS TABLE(n integer, outcome text, until_ms bigint, target integer)
 FUNCTION settle_next(p_queue slipring.queue, p_kind text, p_attempts bigint, p_delay_ms bigint, p_jitter double precision, OUT next text, OUT delay_ms bigint) RETURNS record

@@ -1,6 +1,7 @@
 -- Purpose: acks messages inside the caller's transaction (S10.2, S10.3): takes effect if and only
 --          if that commits; an error when a lease is lost.
--- Inputs:  receipts of slipring.receive; all of them or, with an error, none.
+-- Inputs:  receipts of slipring.receive, repeated ones counting once; all of them or, with an
+--          error, none.
 -- Lock:    the leases' locks, shared, to the end of the transaction: until then the messages are
 --          handed to nobody else, also when their deadline passes.
 -- Index:   lease_newest, item_picture_N_newest; ack's indexes grow.
@@ -17,7 +18,8 @@ BEGIN
     FOR v_part IN
         SELECT o.queue, array_agg(o.message ORDER BY o.message, o.fence) AS messages,
             array_agg(o.fence ORDER BY o.message, o.fence) AS fences
-        FROM slipring.receipt_open(receipts) o GROUP BY o.queue ORDER BY o.queue
+        FROM (SELECT DISTINCT o.queue, o.message, o.fence FROM slipring.receipt_open(receipts) o) o
+        GROUP BY o.queue ORDER BY o.queue
     LOOP
         PERFORM slipring.ack_queue(v_part.queue, v_part.messages, v_part.fences);
         v_count := v_count + cardinality(v_part.messages);

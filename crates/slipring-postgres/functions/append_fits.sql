@@ -1,7 +1,7 @@
 -- Purpose: whether a unit of messages fits the limits of its queue.
 -- Inputs:  p_first to p_last, the places of the unit's messages in the arrays; what the queue
 --          holds with the units before: p_total, p_bytes, and p_keys, their deduplication ids.
--- Lock:    the caller holds the queue's lock.
+-- Lock:    the caller holds the queue's lock, or knows that the answer may not stay right.
 -- Index:   dedup_N_once, one step for each deduplication id.
 -- Answers: the same with the unit, and the facts of the error where it does not fit.
 CREATE OR REPLACE FUNCTION slipring.append_fits(

@@ -1,5 +1,5 @@
 -- Purpose: changes some of a queue's settings.
--- Inputs:  the queue's name; the settings to change, as a JSON object.
+-- Inputs:  the queue's name; the settings to change, as a JSON object; null brings a default back.
 -- Lock:    the queue's lock, to the end of the transaction.
 -- Index:   queue_name.
 -- Answers: all settings as they are now.
@@ -13,8 +13,7 @@ DECLARE
 BEGIN
     PERFORM slipring.isolation_check();
     v_queue := slipring.queue_lock(v_queue.queue_id);
-    v_settings := v_queue.settings || changes;
-    PERFORM slipring.settings_check(v_settings);
+    v_settings := slipring.settings_merge(v_queue.settings, changes);
     RETURN (SELECT q.settings
             FROM slipring.store_configure(v_queue.queue_id, v_settings, slipring.now_ms()) q);
 END $$;

@@ -8,13 +8,13 @@ RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp
 SET jit = off AS $$
 DECLARE
-    v_settings jsonb := slipring.settings_default() || coalesce(settings, '{}');
+    v_settings jsonb;
 BEGIN
-    IF name IS NULL OR name !~ '^[A-Za-z0-9+/;.$_()][-A-Za-z0-9+/;.$_()]{0,199}$' THEN
+    IF NOT slipring.queue_name_ok(name) THEN
         PERFORM slipring.fail('SR007', format('queue name %L is not 1 to 200 of letters, digits '
             'and - + / ; . $ _ ( ), not beginning with -', left(name, 64)), '{}');
     END IF;
-    PERFORM slipring.settings_check(v_settings);
+    v_settings := slipring.settings_merge(slipring.settings_default(), coalesce(settings, '{}'));
     RETURN (SELECT q.created
             FROM slipring.store_create_queue(name, v_settings, slipring.now_ms()) q);
 END $$;

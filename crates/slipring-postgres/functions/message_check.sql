@@ -1,31 +1,31 @@
 -- Purpose: checks a message that is sent by SQL against the limits (S12).
--- Inputs:  p_queue; what was given to send.
+-- Inputs:  p_queue; what was given to send; p_index, its place among several, from 0, or null.
 -- Lock:    none.
 -- Index:   none.
 CREATE OR REPLACE FUNCTION slipring.message_check(
     p_queue slipring.queue, p_body bytea, p_priority bigint, p_group text, p_dedup_id text,
-    p_headers text)
+    p_headers text, p_index int)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_bytes bigint := octet_length(p_body) + slipring.headers_bytes(p_headers)
         + coalesce(octet_length(p_group), 0) + coalesce(octet_length(p_dedup_id), 0);
+    v_facts jsonb := jsonb_strip_nulls(jsonb_build_object('queue', p_queue.name, 'index', p_index));
     v_name bigint := greatest(octet_length(p_group), octet_length(p_dedup_id));
 BEGIN
     IF p_body IS NULL THEN
-        PERFORM slipring.fail('SR007', 'the body is null; send an empty one instead',
-            jsonb_build_object('queue', p_queue.name));
+        PERFORM slipring.fail('SR007', 'the body is null; send an empty one instead', v_facts);
     ELSIF p_priority IS NULL OR p_priority NOT BETWEEN 0 AND 4294967295 THEN
         PERFORM slipring.fail('SR007', format('the priority is %s; give 0 to 4294967295',
-            coalesce(p_priority::text, 'null')), jsonb_build_object('queue', p_queue.name));
+            coalesce(p_priority::text, 'null')), v_facts);
     ELSIF v_bytes > p_queue.message_bytes_max THEN
         PERFORM slipring.fail_limit(p_queue, 'message_bytes_max', p_queue.message_bytes_max,
-            v_bytes);
+            v_bytes, p_index);
     ELSIF v_name > 128 THEN
-        PERFORM slipring.fail_limit(p_queue, 'group_bytes_max', 128, v_name);
+        PERFORM slipring.fail_limit(p_queue, 'group_bytes_max', 128, v_name, p_index);
     ELSIF p_headers IS NOT NULL THEN
         v_name := (SELECT count(*) FROM jsonb_object_keys(p_headers::jsonb));
         IF v_name > 64 THEN
-            PERFORM slipring.fail_limit(p_queue, 'headers_max', 64, v_name);
+            PERFORM slipring.fail_limit(p_queue, 'headers_max', 64, v_name, p_index);
         END IF;
     END IF;
 END $$;

@@ -1,5 +1,5 @@
 -- Purpose: pauses a queue: it takes messages and settlements and hands out nothing (S14.3).
--- Inputs:  the queue's name; until when, null for until resume is called.
+-- Inputs:  the queue's name; until when, null or infinity for until resume is called.
 -- Lock:    the queue's lock, to the end of the transaction.
 -- Index:   queue_name.
 CREATE OR REPLACE FUNCTION slipring.pause(queue text, until timestamptz DEFAULT NULL)
@@ -7,7 +7,12 @@ RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp
 SET jit = off AS $$
 BEGIN
-    PERFORM slipring.configure(queue, CASE WHEN until IS NULL THEN '{"paused": true}'
+    IF until = '-infinity' THEN
+        PERFORM slipring.fail('SR007', 'the pause would be over for ever; give a time to come, or '
+            'null for until resume is called', '{}');
+    END IF;
+    PERFORM slipring.configure(queue, CASE WHEN until IS NULL OR until = 'infinity'
+        THEN '{"paused": true}'
         ELSE jsonb_build_object('paused_until',
             ceil(extract(epoch FROM until) * 1000)::bigint) END);
 END $$;

@@ -1,5 +1,5 @@
 -- Purpose: the queue of a name.
--- Inputs:  p_name, which it is an error not to find (SR001).
+-- Inputs:  p_name, which it is an error not to find (SR001) or not to name (SR007).
 -- Lock:    none.
 -- Index:   queue_name.
 CREATE OR REPLACE FUNCTION slipring.queue_named(p_name text)
@@ -8,7 +8,9 @@ DECLARE
     v_queue slipring.queue;
 BEGIN
     SELECT * INTO v_queue FROM slipring.queue q WHERE q.name = p_name;
-    IF v_queue.queue_id IS NULL THEN
+    IF p_name IS NULL THEN
+        PERFORM slipring.fail('SR007', 'the name of the queue is null', '{}');
+    ELSIF v_queue.queue_id IS NULL THEN
         PERFORM slipring.fail('SR001', format('queue %s does not exist', p_name),
             jsonb_build_object('queue', p_name));
     END IF;

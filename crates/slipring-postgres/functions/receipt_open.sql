@@ -24,7 +24,8 @@ BEGIN
         END IF;
         IF v_part IS NULL OR slipring.receipt_seal(v_key, v_part[2]::int, v_part[3]::bigint,
                 v_part[4]::bigint) IS DISTINCT FROM v_receipt THEN
-            PERFORM slipring.fail('SR005', 'the receipt is not one of this store', '{}');
+            PERFORM slipring.fail('SR005', 'the receipt is not one that slipring.receive has given '
+                'here', jsonb_build_object('index', n));
         END IF;
         n := n + 1;
         queue := v_part[2];

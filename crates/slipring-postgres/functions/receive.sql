@@ -16,10 +16,8 @@ DECLARE
     v_queue slipring.queue := slipring.queue_named(receive.queue);
     v_key bytea := (SELECT s.receipt_key FROM slipring.store s);
 BEGIN
-    IF receive.n IS NULL OR receive.n NOT BETWEEN 1 AND 10000 THEN
-        PERFORM slipring.fail_limit(v_queue, 'receive_messages_max', 10000, receive.n);
-    END IF;
-    PERFORM slipring.isolation_check();
+    PERFORM slipring.isolation_check(),
+        slipring.count_check('receive_messages_max', 10000, receive.n);
     RETURN QUERY SELECT slipring.receipt_seal(v_key, v_queue.queue_id, m.id, c.fence), m.body,
         m.id, c.priority, c.attempts, to_timestamp(m.sent_ms / 1000.0),
         to_timestamp(c.deadline_ms / 1000.0), m.group_name, m.dedup_id, m.headers::jsonb

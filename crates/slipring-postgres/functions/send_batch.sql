@@ -1,6 +1,6 @@
 -- Purpose: sends several messages inside the caller's transaction, in their order.
--- Inputs:  the queue's name; the bodies; priority, delay and group of all; deduplication ids and
---          headers with one entry for each body, or null.
+-- Inputs:  the queue's name; the bodies, at most 10,000 and 64 MiB; priority, delay and group of
+--          all; deduplication ids and headers with one entry for each body, or null.
 -- Lock:    none; the entries of deduplication ids.
 -- Index:   as send.
 -- Answers: the numbers.
@@ -15,21 +15,26 @@ DECLARE
     v_queue slipring.queue;
     v_before bigint;
     v_generation bigint;
-    v_last int := cardinality(bodies);
+    v_last int := coalesce(cardinality(bodies), 0);
+    v_dedup_ids text[];
+    v_headers text[];
 BEGIN
     IF v_last > 10000 THEN
-        PERFORM slipring.fail('SR006', format('batch_messages_max is 10000, but %s was asked for',
-            v_last), jsonb_build_object('limit', 'batch_messages_max', 'limit_value', 10000,
-            'asked', v_last));
-    ELSIF coalesce(v_last, 0) = 0 THEN
-        RETURN '{}';
+        PERFORM slipring.fail_limit(NULL, 'batch_messages_max', 10000, v_last);
     END IF;
-    SELECT * INTO v_queue FROM slipring.queue q WHERE q.name = send_batch.queue;
+    PERFORM slipring.entries_check('dedup_ids', cardinality(dedup_ids), v_last),
+        slipring.entries_check('headers', cardinality(headers), v_last);
+    v_queue := slipring.queue_named(queue);
+    IF v_last = 0 THEN
+        RETURN '{}';
+    ELSIF array_ndims(bodies) > 1 OR array_lower(bodies, 1) <> 1 THEN
+        bodies := ARRAY(SELECT u.b FROM unnest(bodies) WITH ORDINALITY AS u(b, n) ORDER BY u.n);
+    END IF;
     IF priority = ANY (v_queue.lanes) AND NOT v_queue.fifo AND delay IS NULL AND "group" IS NULL
         AND dedup_ids IS NULL AND headers IS NULL AND v_queue.delay_ms = 0
         AND v_queue.messages_max IS NULL AND v_queue.bytes_max IS NULL
         AND (SELECT max(octet_length(b)) <= v_queue.message_bytes_max AND count(b) = count(*)
-             FROM unnest(bodies) b) THEN
+                AND sum(octet_length(b)) <= 67108864 FROM unnest(bodies) b) THEN
         v_before := slipring.id_take(v_queue, v_last);
         v_generation := slipring.generation_now(v_queue);
         INSERT INTO slipring.message (id, lane, sent_ms, place, bytes, n, bytes_each, body)
@@ -40,12 +45,16 @@ BEGIN
         FROM slipring.pack_bodies(bodies) p;
         RETURN ARRAY(SELECT v_before + n FROM generate_series(1, v_last) n);
     END IF;
+    -- Whatever dimensions and bounds they came with.
+    SELECT array_agg(u.d ORDER BY u.n) INTO v_dedup_ids
+    FROM unnest(dedup_ids) WITH ORDINALITY AS u(d, n);
+    SELECT array_agg(slipring.headers_text(u.h, u.n::int - 1) ORDER BY u.n) INTO v_headers
+    FROM unnest(headers) WITH ORDINALITY AS u(h, n);
     RETURN slipring.send_rows(queue, bodies, array_fill(priority, ARRAY[v_last]),
         array_fill(slipring.interval_ms(delay, 'the delay'), ARRAY[v_last]),
         array_fill("group", ARRAY[v_last]),
-        coalesce(dedup_ids, array_fill(NULL::text, ARRAY[v_last])),
-        ARRAY(SELECT slipring.headers_text(headers[n]) FROM generate_series(1, v_last) n
-              ORDER BY n));
+        coalesce(v_dedup_ids, array_fill(NULL::text, ARRAY[v_last])),
+        coalesce(v_headers, array_fill(NULL::text, ARRAY[v_last])));
 END $$;
 
 CREATE OR REPLACE FUNCTION slipring.send_batch(

@@ -2,7 +2,7 @@
 -- Inputs:  the queue's name; arrays with one entry for each message.
 -- Lock:    none; the entries of deduplication ids. A queue's limits are checked without a lock, so
 --          transactions that are open at the same time may pass them together.
--- Index:   queue_name; see append_rows, dedup_enter and store_stats.
+-- Index:   queue_name; see append_rows, append_fits, dedup_enter and store_stats.
 -- Answers: the numbers.
 CREATE OR REPLACE FUNCTION slipring.send_rows(
     p_queue text, p_bodies bytea[], p_priorities bigint[], p_delays_ms bigint[],
@@ -14,24 +14,24 @@ DECLARE
     v_last int := cardinality(p_bodies);
     v_before bigint;
     v_first bigint[];
-    v_stats record;
-    v_new bigint := 0;
+    v_over jsonb;
+    v_bytes bigint := (SELECT sum(octet_length(b)) FROM unnest(p_bodies) b);
 BEGIN
+    IF v_last > 1 AND v_bytes > 67108864 THEN
+        PERFORM slipring.fail_limit(v_queue, 'batch_bytes_max', 67108864, v_bytes);
+    END IF;
     FOR n IN 1..v_last LOOP
         PERFORM slipring.message_check(v_queue, p_bodies[n], p_priorities[n], p_groups[n],
-            p_dedup_ids[n], p_headers[n]);
-        v_new := v_new + octet_length(p_bodies[n]) + slipring.headers_bytes(p_headers[n])
-            + coalesce(octet_length(p_groups[n]), 0)
-            + coalesce(octet_length(p_dedup_ids[n]), 0);
+            p_dedup_ids[n], p_headers[n], CASE WHEN v_last > 1 THEN n - 1 END);
     END LOOP;
     IF v_queue.messages_max IS NOT NULL OR v_queue.bytes_max IS NOT NULL THEN
-        SELECT * INTO v_stats FROM slipring.store_stats(v_queue.queue_id, v_now_ms);
-        v_last := v_last + v_stats.ready + v_stats.delayed + v_stats.leased + v_stats.parked;
-        v_new := v_new + v_stats.bytes;
-        IF v_last > v_queue.messages_max THEN
-            PERFORM slipring.fail_limit(v_queue, 'messages_max', v_queue.messages_max, v_last);
-        ELSIF v_new > v_queue.bytes_max THEN
-            PERFORM slipring.fail_limit(v_queue, 'bytes_max', v_queue.bytes_max, v_new);
+        SELECT f.p_over INTO v_over FROM slipring.store_stats(v_queue.queue_id, v_now_ms) s,
+            slipring.append_fits(v_queue, v_now_ms, 1, v_last, p_bodies, p_groups, p_dedup_ids,
+                p_headers, s.ready + s.delayed + s.leased + s.parked, s.bytes, '{}') f;
+        IF v_over IS NOT NULL THEN
+            PERFORM slipring.fail_limit(v_queue, v_over ->> 'limit',
+                (v_over ->> 'limit_value')::bigint, (v_over ->> 'asked')::bigint,
+                CASE WHEN v_last > 1 THEN (v_over ->> 'index')::int END);
         END IF;
     END IF;
     v_before := slipring.id_take(v_queue, cardinality(p_bodies));

@@ -1,4 +1,5 @@
--- Purpose: checks the settings of a queue that are given by SQL: names, kinds and ranges.
+-- Purpose: checks the settings of a queue that are given by SQL: names, kinds and ranges. What
+--          passes is what programs can read.
 -- Inputs:  p_settings with every key.
 -- Lock:    none.
 -- Index:   none.
@@ -6,7 +7,7 @@ CREATE OR REPLACE FUNCTION slipring.settings_check(p_settings jsonb)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_bad text;
-    v_backoff jsonb := p_settings -> 'backoff';
+    v_bytes bigint;
 BEGIN
     v_bad := (SELECT min(k) FROM jsonb_object_keys(p_settings) k
               WHERE NOT slipring.settings_default() ? k);
@@ -15,7 +16,8 @@ BEGIN
             (SELECT string_agg(k, ', ' ORDER BY k)
              FROM jsonb_object_keys(slipring.settings_default()) k)), '{}');
     END IF;
-    SELECT min(format('%s is %s; give %s to %s', s.name, p_settings -> s.name, s.low, s.high))
+    SELECT min(format('%s is %s; give a whole number from %s to %s', s.name,
+        p_settings -> s.name, s.low, s.high))
     INTO v_bad
     FROM (VALUES ('visibility_timeout_ms', 0, 4294967296000), ('delay_ms', 0, 4294967296000),
         ('dedup_window_ms', 0, 4294967296000), ('message_bytes_max', 1, 1072693248),
@@ -23,29 +25,36 @@ BEGIN
         ('max_attempts', 1, 1000000), ('messages_max', 0, 9223372036854775807),
         ('bytes_max', 0, 9223372036854775807), ('paused_until', 0, 9223372036854775807))
         AS s(name, low, high)
-    WHERE NOT coalesce(p_settings @? format('$."%s" ? (@ >= %s && @ <= %s && @ == @.floor())',
-            s.name, s.low, s.high)::jsonpath, false)
+    WHERE NOT slipring.settings_whole(p_settings -> s.name, s.low, s.high)
         AND NOT (p_settings -> s.name = 'null' AND s.name IN ('retention_ms', 'max_attempts',
             'messages_max', 'bytes_max', 'paused_until'));
-    IF v_bad IS NULL AND NOT (
-            jsonb_typeof(p_settings -> 'fifo') = 'boolean'
-            AND jsonb_typeof(p_settings -> 'paused') = 'boolean'
-            AND p_settings ->> 'durability' IN ('full', 'relaxed')
-            AND p_settings ->> 'dedup_scope' IN ('queue', 'group')
-            AND jsonb_typeof(p_settings -> 'dead_letter') IN ('string', 'null')
-            AND jsonb_typeof(p_settings -> 'attributes') = 'object') THEN
-        v_bad := 'fifo and paused are true or false, durability is "full" or "relaxed", '
-            'dedup_scope "queue" or "group", dead_letter a name or null, attributes an object';
-    END IF;
-    IF v_bad IS NULL AND NOT coalesce(CASE v_backoff ->> 'kind' WHEN 'none' THEN true
-            WHEN 'fixed' THEN (v_backoff ->> 'delay_ms')::numeric BETWEEN 0 AND 4294967296000
-            WHEN 'exponential' THEN (v_backoff ->> 'base_ms')::numeric
-                BETWEEN 0 AND (v_backoff ->> 'max_ms')::numeric
-                AND (v_backoff ->> 'max_ms')::numeric <= 4294967296000 END, false) THEN
-        v_bad := 'backoff is {"kind": "none"}, {"kind": "fixed", "delay_ms": n} or {"kind": '
-            '"exponential", "base_ms": n, "max_ms": n}';
-    END IF;
+    SELECT coalesce(v_bad, min(format('%s is %s; give %s', s.name, left((p_settings -> s.name)::text,
+        200), s.wanted))) INTO v_bad
+    FROM (VALUES
+        ('fifo', jsonb_typeof(p_settings -> 'fifo') = 'boolean', 'true or false'),
+        ('paused', jsonb_typeof(p_settings -> 'paused') = 'boolean', 'true or false'),
+        ('durability', p_settings -> 'durability' IN ('"full"', '"relaxed"'),
+            '"full" or "relaxed"'),
+        ('dedup_scope', p_settings -> 'dedup_scope' IN ('"queue"', '"group"'),
+            '"queue" or "group"'),
+        ('dead_letter', p_settings -> 'dead_letter' = 'null'
+            OR jsonb_typeof(p_settings -> 'dead_letter') = 'string'
+            AND slipring.queue_name_ok(p_settings ->> 'dead_letter'),
+            'the name of a queue, or null'),
+        ('attributes', jsonb_typeof(p_settings -> 'attributes') = 'object'
+            AND NOT p_settings @? 'strict $.attributes.* ? (@.type() <> "string")',
+            'an object of texts'),
+        ('backoff', slipring.settings_backoff(p_settings -> 'backoff'), '{"kind": "none"}, '
+            '{"kind": "fixed", "delay_ms": n} or {"kind": "exponential", "base_ms": n, '
+            '"max_ms": n}, n whole and from 0 to 4294967296000, base_ms not above max_ms'))
+        AS s(name, ok, wanted)
+    WHERE s.ok IS NOT TRUE;
     IF v_bad IS NOT NULL THEN
         PERFORM slipring.fail('SR007', v_bad, '{}');
+    END IF;
+    v_bytes := (SELECT sum(octet_length(a.key) + octet_length(a.value))
+                FROM jsonb_each_text(p_settings -> 'attributes') a);
+    IF v_bytes > 262144 THEN
+        PERFORM slipring.fail_limit(NULL, 'queue_attribute_bytes_max', 262144, v_bytes);
     END IF;
 END $$;

@@ -14,5 +14,9 @@ SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_queue slipring.queue := slipring.queue_hold(p_queue);
 BEGIN
+    IF p_state NOT IN ('ready', 'delayed', 'leased', 'parked') THEN
+        PERFORM slipring.fail('SR007', format('the state is %L; give ready, delayed, leased or '
+            'parked, or null for all', left(p_state, 64)), '{}');
+    END IF;
     RETURN QUERY SELECT * FROM slipring.queue_peek(v_queue, p_state, p_limit);
 END $$;
