@@ -341,6 +341,7 @@ FUNCTION ack(receipt text) RETURNS void
 FUNCTION ack(receipts text[]) RETURNS bigint SECURITY DEFINER
 FUNCTION ack_queue(p_queue integer, p_messages bigint[], p_fences bigint[]) RETURNS void
 FUNCTION ack_refused(p_queue slipring.queue, p_message bigint) RETURNS void
+FUNCTION acked(p_message bigint, p_fence bigint) RETURNS boolean
 FUNCTION acks_in(p_queue integer, p_ids int8multirange) RETURNS TABLE(message_id bigint, fence bigint)
 FUNCTION acks_take(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint) RETURNS slipring.state
 FUNCTION acks_wait(p_queue slipring.queue, p_state slipring.state) RETURNS boolean
@@ -409,7 +410,7 @@ FUNCTION journal_grew(p_slot integer) RETURNS boolean
 FUNCTION lane_stats(p_queue slipring.queue, p_state slipring.state, p_at integer, OUT ready bigint, OUT urgent bigint, OUT bytes bigint, OUT oldest_ms bigint) RETURNS record
 FUNCTION lanes_learn(p_queue slipring.queue, p_priorities bigint[]) RETURNS bigint[]
 FUNCTION lapse_items(p_queue slipring.queue, p_target slipring.queue, p_ids bigint[], OUT ready bigint, OUT dead bigint, OUT parked bigint) RETURNS record
-FUNCTION lapse_log(p_queue slipring.queue, p_target slipring.queue, p_now_ms bigint, p_left bigint, p_holder bigint, OUT lapsed bigint, OUT next text, OUT busy boolean) RETURNS record
+FUNCTION lapse_log(p_queue slipring.queue, p_target slipring.queue, p_now_ms bigint, p_left bigint, p_holder bigint, OUT lapsed bigint, OUT cost bigint, OUT next text, OUT busy boolean) RETURNS record
 FUNCTION lapse_next(p_queue integer, p_after_ms bigint) RETURNS bigint
 FUNCTION lapse_queue(p_queue integer, p_now_ms bigint, p_left bigint, p_ids bigint[], p_holder bigint, p_log boolean) RETURNS TABLE(queue integer, ready bigint, removed bigint, handled bigint, busy boolean)
 FUNCTION lapses() RETURNS TABLE(queue_id integer, lapse_ms bigint)

@@ -15,7 +15,8 @@ DECLARE
     v_told bigint;
 BEGIN
     IF v_kept <> '' THEN
-        v_next := v_kept::bigint;
+        -- Anybody may set it; numbers of other transactions are out of reach all the same.
+        v_next := greatest(v_kept::int, 1);
     END IF;
     IF v_next + p_count > 262144 THEN
         PERFORM slipring.fail('SR006', format('transaction_messages_max is 262143, but %s was '

@@ -21,6 +21,8 @@ BEGIN
         SELECT p_journal % 3, l.queue_id, l.fence, l.part, v_state.seq, l.lane, l.deadline_ms,
             l.leased_ms, l.holder, l.n, l.bytes, l.bytes_each, l.open
         FROM slipring.lease_open(p_queue) l WHERE l.slot <> p_journal % 3;
+        -- A transaction with an older snapshot would not find these leases any more.
+        v_state.endings := nextval(v_queue.endings);
     END IF;
     PERFORM slipring.state_write(v_queue, v_state);
 END $$;

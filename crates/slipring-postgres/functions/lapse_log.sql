@@ -1,15 +1,15 @@
--- Purpose: ends the leases of the log of a queue whose deadline has passed, at most p_left
---          messages.
+-- Purpose: ends leases of the log of a queue whose deadline has passed, at most p_left messages;
+--          a lease counts as 40 at least, which is what its statements cost besides.
 -- Inputs:  p_queue; p_target, its dead-letter queue or null; p_now_ms; p_holder: instead end the
 --          leases that end with this process, whatever their deadline.
 -- Lock:    the queue's lock; a message with an ack in a user's open transaction is left for
 --          later.
 -- Index:   lease_deadline or lease_holder, lease_newest; the partitions' order indexes.
--- Answers: how many messages, whether they went to the dead-letter queue or were parked, and
---          whether a message was left.
+-- Answers: how many messages, as how many they count, whether they went to the dead-letter queue
+--          or were parked, and whether a message was left.
 CREATE OR REPLACE FUNCTION slipring.lapse_log(
     p_queue slipring.queue, p_target slipring.queue, p_now_ms bigint, p_left bigint,
-    p_holder bigint, OUT lapsed bigint, OUT next text, OUT busy boolean)
+    p_holder bigint, OUT lapsed bigint, OUT cost bigint, OUT next text, OUT busy boolean)
 LANGUAGE plpgsql AS $$
 DECLARE
     v_state slipring.state := slipring.state_read(p_queue);
@@ -20,6 +20,7 @@ DECLARE
     v_dead boolean;
 BEGIN
     lapsed := 0;
+    cost := 0;
     busy := false;
     next := (slipring.settle_next(p_queue, 'lapse', 1, NULL, NULL)).next;
     v_dead := next = 'dead_letter' AND p_target.queue_id IS NOT NULL;
@@ -32,13 +33,17 @@ BEGIN
                     AND newer.fence = l.fence AND newer.part = l.part AND newer.seq > l.seq)
         ORDER BY l.deadline_ms, l.fence
     LOOP
-        EXIT WHEN lapsed >= p_left;
+        EXIT WHEN cost >= p_left;
         v_ids := ARRAY(SELECT m.id
-            FROM slipring.lease_members(v_from, v_lease, p_left - lapsed) m
+            FROM slipring.lease_members(v_from, v_lease, p_left - cost) m
             WHERE pg_try_advisory_xact_lock(slipring.lease_key(v_lease.queue_id, v_lease.fence,
                 m.id)));
+        IF slipring.acks_wait(p_queue, v_state) THEN
+            v_ids := ARRAY(SELECT u FROM unnest(v_ids) u
+                WHERE NOT slipring.acked(u, v_lease.fence) ORDER BY u);
+        END IF;
         v_n := cardinality(v_ids);
-        busy := busy OR v_n < least(v_lease.n, p_left - lapsed);
+        busy := busy OR v_n < least(v_lease.n, p_left - cost);
         CONTINUE WHEN v_n = 0;
         v_state.seq := v_state.seq + 1;
         v_state := (slipring.lease_ack(p_queue, v_state, v_ids,
@@ -52,8 +57,9 @@ BEGIN
             CASE WHEN NOT v_dead THEN array_fill(v_lease.leased_ms, ARRAY[v_n]) END, NULL,
             CASE WHEN v_dead THEN p_queue.name END, NULL, v_dead);
         lapsed := lapsed + v_n;
+        cost := cost + greatest(v_n, 40);
     END LOOP;
-    IF v_state.leased > 0 AND NOT busy AND lapsed < p_left AND p_holder IS NULL THEN
+    IF v_state.leased > 0 AND NOT busy AND cost < p_left AND p_holder IS NULL THEN
         v_state.lapse_ms := slipring.lapse_next(p_queue.queue_id, p_now_ms);
     END IF;
     IF lapsed > 0 THEN

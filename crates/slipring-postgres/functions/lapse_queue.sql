@@ -4,8 +4,8 @@
 -- Lock:    the queue's lock.
 -- Index:   see lapse_log, lapse_items.
 -- Answers: queues in which a receive may find more than before, with how many messages became
---          ready or made room; and in a row without a queue how many were parked, how many were
---          handled, and whether a lease was left.
+--          ready or made room; and in a row without a queue how many were parked, as how many all
+--          of them count, and whether a lease was left.
 CREATE OR REPLACE FUNCTION slipring.lapse_queue(
     p_queue int, p_now_ms bigint, p_left bigint, p_ids bigint[], p_holder bigint,
     p_log boolean)
@@ -21,6 +21,7 @@ DECLARE
     v_ready bigint := 0;
     v_dead bigint := 0;
     v_parked bigint := 0;
+    v_cost bigint := 0;
 BEGIN
     IF v_queue.queue_id IS NULL THEN
         RETURN;
@@ -31,6 +32,7 @@ BEGIN
     IF p_log THEN
         v_log := slipring.lapse_log(v_queue, v_target, p_now_ms, p_left, p_holder);
         busy := v_log.busy;
+        v_cost := v_log.cost;
         IF v_log.next = 'ready' THEN
             v_ready := v_log.lapsed;
         ELSIF v_target.queue_id IS NULL THEN
@@ -42,7 +44,7 @@ BEGIN
     v_ids := ARRAY(SELECT i.id FROM unnest(p_ids) u CROSS JOIN LATERAL slipring.item_now(u) i
         WHERE i.queue_id = p_queue AND i.state = 2
             AND CASE WHEN p_holder IS NULL THEN i.turn <= p_now_ms ELSE i.holder = p_holder END
-        LIMIT greatest(p_left - v_ready - v_dead - v_parked, 0));
+        LIMIT greatest(p_left - v_cost, 0));
     IF v_ids <> '{}' THEN
         v_items := slipring.lapse_items(v_queue, v_target, v_ids);
         busy := busy
@@ -50,14 +52,15 @@ BEGIN
         v_ready := v_ready + v_items.ready;
         v_dead := v_dead + v_items.dead;
         v_parked := v_parked + v_items.parked;
+        v_cost := v_cost + v_items.ready + v_items.dead + v_items.parked;
     END IF;
     removed := v_parked;
-    handled := v_ready + v_dead + v_parked;
+    handled := v_cost;
     RETURN NEXT;
     IF v_dead > 0 THEN
         RETURN QUERY SELECT v_target.queue_id, v_dead, 0::bigint, 0::bigint, false;
     END IF;
-    IF handled > 0 THEN
+    IF v_cost > 0 THEN
         RETURN QUERY SELECT p_queue, v_ready + v_dead + v_parked, 0::bigint, 0::bigint, false;
     END IF;
 END $$;

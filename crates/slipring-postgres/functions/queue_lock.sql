@@ -12,6 +12,10 @@ BEGIN
     SELECT * INTO v_queue FROM slipring.queue q WHERE q.queue_id = p_queue;
     IF v_queue.queue_id IS NULL AND p_needed THEN
         PERFORM slipring.queue_gone(p_queue);
+    ELSIF pg_sequence_last_value(v_queue.generation) < 0 THEN
+        -- A deletion that has not committed has left it so. It was the oldest generation or the one
+        -- after it; the latter is right for both, for it is a step of the rotation.
+        PERFORM setval(v_queue.generation, (slipring.state_read(v_queue)).generation_low + 1);
     END IF;
     RETURN v_queue;
 END $$;

@@ -3,7 +3,8 @@
 -- Lock:    the caller holds the queue's lock; messages with an ack in a user's open transaction
 --          are left alone.
 -- Index:   the partitions' order indexes, lease_newest, item_sent.
--- Answers: how many.
+-- Answers: how many; fewer than there are where more than about 2,000 locks would be needed, for
+--          the server has only so many.
 CREATE OR REPLACE FUNCTION slipring.remove_old(
     p_queue slipring.queue, p_sent_until_ms bigint, p_limit bigint)
 RETURNS bigint LANGUAGE plpgsql AS $$
@@ -13,13 +14,14 @@ DECLARE
     v_lease slipring.lease;
     v_old record;
     v_removed bigint := 0;
+    v_locks bigint := 0;
     v_before slipring.state := v_state;
 BEGIN
     v_state.seq := v_state.seq + 1;
     IF v_state.leased > 0 THEN
         FOR v_lease IN SELECT * FROM slipring.lease_open(p_queue.queue_id) l
             ORDER BY l.leased_ms, l.fence LOOP
-            EXIT WHEN v_removed >= p_limit;
+            EXIT WHEN v_removed >= p_limit OR v_locks >= 2000;
             SELECT array_agg(m.id) AS ids, count(*) AS n INTO v_old
             FROM slipring.lease_members(v_from, v_lease, p_limit - v_removed) m
             WHERE m.sent_ms <= p_sent_until_ms AND pg_try_advisory_xact_lock(
@@ -29,6 +31,8 @@ BEGIN
                 array_fill(v_lease.fence, ARRAY[v_old.n::int]))).p_state;
             v_state.endings := nextval(p_queue.endings);
             v_removed := v_removed + v_old.n;
+            -- See lease_key.
+            v_locks := v_locks + least(v_old.n, 64);
         END LOOP;
     END IF;
     SELECT l.p_state, l.removed INTO v_old

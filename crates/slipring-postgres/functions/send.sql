@@ -21,7 +21,7 @@ BEGIN
     IF delay IS NULL AND "group" IS NULL AND dedup_id IS NULL AND headers IS NULL THEN
         IF pg_current_xact_id_if_assigned() IS NOT NULL THEN
             v_kept := current_setting('slipring.sent', true);
-            v_next := CASE WHEN v_kept <> '' THEN v_kept::int ELSE 1 END;
+            v_next := CASE WHEN v_kept <> '' THEN greatest(v_kept::int, 1) ELSE 1 END;
             v_kept := set_config('slipring.sent', (v_next + 1)::text, true);
         END IF;
         -- The transaction's number comes before the generation is read and those who poll are told.

@@ -40,7 +40,10 @@ BEGIN
             WHEN v_row.next = 'dead_letter' AND p_target.queue_id IS NULL THEN 'parked'
             WHEN v_row.next = 'dead_letter' THEN 'dead_lettered'
             ELSE v_row.next END;
-        IF outcome = 'done' THEN
+        IF outcome IN ('ready', 'delayed', 'parked', 'dead_lettered')
+            AND slipring.acked(v_row.id, p_fences[v_row.n]) THEN
+            outcome := 'gone';
+        ELSIF outcome = 'done' THEN
             v_done := v_done || v_row.id;
         ELSIF outcome = 'dead_lettered' THEN
             target := p_target.queue_id;

@@ -42,6 +42,10 @@ BEGIN
             outcome := 'late';
             RETURN NEXT;
             CONTINUE;
+        ELSIF v_row.kind <> 'ack' AND slipring.acked(v_row.id, v_row.fence) THEN
+            outcome := 'gone';
+            RETURN NEXT;
+            CONTINUE;
         END IF;
         v_ids := v_ids || v_row.id;
         v_fences := v_fences || v_row.fence;

@@ -6,6 +6,9 @@ CREATE OR REPLACE FUNCTION slipring.state_write(p_queue slipring.queue, p_state 
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     p_state.slot := pg_sequence_last_value('slipring.journal') % 3;
+    -- With what a transaction that was rolled back, or a crash, has added: whoever ends leases has
+    -- the queue's lock, so that nobody's end is on its way now.
+    p_state.endings := pg_sequence_last_value(p_queue.endings);
     INSERT INTO slipring.state SELECT (p_state).*;
     -- After the row, so that the transaction has its number before the sequence moves.
     PERFORM nextval(p_queue.activity);

@@ -10,11 +10,11 @@ DECLARE
 BEGIN
     PERFORM pg_advisory_xact_lock(1397511506, 0);
     v_queue := slipring.queue_lock(p_queue);
-    -- Senders that have seen the queue's row turn away at -1.
-    PERFORM setval(v_queue.generation, -1);
     DELETE FROM slipring.queue q WHERE q.queue_id = p_queue;
     UPDATE slipring.place p SET queue_id = NULL, mark = NULL, empty = false,
         generation = v_queue.generation::text, endings = v_queue.endings::text
     WHERE p.place = v_queue.place;
-    PERFORM nextval(v_queue.activity);
+    -- Senders that have seen the queue's row turn away at -1. It comes last, for it is not taken
+    -- back where one of the statements above fails; see queue_lock for what comes after.
+    PERFORM nextval(v_queue.activity), setval(v_queue.generation, -1);
 END $$;

@@ -32,17 +32,24 @@ BEGIN
             SELECT f.queue_id, false, f.id FROM unnest(v_found) f) d
         GROUP BY d.queue_id ORDER BY d.queue_id
     LOOP
-        FOR v_part IN SELECT * FROM slipring.lapse_queue(v_row.queue_id, p_now_ms, v_left,
-            v_row.ids, NULL, v_row.log) LOOP
-            IF v_part.queue IS NULL THEN
-                v_left := v_left - v_part.handled;
-                v_parked := v_parked + v_part.removed;
-                v_busy := v_busy OR v_part.busy;
-            ELSE
-                RETURN QUERY SELECT v_part.queue, v_part.ready, 0::bigint, NULL::bigint,
-                    NULL::bigint;
-            END IF;
-        END LOOP;
+        BEGIN
+            FOR v_part IN SELECT * FROM slipring.lapse_queue(v_row.queue_id, p_now_ms, v_left,
+                v_row.ids, NULL, v_row.log) LOOP
+                IF v_part.queue IS NULL THEN
+                    v_left := v_left - v_part.handled;
+                    v_parked := v_parked + v_part.removed;
+                    v_busy := v_busy OR v_part.busy;
+                ELSE
+                    RETURN QUERY SELECT v_part.queue, v_part.ready, 0::bigint, NULL::bigint,
+                        NULL::bigint;
+                END IF;
+            END LOOP;
+        EXCEPTION WHEN unique_violation THEN
+            -- Two messages of one number, which a transaction that resets its settings between
+            -- two sends can make: the other queues go on.
+            RAISE WARNING 'leases of queue % cannot be ended: %', v_row.queue_id, SQLERRM;
+            v_busy := true;
+        END;
         EXIT WHEN v_left <= 0;
     END LOOP;
     next_ms := least((SELECT min(l.lapse_ms) FROM slipring.lapses() l),

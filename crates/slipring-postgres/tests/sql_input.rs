@@ -57,9 +57,7 @@ async fn a_batch_and_what_is_given_for_each_of_it_have_to_be_of_one_length() {
             (r#"dedup_ids => '{}'"#, "dedup_ids has 0 entries"),
             (r#"headers => ARRAY['{}'::jsonb]"#, "headers has 1 entries for 2 bodies"),
         ] {
-            let send = format!(
-                "SELECT slipring.send_batch('{queue}', '{{a,b}}'::text[], {given}, \"group\" => 'g')"
-            );
+            let send = format!("SELECT slipring.send_batch('{queue}', '{{a,b}}'::text[], {given})");
             refused(&client, &send, "SR007", says).await;
         }
     }

@@ -1,0 +1,11 @@
+-- Purpose: whether a user's transaction has acked a message in the hands of a fence. Who ends a
+--          lease otherwise asks once it has the lease's lock: what has committed before is seen by
+--          this statement, though it came after acks_take.
+-- Inputs:  p_message, p_fence.
+-- Lock:    the caller holds the lease's lock, see lease_key.
+-- Index:   ack_N_once, one step in each slot.
+CREATE OR REPLACE FUNCTION slipring.acked(p_message bigint, p_fence bigint)
+RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT EXISTS (SELECT FROM slipring.ack a
+        WHERE a.message_id = p_message AND a.fence = p_fence)
+$$;

@@ -1,0 +1,257 @@
+//! Calls that meet in the middle of each other, brought there step by step: a deletion that fails,
+//! acks beside rotations and passes, transactions with old snapshots.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failed step fails the test"
+)]
+
+mod cluster;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cluster::{Cluster, Database, one, rotation_step, run, waiting};
+use slipring::{AdminStore, QueueId, QueueName, QueueSettings, Store, Timestamp};
+use slipring_conformance::verbs::{at, claim, counts, drain, plain, queue, send};
+use slipring_postgres::PostgresStore;
+use tokio_postgres::Client;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+/// When every lease given by SQL is over.
+const FAR: Timestamp = Timestamp::from_millis(4_000_000_000_000);
+
+/// A store with a queue `plain`, and a user of SQL.
+struct Ground {
+    cluster: &'static Cluster,
+    database: Database,
+    store: Arc<PostgresStore>,
+    q: QueueId,
+    user: Client,
+}
+
+impl Ground {
+    async fn new() -> Ground {
+        let cluster = Cluster::shared();
+        let database = cluster.database().await;
+        let store = cluster.store(&database).await;
+        let q = plain(&store).await;
+        let user = cluster.client(&database).await;
+        Ground { cluster, database, store, q, user }
+    }
+
+    async fn client(&self) -> Client {
+        self.cluster.client(&self.database).await
+    }
+
+    /// Sends a message and receives it by SQL; answers its receipt.
+    async fn held(&self, queue: &str) -> String {
+        run(&self.user, &format!("SELECT slipring.send('{queue}', 'm'::text)")).await;
+        let receive = format!("SELECT receipt FROM slipring.receive('{queue}', 1, '1 hour')");
+        self.user.query_one(&receive, &[]).await.unwrap().get(0)
+    }
+}
+
+/// The SQLSTATE that a statement fails with.
+async fn refused(client: &Client, sql: &str) -> String {
+    let error = client.batch_execute(sql).await.expect_err(sql);
+    error.code().unwrap_or_else(|| panic!("{error:?}")).code().to_owned()
+}
+
+#[tokio::test]
+async fn a_deletion_that_fails_leaves_the_queue_as_it_was() {
+    // S14.5
+    let g = Ground::new().await;
+    let dead = queue(&g.store, "dead", &QueueSettings::default()).await;
+    send(&g.store, g.q, &["a"]).await;
+    send(&g.store, dead, &["before"]).await;
+    run(&g.user, "BEGIN; SELECT slipring.redrive('plain', 'dead')").await;
+    let other = g.client().await;
+    let delete =
+        format!("SET lock_timeout = '50ms'; SELECT slipring.store_delete_queue({})", dead.0);
+    assert_eq!(refused(&other, &delete).await, "55P03");
+    run(&g.user, "COMMIT; SELECT slipring.send('dead', 'by SQL'::text)").await;
+    assert_eq!(drain(&g.store, dead).await, ["a", "before", "by SQL"]);
+    // A crash before its commit leaves what does not roll back.
+    for step in 0..4 {
+        run(&other, &format!("SELECT setval('slipring.generation_{}', -1)", dead.0)).await;
+        assert_eq!(refused(&g.user, "SELECT slipring.send('dead', 'a'::text)").await, "SR001");
+        send(&g.store, g.q, &["other"]).await;
+        assert_eq!(drain(&g.store, g.q).await, ["other"], "other queues go on");
+        assert_eq!(drain(&g.store, dead).await, [""; 0], "it is put right under the lock");
+        run(&g.user, "SELECT slipring.send('dead', 'after'::text)").await;
+        assert_eq!(drain(&g.store, dead).await, ["after"], "after {step}");
+        rotation_step(&other, "queues", at(step)).await;
+    }
+}
+
+#[tokio::test]
+async fn messages_of_a_deleted_queue_do_not_hold_up_the_delays_of_others() {
+    // S5.3, S11.1
+    let g = Ground::new().await;
+    let old = queue(&g.store, "old", &QueueSettings::default()).await;
+    let many = "SELECT slipring.send_batch('old', array_fill('m'::text, ARRAY[10000]),
+                    delay => '1 second')";
+    run(&g.user, many).await;
+    g.store.delete_queue(old).await.unwrap();
+    run(&g.user, "SELECT slipring.send('plain', 'm'::text, delay => '1 second')").await;
+    let pass = g.store.due(FAR).await.unwrap();
+    assert_eq!((pass.ready, pass.next), (vec![(g.q, 1)], None));
+}
+
+#[tokio::test]
+async fn a_receipt_is_acked_once_also_while_the_journal_moves() {
+    // S10.3
+    let g = Ground::new().await;
+    let (other, rotator) = (g.client().await, g.client().await);
+    for moves in 0..6 {
+        let receipt = g.held("plain").await;
+        let ack = format!("BEGIN; SELECT slipring.ack('{receipt}')");
+        run(&g.user, &ack).await;
+        rotation_step(&rotator, "journal", at(moves)).await;
+        let (second, ()) = tokio::join!(refused(&other, &ack), async {
+            waiting(&rotator, "transactionid", 1).await;
+            run(&g.user, "COMMIT").await;
+        });
+        assert_eq!(second, "SR003", "after {moves} steps");
+        run(&other, "ROLLBACK").await;
+        assert_eq!(refused(&other, &ack).await, "SR003", "after {moves} steps");
+        run(&other, "ROLLBACK").await;
+        assert_eq!(counts(&g.store, g.q).await, [0; 4], "after {moves} steps");
+        // One that was rolled back does not count.
+        let receipt = g.held("plain").await;
+        let ack = format!("BEGIN; SELECT slipring.ack('{receipt}')");
+        run(&g.user, &format!("{ack}; ROLLBACK; {ack}; COMMIT")).await;
+        assert_eq!(drain(&g.store, g.q).await, [""; 0]);
+    }
+}
+
+#[tokio::test]
+async fn a_message_whose_ack_commits_during_a_pass_is_not_dead_lettered() {
+    // S4.1, S10.2
+    let g = Ground::new().await;
+    let dead = queue(&g.store, "dead", &QueueSettings::default()).await;
+    let settings =
+        QueueSettings { dead_letter: QueueName::new("dead").ok(), ..QueueSettings::default() };
+    let q = queue(&g.store, "tried", &settings).await;
+    let keeper = g.client().await;
+    // In its first hands in the log, in the second ones on the shelf; each time the last ones.
+    for attempts in 1..=2 {
+        let set = format!("{{\"max_attempts\": {attempts}}}");
+        run(&g.user, &format!("SELECT slipring.configure('tried', '{set}')")).await;
+        let mut receipt = g.held("tried").await;
+        if attempts == 2 {
+            run(&g.user, &format!("SELECT slipring.nack('{receipt}', '0 seconds')")).await;
+            let again = "SELECT receipt FROM slipring.receive('tried', 1, '1 hour')";
+            receipt = g.user.query_one(again, &[]).await.unwrap().get(0);
+        }
+        run(&g.user, &format!("BEGIN; SELECT slipring.ack('{receipt}')")).await;
+        // The pass has taken in the acks it could see when it looks for the dead-letter queue.
+        let keep = "BEGIN; SELECT FROM slipring.queue WHERE name = 'dead' FOR UPDATE";
+        run(&keeper, keep).await;
+        let watcher = g.client().await;
+        let (pass, ()) = tokio::join!(g.store.expire(FAR), async {
+            waiting(&watcher, "transactionid", 1).await;
+            run(&g.user, "COMMIT").await;
+            run(&keeper, "COMMIT").await;
+        });
+        assert_eq!(pass.unwrap().ready, [], "{attempts}");
+        assert_eq!(g.store.expire(FAR).await.unwrap().ready, [], "{attempts}");
+        assert!(claim(&g.store, q, 10, FAR).await.is_empty(), "{attempts}");
+        assert_eq!(counts(&g.store, q).await, [0; 4], "{attempts}");
+        assert_eq!(counts(&g.store, dead).await, [0; 4], "{attempts}");
+    }
+}
+
+#[tokio::test]
+async fn a_pass_over_many_small_leases_is_cut_short() {
+    // S5.2
+    let g = Ground::new().await;
+    run(&g.user, "SELECT slipring.send_batch('plain', array_fill('m'::text, ARRAY[300]))").await;
+    let one_by_one = "DO $$ BEGIN FOR n IN 1..300 LOOP
+                          PERFORM FROM slipring.receive('plain', 1, '1 hour'); END LOOP; END $$";
+    run(&g.user, one_by_one).await;
+    let mut passes = Vec::new();
+    let lapsed = async {
+        loop {
+            let pass = g.store.expire(FAR).await.unwrap();
+            passes.extend(pass.ready);
+            if pass.next != Some(FAR) {
+                break;
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, lapsed).await.expect("all of them lapse");
+    assert_eq!(passes, [(g.q, 250), (g.q, 50)]);
+    assert_eq!(counts(&g.store, g.q).await, [300, 0, 0, 0]);
+}
+
+#[tokio::test]
+async fn an_ack_with_an_old_snapshot_is_told_the_truth() {
+    // S10.3
+    let g = Ground::new().await;
+    let rotator = g.client().await;
+    let receipt = g.held("plain").await;
+    run(&g.user, "SELECT slipring.send('plain', 'more'::text)").await;
+    rotation_step(&rotator, "journal", at(0)).await;
+    // The queue's state is in the new tables by now, its lease is not.
+    assert_eq!(drain(&g.store, g.q).await, ["more"]);
+    let old = g.cluster.begin(&g.database, "REPEATABLE READ").await;
+    run(&old, "SELECT count(*) FROM slipring.queue").await;
+    let low = "SELECT pg_sequence_last_value('slipring.journal_low')";
+    let before = one(&rotator, low).await;
+    let rotated = async {
+        while one(&rotator, low).await == before {
+            rotation_step(&rotator, "journal", at(0)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, rotated).await.expect("the journal rotates");
+    let ack = format!("SELECT slipring.ack('{receipt}')");
+    assert_eq!(refused(&old, &ack).await, "40001", "the lease is held");
+    run(&old, "ROLLBACK").await;
+    // What was rolled back has ended nothing.
+    run(&g.user, &format!("BEGIN; SELECT slipring.nack('{receipt}'); ROLLBACK")).await;
+    send(&g.store, g.q, &["more"]).await;
+    assert_eq!(drain(&g.store, g.q).await, ["more"]);
+    run(&old, &format!("BEGIN ISOLATION LEVEL SERIALIZABLE; {ack}; COMMIT")).await;
+    assert_eq!(counts(&g.store, g.q).await, [0; 4]);
+}
+
+#[tokio::test]
+async fn a_sender_chooses_no_number_of_another_transaction() {
+    let g = Ground::new().await;
+    let receipt = g.held("plain").await;
+    let base = "SELECT pg_current_xact_id()::text::int8 << 18";
+    for wanted in ["-1000000", "0", "1", "2147483647", "x"] {
+        run(&g.user, "BEGIN").await;
+        let base = one(&g.user, base).await;
+        let send = "SELECT slipring.send('plain', 'forged'::text, delay => '1 hour')";
+        run(&g.user, &format!("SET LOCAL slipring.sent = '{wanted}'")).await;
+        match g.user.query_one(send, &[]).await {
+            Ok(row) => assert!((1..1 << 18).contains(&(row.get::<_, i64>(0) - base)), "{wanted}"),
+            Err(error) => assert!(error.as_db_error().is_some(), "{wanted}: {error:?}"),
+        }
+        run(&g.user, "ROLLBACK").await;
+    }
+    run(&g.user, &format!("SELECT slipring.ack('{receipt}')")).await;
+    assert_eq!(counts(&g.store, g.q).await, [0; 4]);
+}
+
+#[tokio::test]
+async fn two_messages_of_one_number_hold_up_no_queue_but_one_of_theirs() {
+    // S11.1
+    let g = Ground::new().await;
+    let second = queue(&g.store, "second", &QueueSettings::default()).await;
+    let third = queue(&g.store, "third", &QueueSettings::default()).await;
+    // By hand: a reset takes away what the transaction remembers of its sends.
+    let twice = "BEGIN; CREATE TEMP TABLE first (); SELECT slipring.send('plain', 'a'::text);
+                 RESET ALL; SELECT slipring.send('second', 'b'::text); COMMIT";
+    run(&g.user, twice).await;
+    send(&g.store, third, &["c"]).await;
+    for queue in [g.q, second, third] {
+        assert_eq!(claim(&g.store, queue, 10, at(0)).await.len(), 1);
+    }
+    assert_eq!(g.store.expire(FAR).await.unwrap().ready, [(g.q, 1), (third, 1)]);
+    assert_eq!(drain(&g.store, third).await, ["c"]);
+}
