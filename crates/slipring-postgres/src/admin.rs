@@ -36,7 +36,9 @@ impl PostgresStore {
             return unavailable("transactions of this user or database are read-only");
         }
         if !value::<bool>(&row, 3)? {
-            return unavailable("the user has lost its rights: grant it the role slipring_admin");
+            return unavailable(
+                "the user has lost its rights: grant it the role that owns the schema",
+            );
         }
         self.session.check_room().await
     }

@@ -1,7 +1,7 @@
 //! Queues themselves: creating, configuring, listing.
 
 use serde_json::Value;
-use slipring::{Error, QueueInfo, QueueName, QueueSettings, Timestamp};
+use slipring::{Error, ErrorKind, QueueInfo, QueueName, QueueSettings, Timestamp};
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
@@ -50,7 +50,7 @@ fn info(row: &Row) -> Result<QueueInfo, Error> {
     Ok(QueueInfo {
         id: queue(row, 0)?,
         name: QueueName::new(value(row, 1)?)?,
-        settings: from_json(value(row, 2)?)?,
+        settings: from_json(value(row, 1)?, value(row, 2)?)?,
         created_at: moment(row, 3)?,
         modified_at: moment(row, 4)?,
     })
@@ -64,9 +64,11 @@ fn to_json(settings: &QueueSettings) -> Result<Value, Error> {
     serde_json::to_value(escaped).map_err(garbled)
 }
 
-fn from_json(json: Value) -> Result<QueueSettings, Error> {
-    let settings: QueueSettings = serde_json::from_value(json)
-        .map_err(|error| garbled(format!("settings of a queue: {error}")))?;
+fn from_json(queue: &str, json: Value) -> Result<QueueSettings, Error> {
+    let settings: QueueSettings = serde_json::from_value(json).map_err(|error| {
+        let text = "the settings of a queue cannot be read: put them right with slipring.configure";
+        Error::new(ErrorKind::Internal, text).with("queue", queue).caused_by(error)
+    })?;
     let attributes = mapped(&settings, |text| escape::from_sql(text).into_owned());
     Ok(QueueSettings { attributes, ..settings })
 }

@@ -82,6 +82,8 @@ pub(crate) fn storage_error(error: tokio_postgres::Error) -> Error {
     }
     let text = if error.is_closed() {
         "the connection to the database was lost"
+    } else if error.source().is_some_and(|cause| cause.to_string() == "password missing") {
+        "the server asks for a password: set PGPASSWORD"
     } else if is_about_a_certificate(&error) {
         "the server's certificate is not accepted: check sslrootcert and, with \
          sslmode=verify-full, that the address names the host as the certificate does"
@@ -125,8 +127,8 @@ fn explain(db: &DbError) -> (ErrorKind, &'static str) {
     }
     if *code == SqlState::INSUFFICIENT_PRIVILEGE {
         return unavailable(
-            "the user lacks rights: grant it the role slipring_admin, or let it own the schema \
-             slipring",
+            "the user lacks rights: connect as the owner of the schema slipring, or grant the \
+             owner's role to this user",
         );
     }
     if *code == SqlState::READ_ONLY_SQL_TRANSACTION {

@@ -10,7 +10,7 @@ use crate::address::Address;
 use crate::fault::{garbled, storage_error};
 use crate::options::PostgresOptions;
 use crate::queries;
-use crate::rows::number;
+use crate::rows::{number, value};
 use crate::schema::{self, State};
 use crate::session::Session;
 
@@ -29,6 +29,9 @@ pub struct Migration {
     /// The statements, in order and with their reasons, as they could be given to `psql`; empty
     /// when the schema is up to date.
     pub sql: String,
+    /// Roles of users of the SQL interface that are not there and that the user may not create.
+    /// Once somebody has, the next migration gives them their rights.
+    pub roles_missing: Vec<String>,
 }
 
 impl Migration {
@@ -75,12 +78,21 @@ pub struct Imported {
 /// database meanwhile. Harmless where it is not needed.
 ///
 /// # Errors
-/// Storage errors.
+/// `StorageTooNew` and `StorageUnavailable` for a schema that is not as this program has it, with
+/// nothing done; storage errors.
 pub async fn import(address: &Address, options: PostgresOptions) -> Result<Imported, Error> {
     let session = Session::new(address, &address.overrides(options))?;
-    let row = session.row(&queries::IMPORT, &[]).await;
+    let imported = take_in(&session).await;
     session.close();
-    let row = row?.ok_or_else(|| garbled("no row"))?;
+    imported.map_err(|error| session.located(error).during("import"))
+}
+
+async fn take_in(session: &Session) -> Result<Imported, Error> {
+    let connection = session.connection().await?;
+    schema::state(&**connection).await?.check()?;
+    drop(connection);
+    let row = session.row(&queries::IMPORT, &[]).await?;
+    let row = row.ok_or_else(|| garbled("no row"))?;
     Ok(Imported { xid_base: number(&row, 0)?, queues: number(&row, 1)? })
 }
 
@@ -93,8 +105,15 @@ pub(crate) async fn up(session: &Session, dry_run: bool) -> Result<Migration, Er
     // Whoever gets the lock second finds what the first has done.
     run(&transaction, "the lock", MIGRATION_LOCK).await?;
     let state = schema::state(&*transaction).await?;
-    let steps = plan(&state);
-    let migration = Migration {
+    let mut steps = plan(&state);
+    let mut roles = Roles::default();
+    if state == State::Current {
+        roles = Roles::of(&transaction).await?;
+        if roles.lack_rights {
+            steps.extend(schema::functions().iter().filter_map(grants));
+        }
+    }
+    let mut migration = Migration {
         from: match state {
             State::Empty { .. } => None,
             State::Behind { version } => Some(version.unsigned_abs()),
@@ -102,14 +121,38 @@ pub(crate) async fn up(session: &Session, dry_run: bool) -> Result<Migration, Er
         },
         to: schema::version().unsigned_abs(),
         sql: script(&steps),
+        roles_missing: roles.missing,
     };
     if !dry_run {
         for step in &steps {
             run(&transaction, &step.name, &step.sql).await?;
         }
+        migration.roles_missing = Roles::of(&transaction).await?.missing;
         transaction.commit().await.map_err(storage_error)?;
     }
     Ok(migration)
+}
+
+/// The roles of users of the SQL interface.
+#[derive(Debug, Default)]
+struct Roles {
+    /// One of those that are there may not do its part.
+    lack_rights: bool,
+    missing: Vec<String>,
+}
+
+impl Roles {
+    async fn of(transaction: &Transaction<'_>) -> Result<Roles, Error> {
+        let rows = transaction.query_typed(queries::ROLES.text, &[]).await;
+        let rows = rows.map_err(storage_error)?;
+        let row = rows.first().ok_or_else(|| garbled("no row"))?;
+        Ok(Roles { lack_rights: value(row, 0)?, missing: value(row, 1)? })
+    }
+}
+
+/// The step that gives the roles their rights, if a file of the functions is it.
+fn grants((name, sql): &(&str, &str)) -> Option<Step> {
+    (*name == "roles").then(|| Step { name: (*name).to_owned(), sql: (*sql).to_owned() })
 }
 
 async fn run(transaction: &Transaction<'_>, name: &str, sql: &str) -> Result<(), Error> {

@@ -76,6 +76,7 @@ queries! {
     RECEIPT_KEY, "receipt_key", Reads;
     ROTATE, "rotate", Writes;
     RUNNING, "running", Reads;
+    ROLES, "roles", Reads;
     SCHEMA_STATE, "schema_state", Reads;
     SERVER, "server", Reads;
     SETTLE, "settle", Writes;

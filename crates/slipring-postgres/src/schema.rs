@@ -58,6 +58,27 @@ pub(crate) enum State {
     Current,
 }
 
+impl State {
+    /// Goes on only with a schema as this program has it.
+    ///
+    /// # Errors
+    /// `StorageUnavailable` for any other.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let text = match self {
+            State::Current => return Ok(()),
+            State::Empty { .. } => {
+                "there is no schema slipring in the database: run `slipring migrate`".to_owned()
+            }
+            State::Behind { version: found } => format!(
+                "the schema in the database has version {found} and this program needs version \
+                 {} with its own functions: run `slipring migrate` (`--dry-run` shows the SQL)",
+                version()
+            ),
+        };
+        Err(Error::new(ErrorKind::StorageUnavailable, text))
+    }
+}
+
 /// Checks that the server can be used, and reads the state of the schema.
 ///
 /// # Errors

@@ -120,24 +120,12 @@ async fn open_session(session: &Session, migrate: WhenToMigrate) -> Result<Recei
     let state = schema::state(&**connection).await?;
     drop(connection);
     match (&state, migrate) {
-        (State::Current, _) => {}
         (State::Empty { .. }, WhenToMigrate::Empty | WhenToMigrate::Always)
         | (State::Behind { .. }, WhenToMigrate::Always) => {
             let done = migrate::up(session, false).await?;
             tracing::info!(from = ?done.from, to = done.to, "the schema was brought up to date");
         }
-        (State::Empty { .. }, WhenToMigrate::Never) => {
-            let text = "there is no schema slipring in the database: run `slipring migrate`";
-            return Err(Error::new(ErrorKind::StorageUnavailable, text));
-        }
-        (State::Behind { version }, _) => {
-            let text = format!(
-                "the schema in the database has version {version} and this program needs version \
-                 {} with its own functions: run `slipring migrate` (`--dry-run` shows the SQL)",
-                schema::version()
-            );
-            return Err(Error::new(ErrorKind::StorageUnavailable, text));
-        }
+        _ => state.check()?,
     }
     let row = session.row(&queries::RECEIPT_KEY, &[]).await?;
     let row = row.ok_or_else(|| garbled("no receipt key"))?;

@@ -126,6 +126,32 @@ async fn nothing_is_left_of_the_functions_of_another_build_but_what_users_made_o
 }
 
 #[tokio::test]
+async fn roles_that_somebody_else_creates_get_their_rights_at_the_next_migration() {
+    let cluster = Cluster::own();
+    let database = cluster.empty().await;
+    let admin = cluster.superuser(&database.name).await;
+    run(&admin, &format!("ALTER ROLE {} NOCREATEROLE", cluster::OWNER)).await;
+    let migrate = async || migrate(&database.address, PostgresOptions::default(), false).await;
+    let roles = ["slipring_admin", "slipring_consumer", "slipring_producer"];
+    for from in [false, true] {
+        let done = migrate().await.unwrap();
+        assert_eq!((done.from.is_some(), done.is_empty()), (from, from));
+        assert_eq!(done.roles_missing, roles);
+    }
+    for role in roles {
+        run(&admin, &format!("CREATE ROLE {role}")).await;
+    }
+    let shown = slipring_postgres::migrate(&database.address, PostgresOptions::default(), true);
+    assert!(!shown.await.unwrap().is_empty());
+    let done = migrate().await.unwrap();
+    assert_eq!((done.is_empty(), done.roles_missing.len()), (false, 0));
+    let producer = "SET ROLE slipring_producer; SELECT slipring.send_batch('no', '{}'::text[])";
+    let error = admin.batch_execute(producer).await.unwrap_err();
+    assert_eq!(error.code().map(|code| code.code()), Some("SR001"), "it may call it: {error}");
+    assert!(migrate().await.unwrap().is_empty());
+}
+
+#[tokio::test]
 async fn a_migration_that_fails_leaves_nothing_behind() {
     let cluster = Cluster::shared();
     let database = cluster.empty().await;

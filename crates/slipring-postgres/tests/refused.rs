@@ -47,6 +47,11 @@ async fn a_wrong_password_a_wrong_user_and_a_wrong_database_are_told_apart() {
     let database = cluster.database().await;
     let error = refused(&cluster.url(OWNER, "hidden", &database.name)).await;
     says(&error, ErrorKind::StorageUnavailable, "check user and password");
+    if std::env::var_os("PGPASSWORD").is_none() {
+        let forgotten = cluster.url(OWNER, "", &database.name).replacen(":@", "@", 1);
+        let error = refused(&forgotten).await;
+        says(&error, ErrorKind::StorageUnavailable, "set PGPASSWORD");
+    }
     let error = refused(&cluster.url("nobody_known", "hidden", &database.name)).await;
     says(&error, ErrorKind::StorageUnavailable, "nobody_known");
     let error = refused(&cluster.url(OWNER, "test", "not_there")).await;
@@ -78,6 +83,24 @@ async fn a_schema_of_a_newer_program_is_refused_and_left_alone() {
     let error =
         slipring_postgres::migrate(&database.address, PostgresOptions::default(), false).await;
     says(&error.unwrap_err(), ErrorKind::StorageTooNew, "nothing was changed");
+    let error = slipring_postgres::import(&database.address, PostgresOptions::default()).await;
+    says(&error.unwrap_err(), ErrorKind::StorageTooNew, "nothing was changed");
+    let base = "SELECT xid_base FROM slipring.store";
+    assert_eq!(client.query_one(base, &[]).await.unwrap().get::<_, i64>(0), 0);
+}
+
+#[tokio::test]
+async fn settings_that_cannot_be_read_are_told_with_their_queue() {
+    let cluster = Cluster::shared();
+    let database = cluster.database().await;
+    let store = cluster.store(&database).await;
+    plain(&store).await;
+    let client = cluster.client(&database).await;
+    let spoil = "UPDATE slipring.queue SET settings = settings || '{\"later\": 1}'";
+    client.batch_execute(spoil).await.unwrap();
+    let error = store.queues().await.unwrap_err();
+    says(&error, ErrorKind::Internal, "slipring.configure");
+    assert!(error.context().contains(&("queue", "plain".to_owned())), "{error:?}");
 }
 
 #[tokio::test]

@@ -30,11 +30,21 @@ impl MigrateArgs {
             }
             (false, None) => format!("the schema was made (version {})", done.to),
             (false, Some(from)) if from == done.to => {
-                format!("the functions of version {} were brought up to date", done.to)
+                let to = done.to;
+                format!("the functions of version {to} and the rights to them are up to date now")
             }
             (false, Some(from)) => {
                 format!("the schema was brought from version {from} to version {}", done.to)
             }
-        })
+        })?;
+        if done.roles_missing.is_empty() {
+            return Ok(());
+        }
+        let comment = if self.dry_run { "-- " } else { "" };
+        print::line(&format!(
+            "{comment}these roles are not there and the user may not create them: {}; when \
+             somebody has, run `slipring migrate` again, which gives them their rights",
+            done.roles_missing.join(", ")
+        ))
     }
 }
