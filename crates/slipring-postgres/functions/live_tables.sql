@@ -6,7 +6,8 @@
 CREATE OR REPLACE FUNCTION slipring.live_tables(p_queue slipring.queue, p_state slipring.state)
 RETURNS text LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    v_now bigint := pg_sequence_last_value(p_queue.generation);
+    -- Below the lowest one it stands while the queue is being deleted, see queue_lock.
+    v_now bigint := greatest(pg_sequence_last_value(p_queue.generation), p_state.generation_low);
 BEGIN
     IF v_now = p_state.generation_low THEN
         RETURN format('slipring.message_%s_%s', p_queue.place, v_now % 3);

@@ -79,6 +79,8 @@ async fn a_deletion_that_fails_leaves_the_queue_as_it_was() {
         assert_eq!(refused(&g.user, "SELECT slipring.send('dead', 'a'::text)").await, "SR001");
         send(&g.store, g.q, &["other"]).await;
         assert_eq!(drain(&g.store, g.q).await, ["other"], "other queues go on");
+        assert_eq!(counts(&g.store, dead).await, [0; 4], "looks need no lock");
+        assert_eq!(g.store.lookup(slipring::MessageId(1), at(0)).await.unwrap(), None);
         assert_eq!(drain(&g.store, dead).await, [""; 0], "it is put right under the lock");
         run(&g.user, "SELECT slipring.send('dead', 'after'::text)").await;
         assert_eq!(drain(&g.store, dead).await, ["after"], "after {step}");
