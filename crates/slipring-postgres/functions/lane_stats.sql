@@ -25,10 +25,5 @@ BEGIN
     IF NOT p_queue.fifo AND p_state.lanes[p_at] < 1024 THEN
         urgent := ready;
     END IF;
-    FOR v_range IN SELECT * FROM slipring.spans(p_state.open[p_at]) LOOP
-        EXECUTE format('SELECT sent_ms FROM %s m LIMIT 1',
-            slipring.log_rows(v_from, '$1', '$2', '$3'))
-        INTO oldest_ms USING p_state.lanes[p_at], v_range.first, v_range.past;
-        EXIT WHEN oldest_ms IS NOT NULL;
-    END LOOP;
+    oldest_ms := slipring.lane_oldest(v_from, p_state, p_at);
 END $$;

@@ -1,7 +1,9 @@
 -- Purpose: where a message of the log is, if it counts.
 -- Inputs:  p_message.
--- Lock:    none.
--- Index:   the order indexes of every queue's partitions, one step for each lane; see lease_open.
+-- Lock:    none. Those on tables of queues that do not have it are given back at once, so that their
+--          number does not grow with that of the queues.
+-- Index:   the order indexes of the partitions of every queue that has messages, one step for each
+--          lane; see lease_open.
 -- Answers: its queue and lane; whether it is leased, since when and until when; nothing when it is
 --          not in the log.
 CREATE OR REPLACE FUNCTION slipring.log_find(
@@ -11,13 +13,29 @@ LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_queue slipring.queue;
     v_state slipring.state;
+    v_low text;
+    v_next text;
 BEGIN
     FOR v_queue IN SELECT * FROM slipring.queue q ORDER BY q.queue_id LOOP
         v_state := slipring.state_read(v_queue);
-        EXECUTE format('SELECT m.lane FROM unnest($1) l CROSS JOIN LATERAL %s m',
-            slipring.log_row(slipring.live_tables(v_queue, v_state), 'l', '$2'))
-        INTO lane USING v_state.lanes, p_message;
-        CONTINUE WHEN lane IS NULL;
+        -- What this snapshot sees is in the oldest generation or the one after it.
+        v_low := format('slipring.message_%s_%s', v_queue.place, v_state.generation_low % 3);
+        v_next := format('slipring.message_%s_%s', v_queue.place,
+            (v_state.generation_low + 1) % 3);
+        CONTINUE WHEN pg_relation_size(v_low::regclass) = 0
+            AND pg_relation_size(v_next::regclass) = 0;
+        BEGIN
+            EXECUTE format('SELECT m.lane FROM unnest($1) l CROSS JOIN LATERAL %s m',
+                slipring.log_row(format('(SELECT * FROM %s UNION ALL SELECT * FROM %s)', v_low,
+                    v_next), 'l', '$2'))
+            INTO lane USING v_state.lanes, p_message;
+            IF lane IS NULL THEN
+                -- What a block has locked is given back where it fails.
+                RAISE EXCEPTION USING ERRCODE = 'SR000';
+            END IF;
+        EXCEPTION WHEN SQLSTATE 'SR000' THEN
+            CONTINUE;
+        END;
         IF p_message <@ v_state.open[array_position(v_state.lanes, lane)] THEN
             queue := v_queue.queue_id;
             leased := false;

@@ -24,7 +24,7 @@ BEGIN
         v_left := slipring.retire_leased(v_queue, v_table, p_now_ms - p_age_ms);
     END IF;
     IF v_left > 0 THEN
-        RETURN false;
+        RETURN (slipring.state_read(v_queue)).seq <> v_state.seq;
     END IF;
     BEGIN
         EXECUTE format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE NOWAIT', v_table);

@@ -1,13 +1,15 @@
 -- Purpose: one step of the rotation of a queue's message tables, if one is due: write to the next
 --          generation; mark, in a later transaction, above which number nobody writes to the old
 --          one; empty the old one.
--- Inputs:  p_queue as read; the rest as store_rotate.
+-- Inputs:  p_queue as read; p_moved, whether the generation was seen to have moved before the
+--          transaction had its number; the rest as store_rotate.
 -- Lock:    the queue's lock when there is something to do.
 -- Index:   state_newest.
--- Answers: whether it did a step.
+-- Answers: what it has cost, in moves of a generation; 0 when it did nothing.
 CREATE OR REPLACE FUNCTION slipring.rotate_queue(
-    p_queue slipring.queue, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint)
-RETURNS boolean LANGUAGE plpgsql AS $$
+    p_queue slipring.queue, p_moved boolean, p_now_ms bigint, p_bytes_min bigint,
+    p_age_ms bigint)
+RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
     v_state slipring.state := slipring.state_read(p_queue);
     v_now bigint := pg_sequence_last_value(p_queue.generation);
@@ -18,38 +20,38 @@ BEGIN
             v_now % 3)::regclass);
         IF v_bytes < p_bytes_min AND (v_bytes < least(p_bytes_min, 1048576)
                 OR p_now_ms < v_state.generation_since_ms + p_age_ms) THEN
-            RETURN false;
+            RETURN 0;
         END IF;
         p_queue := slipring.queue_lock(p_queue.queue_id, false);
         v_state := slipring.state_read(p_queue);
         IF p_queue.queue_id IS NULL
             OR pg_sequence_last_value(p_queue.generation) <> v_state.generation_low THEN
-            RETURN false;
+            RETURN 0;
         END IF;
         v_state.seq := v_state.seq + 1;
         v_state.generation_since_ms := p_now_ms;
         v_state.generation_mark := NULL;
         PERFORM slipring.state_write(p_queue, v_state);
         PERFORM setval(p_queue.generation, v_now + 1);
-        RETURN true;
+        RETURN 1;
     ELSIF v_state.generation_mark IS NULL THEN
-        -- Whoever read the old generation had its number before the generation moved, and that
-        -- was seen above; the number that this transaction gets now is higher.
-        IF pg_current_xact_id_if_assigned() IS NOT NULL THEN
-            RETURN false;
+        -- Whoever read the old generation had its number before the generation moved. That was
+        -- seen before this transaction had its own, which is higher.
+        IF NOT p_moved THEN
+            RETURN 0;
         END IF;
         p_queue := slipring.queue_lock(p_queue.queue_id, false);
         IF p_queue.queue_id IS NULL THEN
-            RETURN false;
+            RETURN 0;
         END IF;
         v_state := slipring.state_read(p_queue);
         v_state.seq := v_state.seq + 1;
         v_state.generation_mark := pg_current_xact_id()::text::bigint + p_queue.xid_base;
         PERFORM slipring.state_write(p_queue, v_state);
-        RETURN true;
+        RETURN 1;
     ELSIF pg_snapshot_xmin(pg_current_snapshot())::text::bigint + p_queue.xid_base
         < v_state.generation_mark THEN
-        RETURN false;
+        RETURN 0;
     END IF;
-    RETURN slipring.queue_retire(p_queue.queue_id, p_now_ms, p_age_ms);
+    RETURN CASE WHEN slipring.queue_retire(p_queue.queue_id, p_now_ms, p_age_ms) THEN 5 ELSE 0 END;
 END $$;

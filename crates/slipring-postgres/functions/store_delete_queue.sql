@@ -1,5 +1,5 @@
--- Purpose: deletes a queue with all that is in it. Its tables are emptied by the next pass of
---          store_prune that may.
+-- Purpose: deletes a queue with all that is in it. Its tables are emptied by the next
+--          step of store_rotate that may.
 -- Inputs:  p_queue.
 -- Lock:    the lock of administration, then the queue's.
 -- Index:   queue_pkey. What is on the shelf is not copied any more.

@@ -1,4 +1,5 @@
--- Purpose: makes ready what is due (S5), and announces the ends of pauses; at most 10,000 messages.
+-- Purpose: makes ready what is due (S5), and announces the ends of pauses; at most 10,000 messages
+--          and 500 queues.
 -- Inputs:  p_now_ms; p_hint_queues is not used: what waits is found by its due time.
 -- Lock:    the locks of the queues concerned, in the order of their numbers.
 -- Index:   see items_timed, items_passed; queue_pause.
@@ -18,12 +19,16 @@ DECLARE
     v_queue slipring.queue;
     v_most bigint := 10000;
     v_ids bigint[];
+    -- Each queue takes locks, of which the server has only so many.
+    v_queues int := 500;
 BEGIN
     v_found := ARRAY(SELECT i FROM slipring.items_timed(v_mark, p_now_ms, v_most) i);
     FOR v_row IN
         SELECT d.queue_id, array_agg(d.id) AS ids FROM unnest(v_found) d
         GROUP BY d.queue_id ORDER BY d.queue_id
     LOOP
+        EXIT WHEN v_queues = 0;
+        v_queues := v_queues - 1;
         v_queue := slipring.queue_lock(v_row.queue_id, false);
         CONTINUE WHEN v_queue.queue_id IS NULL;
         v_ids := ARRAY(SELECT i.id FROM unnest(v_row.ids) u

@@ -1,4 +1,5 @@
--- Purpose: ends leases whose deadline has passed (S5.2, S6.2); at most 10,000 messages.
+-- Purpose: ends leases whose deadline has passed (S5.2, S6.2); at most 10,000 messages and 500
+--          queues.
 -- Inputs:  p_now_ms; p_after_deadline_ms is not used: each queue's state says before when none of
 --          its leases lapses.
 -- Lock:    the locks of the queues concerned, in the order of their numbers.
@@ -36,7 +37,9 @@ BEGIN
             FOR v_part IN SELECT * FROM slipring.lapse_queue(v_row.queue_id, p_now_ms, v_left,
                 v_row.ids, NULL, v_row.log) LOOP
                 IF v_part.queue IS NULL THEN
-                    v_left := v_left - v_part.handled;
+                    -- A queue counts as twenty at least: each takes locks, of which the server
+                    -- has only so many.
+                    v_left := v_left - greatest(v_part.handled, 20);
                     v_parked := v_parked + v_part.removed;
                     v_busy := v_busy OR v_part.busy;
                 ELSE

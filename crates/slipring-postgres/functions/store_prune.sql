@@ -1,39 +1,33 @@
--- Purpose: removes what retention allows to forget, at most 10,000 messages.
--- Inputs:  p_now_ms.
--- Lock:    the locks of queues with a retention, in the order of their numbers.
--- Index:   queue_retention, dedup_until; see remove_old.
--- Answers: as store_due.
-CREATE OR REPLACE FUNCTION slipring.store_prune(p_now_ms bigint)
-RETURNS TABLE (queue int, ready bigint, removed bigint, next_ms bigint, watermark bigint)
+-- Purpose: removes what a queue's retention allows to forget.
+-- Inputs:  p_queue, p_now_ms; p_limit, at most how many messages.
+-- Lock:    see queue_hold; the queue's lock only where there is something to remove.
+-- Index:   see queue_oldest and remove_old.
+-- Answers: how many were removed, and when the next one's time comes, which is never in the past:
+--          null when the queue is empty; no row when it keeps everything or is gone.
+CREATE OR REPLACE FUNCTION slipring.store_prune(p_queue int, p_now_ms bigint, p_limit bigint)
+RETURNS TABLE (removed bigint, next_ms bigint)
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
 SET plan_cache_mode = force_generic_plan AS $$
-#variable_conflict use_column
 DECLARE
-    v_queue slipring.queue;
-    v_id int;
-    v_left bigint := 10000;
-    v_gone bigint;
-    v_sum bigint := 0;
-    v_first bigint;
+    v_queue slipring.queue := (SELECT q FROM slipring.queue q WHERE q.queue_id = p_queue);
+    v_oldest_ms bigint;
 BEGIN
-    FOR v_id IN SELECT q.queue_id FROM slipring.queue q WHERE q.retention_ms IS NOT NULL
-        ORDER BY q.queue_id LOOP
-        EXIT WHEN v_left <= 0;
-        v_queue := slipring.queue_lock(v_id, false);
-        CONTINUE WHEN v_queue.retention_ms IS NULL;
-        v_gone := slipring.remove_old(v_queue, p_now_ms - v_queue.retention_ms, v_left);
-        v_left := v_left - v_gone;
-        v_sum := v_sum + v_gone;
-        IF v_gone > 0 THEN
-            RETURN QUERY SELECT v_id, v_gone, 0::bigint, NULL::bigint, NULL::bigint;
-        END IF;
-        v_first := least(v_first, slipring.queue_oldest(v_queue) + v_queue.retention_ms);
-    END LOOP;
-    removed := v_sum;
-    -- What windows that are over have left goes with its table; see rotate_dedup.
-    v_first := least(v_first, (SELECT d.until_ms FROM slipring.dedup d
-        WHERE d.until_ms > p_now_ms ORDER BY d.until_ms LIMIT 1));
-    next_ms := CASE WHEN v_left <= 0 THEN p_now_ms
-        WHEN v_first IS NOT NULL THEN greatest(p_now_ms + 1000, v_first) END;
+    IF v_queue.retention_ms IS NULL THEN
+        RETURN;
+    END IF;
+    v_queue := slipring.queue_hold(p_queue);
+    v_oldest_ms := slipring.queue_oldest(v_queue);
+    removed := 0;
+    IF v_oldest_ms <= p_now_ms - v_queue.retention_ms THEN
+        v_queue := slipring.queue_lock(p_queue);
+        removed := slipring.remove_old(v_queue, p_now_ms - v_queue.retention_ms, p_limit);
+        v_oldest_ms := slipring.queue_oldest(v_queue);
+    END IF;
+    -- What is left although its time has come is in somebody's transaction, or beyond p_limit.
+    next_ms := greatest(v_oldest_ms + v_queue.retention_ms,
+        p_now_ms + CASE WHEN removed = p_limit THEN 0 ELSE 1000 END);
+    IF v_oldest_ms IS NULL THEN
+        next_ms := NULL;
+    END IF;
     RETURN NEXT;
 END $$;

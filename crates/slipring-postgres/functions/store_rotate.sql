@@ -5,7 +5,7 @@
 --          old. Must be a transaction of its own: a mark is the transaction's number, and
 --          has to come after the look at what it marks.
 -- Lock:    the lock of rotation, which is only tried; then see the steps.
--- Index:   queue_pkey, state_newest.
+-- Index:   see the steps.
 -- Answers: whether there may be another step at once.
 CREATE OR REPLACE FUNCTION slipring.store_rotate(
     p_part text, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint)
@@ -13,8 +13,6 @@ RETURNS TABLE (done boolean)
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
 SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
-DECLARE
-    v_queue slipring.queue;
 BEGIN
     IF pg_current_xact_id_if_assigned() IS NOT NULL THEN
         PERFORM slipring.fail('SR007', 'the transaction has written something already; call '
@@ -24,23 +22,8 @@ BEGIN
         RETURN QUERY SELECT false;
         RETURN;
     END IF;
-    -- Of most queues there is nothing to rotate, which is found out in one statement for all: by
-    -- two of rotate_queue's conditions, spelled out because a function called for each queue would
-    -- cost what this statement saves. rotate_queue decides; what is passed over here it refuses.
-    FOR v_queue IN SELECT q.* FROM slipring.queue q
-        CROSS JOIN LATERAL (SELECT s.generation_low FROM slipring.state s
-            WHERE s.queue_id = q.queue_id ORDER BY s.seq DESC LIMIT 1) s
-        CROSS JOIN LATERAL (SELECT pg_sequence_last_value(q.generation) AS generation OFFSET 0) g
-        WHERE p_part = 'queues' AND (g.generation <> s.generation_low
-            OR pg_relation_size(format('slipring.message_%s_%s', q.place,
-                g.generation % 3)::regclass) >= least(p_bytes_min, 1048576))
-        ORDER BY q.queue_id LOOP
-        IF slipring.rotate_queue(v_queue, p_now_ms, p_bytes_min, p_age_ms) THEN
-            RETURN QUERY SELECT true;
-            RETURN;
-        END IF;
-    END LOOP;
     RETURN QUERY SELECT CASE p_part
+        WHEN 'queues' THEN slipring.rotate_queues(p_now_ms, p_bytes_min, p_age_ms)
         WHEN 'journal' THEN slipring.rotate_journal(p_now_ms, p_bytes_min, p_age_ms)
         WHEN 'shelf' THEN slipring.rotate_shelf(p_now_ms, p_bytes_min, p_age_ms)
         WHEN 'dedup' THEN slipring.rotate_dedup(p_now_ms, p_bytes_min, p_age_ms)

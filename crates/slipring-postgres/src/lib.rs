@@ -9,8 +9,8 @@
 //! and `migrate` (bringing it up to date), `store` and `admin` (the two traits), `session` (one
 //! statement, its retries and its time limit), `patience` (what a time limit means), `straight`
 //! (whether a pooler stands in between), `flush` (waiting for the disk), `fault` (what the caller
-//! is told), `append`, `claim`, `settle`, `passes`, `inspect` and `catalog` (the verbs), `pack`,
-//! `message` and `rows` (what is in a row), `changes` (what others did).
+//! is told), `append`, `claim`, `settle`, `passes`, `retention`, `inspect` and `catalog` (the
+//! verbs), `pack`, `message` and `rows` (what is in a row), `changes` (what others did).
 
 mod address;
 mod admin;
@@ -29,6 +29,7 @@ mod pack;
 mod passes;
 mod patience;
 mod queries;
+mod retention;
 mod rows;
 mod schema;
 mod session;

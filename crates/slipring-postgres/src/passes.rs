@@ -103,18 +103,17 @@ impl Rotation {
     }
 }
 
-/// Removes what may be forgotten, and retires tables. `stand` is where the store stands, if known:
-/// see [`Changes::stand`](crate::changes::Changes::stand).
-pub(crate) async fn prune(
+/// Retires tables. `stand` is where the store stands, if known: see
+/// [`Changes::stand`](crate::changes::Changes::stand).
+pub(crate) async fn rotate(
     session: &Session,
     rotation: &Rotation,
     stand: Option<i64>,
     now: Timestamp,
-) -> Result<Pass, Error> {
+) -> Result<(), Error> {
     let now = to_sql(now.as_millis());
-    let (pass, _) = pass(session, &queries::PRUNE, &[(&now, Type::INT8)]).await?;
     if rotation.rests(stand, now) {
-        return Ok(pass);
+        return Ok(());
     }
     let mut idle = true;
     for part in ROTATING {
@@ -134,7 +133,7 @@ pub(crate) async fn prune(
     }
     let rest = stand.filter(|_| idle).map(|stand| Rest { stand, since_ms: now });
     *rotation.rest.lock() = rest;
-    Ok(pass)
+    Ok(())
 }
 
 /// Ends the leases that belong to connections of `holder`; answers where messages became ready.

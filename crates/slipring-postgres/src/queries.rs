@@ -74,6 +74,7 @@ queries! {
     PURGE, "purge", Writes;
     QUEUES, "queues", Reads;
     RECEIPT_KEY, "receipt_key", Reads;
+    RETENTIONS, "retentions", Reads;
     ROTATE, "rotate", Writes;
     RUNNING, "running", Reads;
     ROLES, "roles", Reads;

@@ -20,6 +20,7 @@ use crate::fault::garbled;
 use crate::flush::Flusher;
 use crate::options::{PostgresOptions, WhenToMigrate};
 use crate::passes::{self, Rotation, Watermark};
+use crate::retention::Retention;
 use crate::rows::{to_sql, value};
 use crate::schema::{self, State};
 use crate::session::Session;
@@ -39,6 +40,7 @@ pub struct PostgresStore {
     randomness: Arc<dyn Randomness>,
     watermark: Watermark,
     rotation: Rotation,
+    retention: Retention,
     /// Tells the leases of this store's sessions from those of others.
     holder: i64,
     /// Some lease belongs to a session.
@@ -79,6 +81,7 @@ impl PostgresStore {
                         age_ms: to_sql(millis_ceil(options.rotate_age)),
                         rest: Mutex::default(),
                     },
+                    retention: Retention::default(),
                     // Never below zero, which nobody is.
                     holder: i64::from_le_bytes(holder) & i64::MAX,
                     has_sessions: AtomicBool::new(false),
@@ -213,7 +216,9 @@ impl Store for PostgresStore {
 
     async fn prune(&self, now: Timestamp) -> Result<Pass, Error> {
         self.note(now);
-        passes::prune(&self.session, &self.rotation, self.changes.stand(), now).await
+        let pass = self.retention.prune(&self.session, now).await?;
+        passes::rotate(&self.session, &self.rotation, self.changes.stand(), now).await?;
+        Ok(pass)
     }
 
     async fn foreign_changes(&self) -> Result<u64, Error> {

@@ -1,0 +1,178 @@
+//! Many queues in one database: what is done for one holds up no other, and takes no locks for
+//! queues that it has nothing to do with.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failed step fails the test"
+)]
+
+mod cluster;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cluster::{Cluster, Database, one, rotate, run, waiting};
+use slipring::admin::AdminStore;
+use slipring::store::Store;
+use slipring::{MessageId, QueueId, QueueSettings};
+use slipring_conformance::verbs::{at, claim, counts, drain, queue, send};
+use slipring_postgres::PostgresStore;
+use tokio_postgres::Client;
+
+const LOCKS: &str = "SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid()";
+/// How many queues have emptied their first table.
+const EMPTIED: &str = "SELECT count(*) FROM slipring.queue q CROSS JOIN LATERAL (
+    SELECT s.generation_low FROM slipring.state s WHERE s.queue_id = q.queue_id
+    ORDER BY s.seq DESC LIMIT 1) s WHERE s.generation_low > 0";
+const PATIENCE: Duration = Duration::from_secs(60);
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// Queues that keep messages for a minute, with one message each.
+struct Ground {
+    cluster: &'static Cluster,
+    database: Database,
+    store: Arc<PostgresStore>,
+    queues: Vec<QueueId>,
+    ids: Vec<MessageId>,
+    client: Client,
+}
+
+impl Ground {
+    async fn with(queues: usize) -> Ground {
+        let cluster = Cluster::shared();
+        let database = cluster.database().await;
+        let store = cluster.store(&database).await;
+        let client = cluster.client(&database).await;
+        let mut ground = Ground { cluster, database, store, queues: vec![], ids: vec![], client };
+        ground.add(queues).await;
+        ground
+    }
+
+    async fn add(&mut self, queues: usize) {
+        let keeping = QueueSettings { retention: Some(MINUTE), ..QueueSettings::default() };
+        for _ in 0..queues {
+            let name = format!("q{}", self.queues.len());
+            let q = queue(&self.store, &name, &keeping).await;
+            self.ids.extend(send(&self.store, q, &["a"]).await);
+            self.queues.push(q);
+        }
+    }
+
+    /// Another connection, which holds the lock of a queue.
+    async fn holder(&self, q: QueueId) -> Client {
+        let client = self.cluster.begin(&self.database, "READ COMMITTED").await;
+        run(&client, &format!("SELECT slipring.queue_lock({})", q.0)).await;
+        client
+    }
+
+    /// Rotates until so many queues have emptied their first table; answers in how many steps.
+    async fn empty(&self, queues: i64) -> usize {
+        let emptied = async {
+            let mut steps = 0;
+            // A transaction of another test may have to end before.
+            while one(&self.client, EMPTIED).await < queues {
+                steps += usize::from(rotate(&self.client, "queues", at(1), "COMMIT").await);
+            }
+            steps
+        };
+        let emptied = tokio::time::timeout(PATIENCE, emptied).await.expect("they are emptied");
+        assert_eq!(one(&self.client, EMPTIED).await, queues);
+        emptied
+    }
+
+    /// How many locks a statement takes.
+    async fn locks_of(&self, sql: &str) -> i64 {
+        // The first time a session looks into the catalogue as well.
+        run(&self.client, &format!("BEGIN; {sql}; COMMIT; BEGIN; {sql}")).await;
+        let locks = one(&self.client, LOCKS).await;
+        run(&self.client, "ROLLBACK").await;
+        locks
+    }
+}
+
+#[tokio::test]
+async fn looks_and_rotations_take_no_locks_for_queues_that_they_pass_over() {
+    let mut ground = Ground::with(2).await;
+    let statements = [
+        "SELECT * FROM slipring.store_lookup(1, 0)",
+        "SELECT * FROM slipring.store_rotate('queues', 0, 1073741824, 60000)",
+    ];
+    let mut few = Vec::new();
+    for sql in statements {
+        few.push(ground.locks_of(sql).await);
+    }
+    ground.add(20).await;
+    for (sql, few) in statements.iter().zip(few) {
+        assert_eq!(ground.locks_of(sql).await, few, "{sql}");
+    }
+    for (id, q) in ground.ids.iter().zip(&ground.queues) {
+        let found = ground.store.lookup(*id, at(0)).await.unwrap().expect("it is there");
+        assert_eq!(found.queue, *q);
+    }
+}
+
+#[tokio::test]
+async fn a_reader_in_one_queue_s_table_keeps_no_other_from_being_emptied() {
+    let mut ground = Ground::with(1).await;
+    drain(&ground.store, ground.queues[0]).await;
+    // Moved and marked, then somebody reads what is to be emptied.
+    for _ in 0..2 {
+        assert!(rotate(&ground.client, "queues", at(1), "COMMIT").await);
+    }
+    let place = one(&ground.client, "SELECT place::bigint FROM slipring.queue").await;
+    let reader = ground.cluster.begin(&ground.database, "READ COMMITTED").await;
+    run(&reader, &format!("SELECT count(*) FROM slipring.message_{place}_0")).await;
+    ground.add(1).await;
+    drain(&ground.store, ground.queues[1]).await;
+    assert_eq!(ground.empty(1).await, 3);
+    run(&reader, "COMMIT").await;
+    assert_eq!(ground.empty(2).await, 1);
+}
+
+#[tokio::test]
+async fn tables_of_many_queues_are_emptied_side_by_side() {
+    let ground = Ground::with(24).await;
+    for q in &ground.queues {
+        drain(&ground.store, *q).await;
+    }
+    // Three steps for each queue; a call takes up to twenty of them, but empties four at most.
+    assert!(ground.empty(24).await <= 12);
+}
+
+#[tokio::test]
+async fn retention_of_one_queue_holds_up_no_other() {
+    let ground = Ground::with(3).await;
+    let holder = ground.holder(ground.queues[1]).await;
+    let store = Arc::clone(&ground.store);
+    let pruned = tokio::spawn(async move { store.prune(at(120)).await });
+    waiting(&ground.client, "advisory", 1).await;
+    for q in [0, 2] {
+        let claimed = claim(&ground.store, ground.queues[q], 1, at(0));
+        let got = tokio::time::timeout(PATIENCE, claimed).await;
+        assert!(got.is_ok(), "its lock is free");
+    }
+    run(&holder, "COMMIT").await;
+    pruned.await.unwrap().unwrap();
+    assert_eq!(counts(&ground.store, ground.queues[1]).await, [0; 4]);
+}
+
+#[tokio::test]
+async fn retention_takes_no_lock_of_a_queue_without_old_messages() {
+    let ground = Ground::with(2).await;
+    let _holder = ground.holder(ground.queues[0]).await;
+    let pass = tokio::time::timeout(PATIENCE, ground.store.prune(at(1))).await;
+    assert_eq!(pass.expect("it waits for nobody").unwrap().removed, 0);
+}
+
+#[tokio::test]
+async fn a_message_that_is_older_than_what_was_seen_before_leaves_a_minute_later() {
+    let ground = Ground::with(1).await;
+    let (store, q) = (&ground.store, ground.queues[0]);
+    assert_eq!(store.prune(at(100)).await.unwrap().removed, 1);
+    // By a clock that goes behind.
+    send(store, q, &["late"]).await;
+    assert_eq!(store.prune(at(101)).await.unwrap().removed, 0);
+    assert_eq!(store.prune(at(160)).await.unwrap().removed, 1);
+    assert_eq!(counts(store, q).await, [0; 4]);
+}
