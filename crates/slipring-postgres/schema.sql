@@ -345,9 +345,9 @@ FUNCTION acked(p_message bigint, p_fence bigint) RETURNS boolean
 FUNCTION acks_in(p_queue integer, p_ids int8multirange) RETURNS TABLE(message_id bigint, fence bigint)
 FUNCTION acks_take(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint) RETURNS slipring.state
 FUNCTION acks_wait(p_queue slipring.queue, p_state slipring.state) RETURNS boolean
-FUNCTION append_fits(p_queue slipring.queue, p_now_ms bigint, p_first integer, p_last integer, p_bodies bytea[], p_groups text[], p_dedup_ids text[], p_headers text[], INOUT p_total bigint, INOUT p_bytes bigint, INOUT p_keys text[], OUT p_over jsonb) RETURNS record
+FUNCTION append_fits(p_queue slipring.queue, p_before bigint, p_first integer, p_last integer, p_bodies bytea[], p_groups text[], p_dedup_ids text[], p_headers text[], p_firsts bigint[], INOUT p_total bigint, INOUT p_bytes bigint, INOUT p_entered bigint[], OUT p_over jsonb) RETURNS record
 FUNCTION append_plain(p_queue integer, p_now_ms bigint, p_bodies bytea[], p_priority bigint, p_delay_ms bigint, p_lease_ms bigint, p_ns integer[], p_eachs_bytes integer[]) RETURNS bigint
-FUNCTION append_refused(p_queue slipring.queue, p_now_ms bigint, p_units integer[], p_bodies bytea[], p_groups text[], p_dedup_ids text[], p_headers text[]) RETURNS jsonb[]
+FUNCTION append_refused(p_queue slipring.queue, p_now_ms bigint, p_units integer[], p_bodies bytea[], p_groups text[], p_dedup_ids text[], p_headers text[], p_before bigint, p_firsts bigint[]) RETURNS jsonb[]
 FUNCTION append_rows(p_queue slipring.queue, p_now_ms bigint, p_before bigint, p_bodies bytea[], p_priorities bigint[], p_delays_ms bigint[], p_leases_ms bigint[], p_groups text[], p_dedup_ids text[], p_headers text[], p_refused jsonb[], p_first bigint[]) RETURNS void
 FUNCTION claim_deal(p_queue slipring.queue, p_up_to integer[], p_attempts bigint[], p_sizes integer[], p_room bigint, OUT demands integer[], OUT end_kind text) RETURNS record
 FUNCTION claim_fifo(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_up_to integer[], p_lease_ms bigint[], p_session boolean[], p_holder bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text)
@@ -367,6 +367,7 @@ FUNCTION create_queue(name text, settings jsonb DEFAULT '{}'::jsonb) RETURNS boo
 FUNCTION cut(p_xid_base bigint) RETURNS int8multirange
 FUNCTION dead_letter_queue(p_queue slipring.queue) RETURNS slipring.queue
 FUNCTION dedup_enter(p_queue slipring.queue, p_now_ms bigint, p_before bigint, p_groups text[], p_dedup_ids text[], p_refused jsonb[]) RETURNS bigint[]
+FUNCTION dedup_leave(p_queue slipring.queue, p_now_ms bigint, p_before bigint, p_groups text[], p_dedup_ids text[], p_refused jsonb[]) RETURNS bigint[]
 FUNCTION dedup_newest(p_queue integer, p_scope text, p_dedup_id text, p_slot integer) RETURNS SETOF slipring.dedup
 FUNCTION dedup_scope(p_by_group boolean, p_group text) RETURNS text
 FUNCTION dedup_slots() RETURNS integer[]

@@ -1,30 +1,26 @@
 -- Purpose: whether a unit of messages fits the limits of its queue.
--- Inputs:  p_first to p_last, the places of the unit's messages in the arrays; what the queue
---          holds with the units before: p_total, p_bytes, and p_keys, their deduplication ids.
+-- Inputs:  p_before, the number before the first message of the call; p_first to p_last, the places
+--          of the unit's messages in the arrays; p_firsts, see dedup_enter, or null; what the queue
+--          holds with the units before: p_total, p_bytes, and p_entered, the numbers of theirs that
+--          have a deduplication id.
 -- Lock:    the caller holds the queue's lock, or knows that the answer may not stay right.
--- Index:   dedup_N_once, one step for each deduplication id.
+-- Index:   none.
 -- Answers: the same with the unit, and the facts of the error where it does not fit.
 CREATE OR REPLACE FUNCTION slipring.append_fits(
-    p_queue slipring.queue, p_now_ms bigint, p_first int, p_last int, p_bodies bytea[],
-    p_groups text[], p_dedup_ids text[], p_headers text[], INOUT p_total bigint,
-    INOUT p_bytes bigint, INOUT p_keys text[], OUT p_over jsonb)
+    p_queue slipring.queue, p_before bigint, p_first int, p_last int, p_bodies bytea[],
+    p_groups text[], p_dedup_ids text[], p_headers text[], p_firsts bigint[],
+    INOUT p_total bigint, INOUT p_bytes bigint, INOUT p_entered bigint[], OUT p_over jsonb)
 LANGUAGE plpgsql AS $$
 DECLARE
-    v_slots int[] := slipring.dedup_slots();
-    v_scope text;
-    v_key text;
     v_limit text;
     v_value bigint;
     v_asked bigint;
 BEGIN
     FOR n IN p_first..p_last LOOP
-        IF p_dedup_ids[n] IS NOT NULL AND p_queue.dedup_window_ms > 0 THEN
-            v_scope := slipring.dedup_scope(p_queue.dedup_by_group, p_groups[n]);
-            v_key := length(v_scope) || v_scope || p_dedup_ids[n];
-            CONTINUE WHEN v_key = ANY (p_keys) OR EXISTS (
-                SELECT FROM slipring.dedup_newest(p_queue.queue_id, v_scope, p_dedup_ids[n],
-                    v_slots[cardinality(v_slots)]) d WHERE d.until_ms > p_now_ms);
-            p_keys := p_keys || v_key;
+        IF p_firsts[n] IS NOT NULL THEN
+            CONTINUE WHEN p_firsts[n] <= p_before OR p_firsts[n] > p_before + cardinality(p_bodies)
+                OR p_firsts[n] = ANY (p_entered);
+            p_entered := p_entered || p_firsts[n];
         END IF;
         p_total := p_total + 1;
         p_bytes := p_bytes + octet_length(p_bodies[n]) + slipring.headers_bytes(p_headers[n])

@@ -1,11 +1,11 @@
 -- Purpose: which messages do not fit the limits of their queue (S12); a unit is refused as a whole.
--- Inputs:  as store_append.
+-- Inputs:  as store_append; p_before and p_firsts as append_fits.
 -- Lock:    the queue's lock, to the end of the transaction, so that the answer stays right.
 -- Index:   see state_count, items_count, append_fits.
 -- Answers: for each message null, or the facts of the error; null when all fit.
 CREATE OR REPLACE FUNCTION slipring.append_refused(
     p_queue slipring.queue, p_now_ms bigint, p_units int[], p_bodies bytea[], p_groups text[],
-    p_dedup_ids text[], p_headers text[])
+    p_dedup_ids text[], p_headers text[], p_before bigint, p_firsts bigint[])
 RETURNS jsonb[] LANGUAGE plpgsql AS $$
 DECLARE
     v_state slipring.state;
@@ -13,7 +13,7 @@ DECLARE
     v_bytes bigint;
     v_row record;
     v_unit record;
-    v_keys text[] := '{}';
+    v_entered bigint[] := '{}';
     v_refused jsonb[];
     v_over jsonb;
     v_from int := 1;
@@ -35,17 +35,15 @@ BEGIN
               FROM unnest(p_units) WITH ORDINALITY AS u(many, n)) u
         WHERE u.many > 0 ORDER BY u.last
     LOOP
-        SELECT f.v_total, f.v_bytes, f.v_keys, f.v_over
-        INTO v_row FROM slipring.append_fits(p_queue, p_now_ms, v_unit.first, v_unit.last,
-            p_bodies, p_groups, p_dedup_ids, p_headers, v_total, v_bytes, v_keys)
-            AS f(v_total, v_bytes, v_keys, v_over);
-        IF v_row.v_over IS NULL THEN
-            v_total := v_row.v_total;
-            v_bytes := v_row.v_bytes;
-            v_keys := v_row.v_keys;
+        v_row := slipring.append_fits(p_queue, p_before, v_unit.first, v_unit.last, p_bodies,
+            p_groups, p_dedup_ids, p_headers, p_firsts, v_total, v_bytes, v_entered);
+        IF v_row.p_over IS NULL THEN
+            v_total := v_row.p_total;
+            v_bytes := v_row.p_bytes;
+            v_entered := v_row.p_entered;
         ELSE
             FOR n IN v_unit.first..v_unit.last LOOP
-                v_refused[n] := v_row.v_over;
+                v_refused[n] := v_row.p_over;
             END LOOP;
         END IF;
     END LOOP;

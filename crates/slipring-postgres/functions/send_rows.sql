@@ -24,20 +24,20 @@ BEGIN
         PERFORM slipring.message_check(v_queue, p_bodies[n], p_priorities[n], p_groups[n],
             p_dedup_ids[n], p_headers[n], CASE WHEN v_last > 1 THEN n - 1 END);
     END LOOP;
+    v_before := slipring.id_take(v_queue, v_last);
+    IF v_queue.dedup_window_ms > 0 AND cardinality(array_remove(p_dedup_ids, NULL)) > 0 THEN
+        v_first := slipring.dedup_enter(v_queue, v_now_ms, v_before, p_groups, p_dedup_ids,
+            NULL);
+    END IF;
     IF v_queue.messages_max IS NOT NULL OR v_queue.bytes_max IS NOT NULL THEN
         SELECT f.p_over INTO v_over FROM slipring.store_stats(v_queue.queue_id, v_now_ms) s,
-            slipring.append_fits(v_queue, v_now_ms, 1, v_last, p_bodies, p_groups, p_dedup_ids,
-                p_headers, s.ready + s.delayed + s.leased + s.parked, s.bytes, '{}') f;
+            slipring.append_fits(v_queue, v_before, 1, v_last, p_bodies, p_groups, p_dedup_ids,
+                p_headers, v_first, s.ready + s.delayed + s.leased + s.parked, s.bytes, '{}') f;
         IF v_over IS NOT NULL THEN
             PERFORM slipring.fail_limit(v_queue, v_over ->> 'limit',
                 (v_over ->> 'limit_value')::bigint, (v_over ->> 'asked')::bigint,
                 CASE WHEN v_last > 1 THEN (v_over ->> 'index')::int END);
         END IF;
-    END IF;
-    v_before := slipring.id_take(v_queue, cardinality(p_bodies));
-    IF v_queue.dedup_window_ms > 0 AND cardinality(array_remove(p_dedup_ids, NULL)) > 0 THEN
-        v_first := slipring.dedup_enter(v_queue, v_now_ms, v_before, p_groups, p_dedup_ids,
-            NULL);
     END IF;
     PERFORM slipring.append_rows(v_queue, v_now_ms, v_before, p_bodies, p_priorities,
         p_delays_ms, NULL, p_groups, p_dedup_ids, p_headers, NULL, v_first);

@@ -47,17 +47,22 @@ BEGIN
         PERFORM slipring.queue_gone(p_queue);
     END IF;
     PERFORM slipring.commit_mode(v_queue.relaxed);
+    v_before := slipring.id_take(v_queue, v_last);
+    -- Entered before the queue's lock is taken: whoever sends the same id may keep one waiting.
+    IF v_queue.dedup_window_ms > 0 AND cardinality(array_remove(p_dedup_ids, NULL)) > 0 THEN
+        v_first := slipring.dedup_enter(v_queue, p_now_ms, v_before, p_groups, p_dedup_ids,
+            NULL);
+    END IF;
     IF NOT v_queue.fifo AND NOT p_priorities <@ v_queue.lanes THEN
         v_queue.lanes := slipring.lanes_learn(v_queue, p_priorities);
     END IF;
-    v_before := slipring.id_take(v_queue, v_last);
     IF v_queue.messages_max IS NOT NULL OR v_queue.bytes_max IS NOT NULL THEN
         v_refused := slipring.append_refused(v_queue, p_now_ms, p_units, p_bodies, p_groups,
-            p_dedup_ids, p_headers);
-    END IF;
-    IF v_queue.dedup_window_ms > 0 AND cardinality(array_remove(p_dedup_ids, NULL)) > 0 THEN
-        v_first := slipring.dedup_enter(v_queue, p_now_ms, v_before, p_groups, p_dedup_ids,
-            v_refused);
+            p_dedup_ids, p_headers, v_before, v_first);
+        IF v_refused IS NOT NULL AND v_first IS NOT NULL THEN
+            v_first := slipring.dedup_leave(v_queue, p_now_ms, v_before, p_groups, p_dedup_ids,
+                v_refused);
+        END IF;
     END IF;
     PERFORM slipring.append_rows(v_queue, p_now_ms, v_before, p_bodies, p_priorities,
         p_delays_ms, p_leases_ms, p_groups, p_dedup_ids, p_headers, v_refused, v_first);

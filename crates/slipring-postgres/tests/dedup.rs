@@ -13,8 +13,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cluster::{Cluster, Database, one, rotate, run, waiting};
-use slipring::{QueueId, Timestamp};
-use slipring_conformance::verbs::{counts, drain, plain};
+use slipring::store::{AppendBatch, Store};
+use slipring::{ErrorKind, NewMessage, QueueId, QueueSettings, Timestamp};
+use slipring_conformance::verbs::{self, claim, counts, drain, plain, queue, try_send};
 use slipring_postgres::PostgresStore;
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
@@ -150,4 +151,42 @@ async fn read_committed_senders_of_one_id_cross_every_step() {
 #[tokio::test]
 async fn repeatable_read_senders_of_one_id_cross_every_step() {
     senders_of("REPEATABLE READ").await;
+}
+
+#[tokio::test]
+async fn a_server_that_waits_for_an_id_holds_up_no_receive() {
+    let ground = Ground::new().await;
+    let limited = QueueSettings { messages_max: Some(10), ..QueueSettings::default() };
+    let q = queue(&ground.store, "limited", &limited).await;
+    verbs::send(&ground.store, q, &["ready"]).await;
+    let user = ground.cluster.begin(&ground.database, "READ COMMITTED").await;
+    let sent = "SELECT slipring.send('limited', 'x'::text, dedup_id => 'id')";
+    let number: i64 = user.query_one(sent, &[]).await.unwrap().get(0);
+    let store = Arc::clone(&ground.store);
+    // Of a priority that the queue has no lane for yet, too.
+    let message = NewMessage::new("y").dedup_id("id").priority(7);
+    let waits = tokio::spawn(async move { try_send(&store, q, vec![message], NEAR).await });
+    waiting(&ground.rotator, "transactionid", 1).await;
+    let claimed = tokio::time::timeout(PATIENCE, claim(&ground.store, q, 1, NEAR)).await;
+    assert_eq!(claimed.expect("the queue's lock is free").len(), 1);
+    run(&user, "COMMIT").await;
+    let sent = waits.await.unwrap().unwrap();
+    assert!(sent[0].duplicate && i64::try_from(sent[0].id.0).unwrap() == number);
+}
+
+#[tokio::test]
+async fn what_is_refused_leaves_its_id_to_the_next() {
+    let ground = Ground::new().await;
+    let limited = QueueSettings { bytes_max: Some(20), ..QueueSettings::default() };
+    let q = queue(&ground.store, "limited", &limited).await;
+    let with_id = |body: &'static str| NewMessage::new(body).dedup_id("id");
+    let messages = vec![with_id("of more than 20 bytes"), with_id("a"), with_id("b")];
+    let batch = AppendBatch { queue: q, now: NEAR, messages, units: vec![1, 1, 1] };
+    let sent = ground.store.append(batch).await.unwrap();
+    assert_eq!(sent[0].as_ref().unwrap_err().kind(), ErrorKind::LimitExceeded);
+    let (one, other) = (sent[1].as_ref().unwrap(), sent[2].as_ref().unwrap());
+    assert!(!one.duplicate && other.duplicate && one.id == other.id);
+    assert_eq!(drain(&ground.store, q).await, ["a"]);
+    let again = try_send(&ground.store, q, vec![with_id("c")], NEAR).await.unwrap();
+    assert!(again[0].duplicate && again[0].id == one.id);
 }
