@@ -60,6 +60,8 @@ pub enum Work {
     Wake,
     /// As before, but the message is sent by SQL.
     WakeBySql,
+    /// Messages sent with the same pauses, and nobody receives.
+    Commits,
     /// Makes many queues; what follows works on some of them.
     MakeQueues,
     /// Cycles on a few queues, a caller each.

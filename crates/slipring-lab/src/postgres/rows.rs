@@ -217,7 +217,7 @@ fn wake() -> Row {
         sides: |sizes| {
             let seconds = if sizes.smoke { 0.5 } else { sizes.seconds.max(60.0) };
             let wake = |work| Command { seconds, callers: 1, ..batch(sizes, work, 1) };
-            sides::wake(&wake(Work::Wake), &wake(Work::WakeBySql))
+            sides::wake(&wake(Work::Wake), &wake(Work::WakeBySql), &wake(Work::Commits))
         },
         beside: Beside::Nothing,
         conditions: |sides| {

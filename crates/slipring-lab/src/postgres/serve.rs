@@ -144,6 +144,7 @@ async fn work<T: Target>(
             sql.stop().await?;
             return woken;
         }
+        Work::Commits => return wake::commits(command, target).await,
         Work::MakeQueues => return queues::make(command, target).await,
         Work::Queues => return queues::run(command, target).await,
         Work::Idle => return queues::idle(command, target).await,

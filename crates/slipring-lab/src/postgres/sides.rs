@@ -79,12 +79,13 @@ pub fn in_transactions(command: &Command) -> Vec<Side> {
     ]
 }
 
-/// Wakes by the engine, by a server and by SQL.
-pub fn wake(by_engine: &Command, by_sql: &Command) -> Vec<Side> {
+/// Wakes by the engine, by a server and by SQL, and the limit under them: a commit that comes alone.
+pub fn wake(by_engine: &Command, by_sql: &Command, commits: &Command) -> Vec<Side> {
     vec![
         own("ours", Kind::Postgres, by_engine),
         own(BY_SERVER, Kind::PostgresServer, by_engine),
         own("ours by SQL", Kind::Postgres, by_sql),
+        own(PLAIN, Kind::PgInsertIndexed, commits),
     ]
 }
 

@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail};
 
 use super::answer;
 use crate::body::{self, Content};
-use crate::ledger::{Ledger, MESSAGES_MAX};
+use crate::ledger::{Checks, Ledger, MESSAGES_MAX};
 use crate::postgres::protocol::{Answer, Command, Spread};
 use crate::stats::Latencies;
 use crate::targets::{Caller, Target};
@@ -73,7 +73,7 @@ pub async fn run<R: Target, S: Target>(
             }
             () = tokio::time::sleep(pause) => {}
         }
-        pause = if pause < PAUSE_MAX { pause + PAUSE_STEP } else { PAUSE_MIN };
+        pause = after(pause);
         let due_ns = if warm { monotonic_ns() } else { WARM_UP };
         let content = Content { number: ledger.take(1)?, due_ns };
         sender.send(&[body::write(content)]).await?;
@@ -88,6 +88,34 @@ pub async fn run<R: Target, S: Target>(
     let latencies = ended.context("the receive panicked")??;
     let spread = Spread::from(&latencies);
     Ok(answer((sent, seconds), ledger.final_checks(), ("wake", spread)))
+}
+
+/// Sends with the same pauses, and nobody receives: what the database takes for a commit that
+/// comes alone.
+pub async fn commits<S: Target>(command: &Command, sending: &S) -> Result<Answer> {
+    let ledger = Ledger::new(0, MESSAGES_MAX / 16);
+    let mut sender = sending.caller("wake").await?;
+    let mut latencies = Latencies::new()?;
+    let (started, mut pause, mut sent) = (Instant::now(), PAUSE_MIN, 0);
+    let measured = |at: Instant| at.duration_since(started).as_secs_f64() - command.warmup;
+    while measured(Instant::now()) < command.seconds {
+        tokio::time::sleep(pause).await;
+        pause = after(pause);
+        let begun = Instant::now();
+        let content = Content { number: ledger.take(1)?, due_ns: WARM_UP };
+        sender.send(&[body::write(content)]).await?;
+        if measured(begun) >= 0.0 {
+            latencies.add(u64::try_from(begun.elapsed().as_nanos())?);
+            sent += 1;
+        }
+    }
+    let checks = Checks { sent: ledger.checks().sent, ..Checks::default() };
+    Ok(answer((sent, command.seconds), checks, ("wake", Spread::from(&latencies))))
+}
+
+/// The pause that follows one.
+fn after(pause: Duration) -> Duration {
+    if pause < PAUSE_MAX { pause + PAUSE_STEP } else { PAUSE_MIN }
 }
 
 /// The due time of messages that are not measured.
