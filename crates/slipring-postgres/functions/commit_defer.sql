@@ -6,7 +6,8 @@
 -- Answers: what flush has to answer afterwards: anything else means that the server was restarted
 --          in between and may have lost the commit. Null where there is nothing to wait for.
 CREATE OR REPLACE FUNCTION slipring.commit_defer(p_relaxed boolean)
-RETURNS text LANGUAGE plpgsql AS $$
+RETURNS text LANGUAGE plpgsql
+SET search_path = pg_catalog, slipring, pg_temp AS $$
 DECLARE
     v_token text;
 BEGIN

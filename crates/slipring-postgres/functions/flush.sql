@@ -6,7 +6,8 @@
 -- Index:   none.
 -- Answers: which start of the server this is, null when nobody knows yet; see commit_defer.
 CREATE OR REPLACE FUNCTION slipring.flush()
-RETURNS text LANGUAGE plpgsql AS $$
+RETURNS text LANGUAGE plpgsql
+SET search_path = pg_catalog, slipring, pg_temp AS $$
 BEGIN
     -- A transaction that has written nothing would not wait, whatever numbers it took.
     PERFORM slipring.commit_mode(false), pg_logical_emit_message(true, 'slipring', '');

@@ -9,7 +9,8 @@
 CREATE OR REPLACE FUNCTION slipring.retentions(p_now_ms bigint)
 RETURNS TABLE (queue int, retention_ms bigint, shelved boolean)
 LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
-SET plan_cache_mode = force_generic_plan AS $$
+SET plan_cache_mode = force_generic_plan
+SET search_path = pg_catalog, slipring, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY SELECT q.queue_id, q.retention_ms, EXISTS (

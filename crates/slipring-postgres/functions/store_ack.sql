@@ -11,7 +11,8 @@ CREATE OR REPLACE FUNCTION slipring.store_ack(
     OUT done boolean, OUT flush text)
 LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
-SET plan_cache_mode = force_generic_plan AS $$
+SET plan_cache_mode = force_generic_plan
+SET search_path = pg_catalog, slipring, pg_temp AS $$
 DECLARE
     v_queue slipring.queue := slipring.queue_lock(p_queue, false);
     v_slot int := pg_sequence_last_value('slipring.journal') % 3;

@@ -15,7 +15,8 @@ CREATE OR REPLACE FUNCTION slipring.store_append(
     p_headers text[], p_ns int[], p_eachs_bytes int[])
 RETURNS TABLE (ord int, id bigint, duplicate boolean, due_ms bigint, error text,
     error_message text, error_context jsonb)
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql
+SET search_path = pg_catalog, slipring, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     v_queue slipring.queue;

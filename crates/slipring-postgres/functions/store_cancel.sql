@@ -6,7 +6,8 @@
 CREATE OR REPLACE FUNCTION slipring.store_cancel(p_message bigint, p_now_ms bigint)
 RETURNS int LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
-SET plan_cache_mode = force_generic_plan AS $$
+SET plan_cache_mode = force_generic_plan
+SET search_path = pg_catalog, slipring, pg_temp AS $$
 DECLARE
     v_queue slipring.queue := slipring.message_queue(p_message, p_now_ms);
     v_state slipring.state := slipring.state_read(v_queue);

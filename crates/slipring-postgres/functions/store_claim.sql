@@ -19,7 +19,8 @@ RETURNS TABLE (demand int, id bigint, fence bigint, deadline_ms bigint, sent_ms 
     headers_each text[], ns int[], firsts bigint[], counts int[])
 LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
-SET plan_cache_mode = force_generic_plan AS $$
+SET plan_cache_mode = force_generic_plan
+SET search_path = pg_catalog, slipring, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     v_queue slipring.queue := slipring.queue_lock(p_queue);

@@ -5,7 +5,8 @@
 CREATE OR REPLACE FUNCTION slipring.store_configure(
     p_queue int, p_settings jsonb, p_now_ms bigint)
 RETURNS TABLE (queue_id int, name text, settings jsonb, created_ms bigint, modified_ms bigint)
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql
+SET search_path = pg_catalog, slipring, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     v_queue slipring.queue := slipring.queue_lock(p_queue);

@@ -4,7 +4,8 @@
 -- Lock:    the lock of administration, then the queue's.
 -- Index:   queue_pkey. What is on the shelf is not copied any more.
 CREATE OR REPLACE FUNCTION slipring.store_delete_queue(p_queue int)
-RETURNS void LANGUAGE plpgsql AS $$
+RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, slipring, pg_temp AS $$
 DECLARE
     v_queue slipring.queue;
 BEGIN

@@ -9,7 +9,8 @@ CREATE OR REPLACE FUNCTION slipring.store_due(p_now_ms bigint, p_hint_queues int
 RETURNS TABLE (queue int, ready bigint, removed bigint, next_ms bigint, watermark bigint)
 LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
-SET plan_cache_mode = force_generic_plan AS $$
+SET plan_cache_mode = force_generic_plan
+SET search_path = pg_catalog, slipring, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     v_mark slipring.mark := slipring.mark_read(0, 0);

@@ -6,7 +6,8 @@ CREATE OR REPLACE FUNCTION slipring.store_end_sessions(p_holder bigint, p_now_ms
 RETURNS TABLE (queue int, ready bigint)
 LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
-SET plan_cache_mode = force_generic_plan AS $$
+SET plan_cache_mode = force_generic_plan
+SET search_path = pg_catalog, slipring, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     v_row record;

@@ -7,7 +7,8 @@ CREATE OR REPLACE FUNCTION slipring.store_heads(p_queues int[], p_now_ms bigint)
 RETURNS TABLE (ord int, priority bigint, sent_ms bigint, id bigint)
 LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
-SET plan_cache_mode = force_generic_plan AS $$
+SET plan_cache_mode = force_generic_plan
+SET search_path = pg_catalog, slipring, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     v_id int;

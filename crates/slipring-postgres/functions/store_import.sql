@@ -8,7 +8,8 @@
 -- Answers: what is added now, and how many queues there are.
 CREATE OR REPLACE FUNCTION slipring.store_import()
 RETURNS TABLE (xid_base bigint, queues bigint)
-LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+SET search_path = pg_catalog, slipring, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     v_queue slipring.queue;

@@ -7,7 +7,8 @@ RETURNS TABLE (queue int, id bigint, sent_ms bigint, priority bigint, attempts b
     first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text,
     headers text, source text, body bytea, state text, until_ms bigint)
 LANGUAGE plpgsql VOLATILE SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
-SET plan_cache_mode = force_generic_plan AS $$
+SET plan_cache_mode = force_generic_plan
+SET search_path = pg_catalog, slipring, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     v_queue slipring.queue;

@@ -8,7 +8,8 @@ CREATE OR REPLACE FUNCTION slipring.store_move(
     p_source int, p_target int, p_limit int, p_now_ms bigint)
 RETURNS TABLE (queue int, moved bigint)
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
-SET plan_cache_mode = force_generic_plan AS $$
+SET plan_cache_mode = force_generic_plan
+SET search_path = pg_catalog, slipring, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     v_source slipring.queue := slipring.queue_lock(p_source);

@@ -7,7 +7,8 @@
 CREATE OR REPLACE FUNCTION slipring.store_prune(p_queue int, p_now_ms bigint, p_limit bigint)
 RETURNS TABLE (removed bigint, next_ms bigint)
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
-SET plan_cache_mode = force_generic_plan AS $$
+SET plan_cache_mode = force_generic_plan
+SET search_path = pg_catalog, slipring, pg_temp AS $$
 DECLARE
     v_queue slipring.queue := (SELECT q FROM slipring.queue q WHERE q.queue_id = p_queue);
     v_oldest_ms bigint;

@@ -7,7 +7,8 @@ CREATE OR REPLACE FUNCTION slipring.store_purge(
     p_queue int, p_limit int, p_sent_until_ms bigint)
 RETURNS bigint LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
-SET plan_cache_mode = force_generic_plan AS $$
+SET plan_cache_mode = force_generic_plan
+SET search_path = pg_catalog, slipring, pg_temp AS $$
 DECLARE
     v_queue slipring.queue := slipring.queue_lock(p_queue);
 BEGIN

@@ -11,7 +11,8 @@ CREATE OR REPLACE FUNCTION slipring.store_rotate(
     p_part text, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint)
 RETURNS TABLE (done boolean)
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
-SET plan_cache_mode = force_generic_plan AS $$
+SET plan_cache_mode = force_generic_plan
+SET search_path = pg_catalog, slipring, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
     IF pg_current_xact_id_if_assigned() IS NOT NULL THEN

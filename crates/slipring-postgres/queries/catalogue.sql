@@ -3,5 +3,6 @@
 -- Inputs: none
 -- Lock: none
 -- Index: none, the whole table
-SELECT (count(*) + COALESCE(sum(hashint8extended(queue_id, xmin::text::int8) % 2147483647), 0))::int8
+SELECT count(*)
+  + COALESCE(sum(hashint8extended(queue_id::int8, xmin::text::int8) % 2147483647::int8), 0)::int8
 FROM slipring.queue

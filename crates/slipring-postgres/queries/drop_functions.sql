@@ -17,6 +17,6 @@ BEGIN
                 'stats'])
             AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass
                 AND d.objid = p.oid AND d.deptype = 'e') LOOP
-        EXECUTE format('DROP ROUTINE %s', v_routine);
+        EXECUTE pg_catalog.format('DROP ROUTINE %s', v_routine);
     END LOOP;
 END $$

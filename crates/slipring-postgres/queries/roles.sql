@@ -4,7 +4,7 @@
 -- Lock: none
 -- Index: names of roles
 SELECT COALESCE(bool_or(NOT has_function_privilege(r.oid, n.does, 'EXECUTE')), false),
-  COALESCE(array_agg(n.name ORDER BY n.name) FILTER (WHERE r.oid IS NULL), '{}')::text[]
+  COALESCE(pg_catalog.array_agg(n.name ORDER BY n.name) FILTER (WHERE r.oid IS NULL), '{}')::text[]
 FROM (VALUES
   ('slipring_producer', 'slipring.send(text, bytea, bigint, interval, text, text, jsonb)'),
   ('slipring_consumer', 'slipring.ack(text)'),

@@ -15,6 +15,7 @@ use crate::schema::{self, State};
 use crate::session::Session;
 
 const MIGRATION_LOCK: &str = include_str!("../queries/migration_lock.sql");
+const SEARCH_PATH: &str = include_str!("../queries/search_path.sql");
 const CREATE_SCHEMA: &str = include_str!("../queries/create_schema.sql");
 const CREATE_MIGRATION: &str = include_str!("../queries/create_migration.sql");
 const DROP_FUNCTIONS: &str = include_str!("../queries/drop_functions.sql");
@@ -104,6 +105,7 @@ pub(crate) async fn up(session: &Session, dry_run: bool) -> Result<Migration, Er
     let transaction = transaction.map_err(storage_error)?;
     // Whoever gets the lock second finds what the first has done.
     run(&transaction, "the lock", MIGRATION_LOCK).await?;
+    run(&transaction, "the search path", SEARCH_PATH).await?;
     let state = schema::state(&*transaction).await?;
     let mut steps = plan(&state);
     let mut roles = Roles::default();
@@ -217,7 +219,8 @@ fn script(steps: &[Step]) -> String {
         return String::new();
     }
     let mut script = String::from("BEGIN;\n\n");
-    for sql in [MIGRATION_LOCK].into_iter().chain(steps.iter().map(|step| step.sql.as_str())) {
+    let before = [MIGRATION_LOCK, SEARCH_PATH].into_iter();
+    for sql in before.chain(steps.iter().map(|step| step.sql.as_str())) {
         script.push_str(sql.trim_end());
         if !sql.trim_end().ends_with(';') {
             script.push(';');
