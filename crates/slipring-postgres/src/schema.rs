@@ -160,3 +160,25 @@ pub(crate) fn check_version(found: i64) -> Result<(), Error> {
     let error = Error::new(ErrorKind::StorageTooNew, text);
     Err(error.with("version", found).with("version_max", version()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_cannot_be_used_is_refused_with_what_to_do() {
+        let check = |version, standby, read_only, isolation| {
+            check_server(version, standby, read_only, isolation).map_err(|error| error.to_string())
+        };
+        assert_eq!(check(140_000, false, false, "read committed"), Ok(()));
+        for (refused, wanted) in [
+            (check(130_012, false, false, "read committed"), "PostgreSQL 13.12; version 14"),
+            (check(150_000, true, true, "read committed"), "connect to the primary"),
+            (check(150_000, false, true, "read committed"), "default_transaction_read_only"),
+            (check(150_000, false, false, "serializable"), "default_transaction_isolation"),
+        ] {
+            let text = refused.unwrap_err();
+            assert!(text.contains(wanted), "{text}");
+        }
+    }
+}

@@ -40,8 +40,8 @@ const TRAPS: &str = "
                 EXECUTE pg_catalog.format('CREATE FUNCTION public.' || replace(v_call, '%s',
                     v_type) || ' LANGUAGE plpgsql AS $$BEGIN PERFORM public.caught(); END$$');
             END LOOP;
-            EXECUTE pg_catalog.format('CREATE AGGREGATE public.array_agg(%1$s) (sfunc = array_append,
-                stype = %1$s[])', v_type);
+            EXECUTE pg_catalog.format('CREATE AGGREGATE public.array_agg(%1$s)
+                (sfunc = array_append, stype = %1$s[])', v_type);
         END LOOP;
     END $trap$;
     CREATE FUNCTION public.format(text, regprocedure) RETURNS text LANGUAGE plpgsql AS

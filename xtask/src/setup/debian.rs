@@ -39,13 +39,21 @@ pub const BEANSTALKD: Need =
 /// The tests of the PostgreSQL store start a server of their own from it.
 pub const POSTGRES: Need = Need {
     what: "PostgreSQL 14 or newer",
-    check: &["sh", "-c", "ls /usr/lib/postgresql/*/bin/postgres"],
+    check: &[
+        "sh",
+        "-c",
+        "for folder in \"$SLIPRING_POSTGRES_BIN\" /usr/lib/postgresql/1[4-9]/bin \
+         /usr/lib/postgresql/[2-9]?/bin; do test -x \"$folder/postgres\" && exit 0; done; exit 1",
+    ],
     packages: &["postgresql"],
 };
 
-/// The PostgreSQL store is tested behind it.
-pub const PGBOUNCER: Need =
-    Need { what: "PgBouncer", check: &["pgbouncer", "--version"], packages: &["pgbouncer"] };
+/// The PostgreSQL store is tested behind it. Debian keeps it where only root looks.
+pub const PGBOUNCER: Need = Need {
+    what: "PgBouncer",
+    check: &["sh", "-c", "PATH=\"$PATH:/usr/sbin\" pgbouncer --version"],
+    packages: &["pgbouncer"],
+};
 
 /// Everything that `cargo xtask test` needs.
 pub const ALL: [&Need; 7] = [&PYTHON, &NODE, &NPM, &GO, &BEANSTALKD, &POSTGRES, &PGBOUNCER];

@@ -114,7 +114,8 @@ pub fn costs_nothing(sides: &[SideReport], side: &str) -> Vec<Condition> {
     let of = |figure: fn(&Round) -> Option<f64>| side.map_or(f64::NAN, |side| side.median(figure));
     let cpu = |round: &Round| {
         let driver = round.answer.figures.get("driver_cpu_seconds")?;
-        let both = driver + round.cost.cpu_seconds.unwrap_or(0.0);
+        // Unknown where the server is somebody else's: that meets nothing.
+        let both = driver + round.cost.cpu_seconds?;
         Some(both / round.answer.seconds * 100.0)
     };
     vec![
@@ -182,6 +183,20 @@ mod tests {
         let bad = [of(fallen)];
         assert!(unmoved(&bad, "ours").iter().all(|condition| !condition.pass));
         assert!(!no_dead_rows_in_windows(&bad, "ours").pass);
+    }
+
+    #[test]
+    fn doing_nothing_for_a_cost_that_nobody_knows_is_a_miss() {
+        let of = |cpu_seconds| {
+            let mut side = side("ours", 0, vec![]);
+            let round = &mut side.rounds[0];
+            round.answer.figures.insert("driver_cpu_seconds".to_owned(), 0.001);
+            round.cost.cpu_seconds = cpu_seconds;
+            costs_nothing(&[side], "ours").remove(1).pass
+        };
+        assert!(of(Some(0.005)));
+        assert!(!of(Some(0.02)));
+        assert!(!of(None));
     }
 
     #[test]

@@ -79,7 +79,8 @@ pub fn in_transactions(command: &Command) -> Vec<Side> {
     ]
 }
 
-/// Wakes by the engine, by a server and by SQL, and the limit under them: a commit that comes alone.
+/// Wakes by the engine, by a server and by SQL, and the limit under them: a commit that comes
+/// alone.
 pub fn wake(by_engine: &Command, by_sql: &Command, commits: &Command) -> Vec<Side> {
     vec![
         own("ours", Kind::Postgres, by_engine),
