@@ -98,10 +98,12 @@ impl Worker {
         while let Some((deliveries, mut permits)) = self.next(&places, &stop).await {
             for delivery in deliveries {
                 let Some(place) = permits.split(1) else { break };
-                let work = handler(delivery.message.clone());
-                let job = self.clone().work(delivery, work, give_up.clone());
+                let (worker, handler) = (self.clone(), Arc::clone(&handler));
+                let (message, give_up) = (delivery.message.clone(), give_up.clone());
+                // Called inside, so that a handler that panics at once counts as failed too.
+                let work = async move { handler(message).await };
                 tasks.spawn(async move {
-                    job.await;
+                    worker.work(delivery, work, give_up).await;
                     drop(place);
                 });
             }

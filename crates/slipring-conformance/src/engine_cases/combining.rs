@@ -250,6 +250,7 @@ async fn settings_out_of_range_are_refused(b: Bench) {
     let q = e.plain().await;
     let answer = e.engine.create_queue("another", settings(|_| {})).await;
     refused(answer, ErrorKind::LimitExceeded);
+    assert_eq!(e.plain().await.id(), q.id(), "the one that is there");
     let answer = q.configure(settings(|to| to.max_attempts = Some(0))).await;
     refused(answer, ErrorKind::Invalid);
 }

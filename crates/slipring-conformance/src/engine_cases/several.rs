@@ -19,6 +19,9 @@ pub(super) const CASES: &[Case] = &[
     case!(a_receive_over_several_that_went_away_takes_no_wake_up_along, "S2.3", "S2.4"),
     case!(a_delay_in_one_of_several_queues_ends_by_itself, "S5.3"),
     case!(a_receive_over_no_queue_is_refused, "S12.2"),
+    case!(a_queue_at_its_in_flight_limit_hides_no_other, "S2.4", "S7.6", "S12.2"),
+    case!(receives_over_several_queues_rest_when_there_is_nothing, threads 4, "S2.4", "S7.6"),
+    case!(the_deletion_of_one_of_several_queues_ends_a_receive_over_them, "S4.2", "S7.6"),
 ];
 
 async fn three(e: &EngineBench) -> [Queue; 3] {
@@ -201,4 +204,63 @@ async fn a_receive_over_no_queue_is_refused(b: Bench) {
     refused(answer, ErrorKind::LimitExceeded);
     send(&one, "a").await;
     assert_eq!(take_one(&one).await.message.body, "a");
+}
+
+async fn a_queue_at_its_in_flight_limit_hides_no_other(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let limited = e.queue("limited", settings(|to| to.in_flight_max = 1)).await;
+    let queues = [limited.clone(), e.queue("other", QueueSettings::default()).await];
+    send(&limited, m("a").priority(0)).await;
+    send(&limited, m("b").priority(0)).await;
+    let held = take_one(&limited).await;
+    send(&queues[1], m("c").priority(9)).await;
+    assert_eq!(texts(any(&e, &queues, ReceiveRequest::up_to(1))).await, ["c"]);
+    let waits = any_waiter(&e, &queues).await;
+    send(&queues[1], m("d").priority(9)).await;
+    assert_eq!(texts(waits).await, ["d"]);
+    let waits = any_waiter(&e, &queues).await;
+    limited.ack(&held.receipt).await.unwrap();
+    assert_eq!(texts(waits).await, ["b"]);
+}
+
+async fn receives_over_several_queues_rest_when_there_is_nothing(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let queues = three(&e).await;
+    let mut waiters = Vec::new();
+    for _ in 0..8 {
+        waiters.push(any_waiter(&e, &queues).await);
+    }
+    for round in 0..20 {
+        let looks = e.store.calls(Verb::Heads);
+        // After this nobody knows how many messages there are.
+        let settings = settings(|to| to.max_attempts = Some(round + 1));
+        queues[0].configure(settings).await.unwrap();
+        until("somebody looks", async || e.store.calls(Verb::Heads) > looks).await;
+        e.store.idle().await;
+    }
+    let rest = async || {
+        let looks = e.store.calls(Verb::Heads);
+        for _ in 0..10 {
+            e.store.idle().await;
+        }
+        e.store.calls(Verb::Heads) == looks
+    };
+    until("they rest", rest).await;
+    for n in 0..8 {
+        send(&queues[n % 3], n.to_string()).await;
+    }
+    for waits in waiters {
+        assert_eq!(got(waits).await.len(), 1);
+    }
+}
+
+async fn the_deletion_of_one_of_several_queues_ends_a_receive_over_them(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let queues = three(&e).await;
+    let waits = any_waiter(&e, &queues).await;
+    e.engine.delete_queue(&queues[1]).await.unwrap();
+    refused(within("the receive", waits).await.unwrap(), ErrorKind::QueueNotFound);
+    let later = any(&e, &queues, ReceiveRequest::up_to(1).wait(s(3600)));
+    refused(within("the receive", later).await.unwrap(), ErrorKind::QueueNotFound);
+    assert!(queues.iter().all(|queue| queue.waiting() == 0));
 }

@@ -12,6 +12,7 @@ pub(super) const CASES: &[Case] = &[
     case!(a_shutdown_releases_waiting_receives_with_nothing, "S2.3"),
     case!(after_a_shutdown_calls_are_refused, "S2.2"),
     case!(a_shutdown_finishes_what_is_in_hand, "S1.1", "S4.1"),
+    case!(a_shutdown_gives_back_what_is_claimed_for_nobody, "S2.3"),
     case!(a_shutdown_may_be_repeated, "S2.2"),
     case!(what_was_answered_before_a_shutdown_is_there_afterwards, needs Durable, "S1.1", "S4.1"),
 ];
@@ -107,4 +108,31 @@ async fn what_was_answered_before_a_shutdown_is_there_afterwards(b: Bench) {
     for n in 10..20 {
         assert_eq!(take_one(&q).await.message.body, n.to_string());
     }
+}
+
+async fn a_shutdown_gives_back_what_is_claimed_for_nobody(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.plain().await;
+    send(&q, "a").await;
+    e.store.plan(Verb::Claim, 1, Fault::HangAfter);
+    let receives = tokio::spawn({
+        let q = q.clone();
+        async move { q.receive(ReceiveRequest::up_to(1)).await }
+    });
+    e.store.hanging(1).await;
+    receives.abort();
+    assert!(receives.await.unwrap_err().is_cancelled());
+    let ends = tokio::spawn({
+        let engine = e.engine.clone();
+        async move { engine.shutdown().await }
+    });
+    until("the queue is closed", async || {
+        let refused = q.receive(ReceiveRequest::up_to(1)).await;
+        refused.is_err_and(|error| error.kind() == ErrorKind::Closed)
+    })
+    .await;
+    assert_eq!(e.store.calls(Verb::Settle), 0);
+    e.store.release();
+    within("the shutdown", ends).await.unwrap();
+    assert_eq!(e.store.calls(Verb::Settle), 1);
 }

@@ -4,6 +4,7 @@ use slipring::{ReceiveRequest, Timestamp};
 
 use crate::bench::{Bench, START, bodies, m, ms, s, settings};
 use crate::case::{Case, case};
+use crate::fault::{Fault, Verb};
 
 use super::{EngineBench, next, receiving, send, take_one, texts, until, waiter, within};
 
@@ -22,6 +23,8 @@ pub(super) const CASES: &[Case] = &[
     case!(what_became_due_while_nobody_ran_is_found_at_the_start, "S5.3"),
     case!(many_delays_end_together, "S5.3"),
     case!(what_is_due_is_there_for_a_receive_that_does_not_wait, threads 2, "S5.5"),
+    case!(what_is_due_when_a_wait_ends_is_there_for_it, "S5.4", "S5.5"),
+    case!(a_lease_that_is_over_is_not_in_flight, "S5.2", "S5.5", "S12.2"),
     case!(what_is_due_is_there_for_a_receive_over_several, threads 2, "S5.5"),
 ];
 
@@ -241,4 +244,37 @@ async fn what_is_due_is_there_for_a_receive_over_several(b: Bench) {
         assert_eq!(bodies(&got), ["a"], "the delay of round {round} has ended");
         queues[1].ack(&got[0].receipt).await.unwrap();
     }
+}
+
+async fn what_is_due_when_a_wait_ends_is_there_for_it(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.plain().await;
+    send(&q, m("a").delay(s(10))).await;
+    let waits = receiving(&q, ReceiveRequest::up_to(1).wait(s(20)));
+    until("it waits", async || q.waiting() == 1).await;
+    e.store.idle().await;
+    e.store.plan(Verb::Due, 1, Fault::Hang);
+    e.bench.advance(s(10));
+    e.store.hanging(1).await;
+    e.bench.advance(s(10));
+    until("its time is over", async || q.waiting() == 0).await;
+    e.store.release();
+    assert_eq!(texts(waits).await, ["a"]);
+}
+
+async fn a_lease_that_is_over_is_not_in_flight(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.queue("queue", settings(|to| to.in_flight_max = 1)).await;
+    send(&q, "a").await;
+    take_one(&q).await;
+    e.store.plan(Verb::Expire, 1, Fault::Hang);
+    e.bench.advance(s(30));
+    e.store.hanging(1).await;
+    let takes = receiving(&q, ReceiveRequest::up_to(1));
+    until("it has looked", async || e.store.calls(Verb::Claim) == 2).await;
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    e.store.release();
+    assert_eq!(texts(takes).await, ["a"]);
 }

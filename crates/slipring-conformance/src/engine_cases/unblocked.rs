@@ -27,6 +27,7 @@ pub(super) const CASES: &[Case] = &[
     case!(a_parked_fifo_message_wakes_for_the_next, "S2.4", "S7.3"),
     case!(a_dead_lettered_fifo_message_wakes_for_the_next, "S2.4", "S7.3"),
     case!(a_cancelled_fifo_message_wakes_for_the_next, "S2.4", "S7.3"),
+    case!(one_end_of_a_lease_that_frees_several_leaves_none_waiting, "S2.4", "S7.3"),
     case!(a_message_with_a_better_priority_does_not_leave_another_waiting, "S2.4", "S7.1"),
 ];
 
@@ -283,4 +284,28 @@ async fn a_message_with_a_better_priority_does_not_leave_another_waiting(b: Benc
     q.send_batch(vec![m("later").priority(9), m("first").priority(1)]).await.unwrap();
     assert_eq!(texts(both).await, ["first"]);
     assert_eq!(texts(other).await, ["later"]);
+}
+
+async fn one_end_of_a_lease_that_frees_several_leaves_none_waiting(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = fifo(&e).await;
+    for text in ["a1", "a2", "a3"] {
+        send(&q, m(text).group("a")).await;
+    }
+    let held = take_one(&q).await;
+    let ten = ReceiveRequest::up_to(10).wait(s(3600));
+    let waiters = [receiving(&q, ten), receiving(&q, ten)];
+    until("both wait", async || q.waiting() == 2).await;
+    e.store.idle().await;
+    // What the ack has made ready is handed out, but the engine does not know it yet.
+    e.store.plan(Verb::Claim, 1, Fault::HangAfter);
+    q.ack(&held.receipt).await.unwrap();
+    e.store.hanging(1).await;
+    send(&q, m("b1").group("b")).await;
+    e.store.release();
+    let [one, other] = waiters;
+    assert_eq!(
+        (texts(one).await, texts(other).await),
+        (vec!["a2".into(), "a3".into()], vec!["b1".into()])
+    );
 }

@@ -99,14 +99,18 @@ async fn a_handler_that_panics_has_failed(b: Bench) {
     let q = e.queue("queue", settings(|to| to.max_attempts = Some(2))).await;
     q.send_batch(vec![m("panic"), m("good")]).await.unwrap();
     let stop = CancellationToken::new();
-    let handler = |message: Message| async move {
-        assert_eq!(message.body, "good", "this panic is part of the case");
-        Outcome::Done
+    q.send(m("at once")).await.unwrap();
+    let handler = |message: Message| {
+        assert_ne!(message.body, "at once", "this panic is part of the case");
+        async move {
+            assert_eq!(message.body, "good", "this panic is part of the case");
+            Outcome::Done
+        }
     };
     let running = working(&q, 1, handler, &stop);
-    until("one is done and one is parked", async || {
+    until("one is done and two are parked", async || {
         let stats = q.stats().await.unwrap();
-        (stats.total(), stats.parked) == (1, 1)
+        (stats.total(), stats.parked) == (2, 2)
     })
     .await;
     stop.cancel();

@@ -11,7 +11,7 @@ use crate::queue::QueueId;
 use crate::store::Head;
 
 use super::queue::{Queue, ReceiveRequest};
-use super::receives::Ticket;
+use super::receives::{Ticket, is_in_flight_limit};
 
 const LOOKS_MAX: usize = 1000;
 
@@ -31,12 +31,19 @@ pub(super) async fn receive(
     let schedule = &first.engine.services.schedule;
     let mut caught_up = false;
     let bell = Arc::new(Notify::new());
+    // Kept until the look that it was woken for is over: then the wake-up is passed on if that
+    // left something.
+    let mut woken: Option<Watch<'_>> = None;
     loop {
         // The generations are taken before looking: whoever sends after this moment moves one of
-        // them.
+        // them, and so does whoever deletes a queue.
         let seen: Vec<u64> = queues.iter().map(|q| q.core.receives.generation()).collect();
+        if let Some((ending, refusal)) = queues.iter().find_map(|q| q.core.receives.closed()) {
+            return if woken.is_some() { ending } else { Err(refusal) };
+        }
         let now = clock.now();
-        let list = look(queues, request).await?;
+        let list = look(queues, &seen, request).await?;
+        drop(woken.take());
         if !list.is_empty() {
             return Ok(list);
         }
@@ -52,6 +59,7 @@ pub(super) async fn receive(
         };
         let watch = Watch::enter(queues, &bell);
         if watch.moved_since(&seen) {
+            woken = Some(watch);
             continue;
         }
         let over = async {
@@ -64,31 +72,41 @@ pub(super) async fn receive(
             () = bell.notified() => {}
             () = over => {}
         }
-        drop(watch);
-        if queues.iter().all(|queue| queue.core.receives.is_closed()) {
-            return Ok(Vec::new());
-        }
+        woken = Some(watch);
     }
 }
 
-/// Claims from the best queue until a claim gives something or all are empty.
-async fn look(queues: &[Queue], request: ReceiveRequest) -> Result<Vec<Delivery>, Error> {
+/// Claims from the best queue until a claim gives something or all are empty. `seen` are the
+/// generations before.
+async fn look(
+    queues: &[Queue],
+    seen: &[u64],
+    request: ReceiveRequest,
+) -> Result<Vec<Delivery>, Error> {
     let Some(first) = queues.first() else { return Ok(Vec::new()) };
     let services = &first.engine.services;
     let ids: Vec<QueueId> = queues.iter().map(Queue::id).collect();
     let now_request = ReceiveRequest { wait: std::time::Duration::ZERO, ..request };
+    // Those that have as many messages in flight as they may.
+    let mut full: Vec<QueueId> = Vec::new();
     // Each round that finds a head and claims nothing means somebody else got on; the bound is
     // for a store at fault.
     for _ in 0..LOOKS_MAX {
         let heads = services.store.heads(&ids, services.clock.now()).await?;
+        for ((head, queue), seen) in heads.iter().zip(queues).zip(seen) {
+            if head.is_none() {
+                queue.core.receives.found_empty(*seen);
+            }
+        }
         let best = heads.iter().zip(queues).filter_map(|(head, queue)| head.map(|h| (h, queue)));
-        let Some((_, queue)) = best.min_by_key(|(head, _): &(Head, &Queue)| *head) else {
+        let open = best.filter(|(_, queue)| !full.contains(&queue.id()));
+        let Some((_, queue)) = open.min_by_key(|(head, _): &(Head, &Queue)| *head) else {
             return Ok(Vec::new());
         };
         match queue.receive(now_request).await {
             // Somebody else was faster, so there was progress; look again.
             Ok(list) if list.is_empty() => {}
-            Err(error) if error.kind() == ErrorKind::LimitExceeded => return Ok(Vec::new()),
+            Err(error) if is_in_flight_limit(&error) => full.push(queue.id()),
             answer => return answer,
         }
     }

@@ -18,7 +18,8 @@ impl Engine {
         let name = QueueName::new(name)?;
         let services = &self.0.services;
         services.limits.check_settings(&settings)?;
-        if self.0.registry.len() >= services.limits.queues_max {
+        let known = self.0.registry.by_name(&name).is_some();
+        if !known && self.0.registry.len() >= services.limits.queues_max {
             let most = services.limits.queues_max as u64;
             return Err(Error::limit("queues_max", most, most + 1).with("queue", &name));
         }
@@ -110,16 +111,13 @@ impl Engine {
         let handle = &self.0;
         let mut seen = handle.catalogue.lock().await;
         let changes = handle.services.store.queue_changes().await?;
-        if seen.replace(changes) == Some(changes) {
+        // Taken out until the list is there: whoever fails or goes away meanwhile has not seen it.
+        if seen.take() == Some(changes) {
+            *seen = Some(changes);
             return Ok(());
         }
-        let infos = match handle.services.store.queues().await {
-            Ok(infos) => infos,
-            Err(error) => {
-                *seen = None;
-                return Err(error);
-            }
-        };
+        let infos = handle.services.store.queues().await?;
+        *seen = Some(changes);
         let alive: HashSet<QueueId> = infos.iter().map(|info| info.id).collect();
         for gone in handle.registry.all().iter().filter(|core| !alive.contains(&core.id)) {
             handle.registry.remove(gone);

@@ -99,5 +99,6 @@ impl QueueCore {
         self.sends.drained().await;
         self.settlements.drained().await;
         self.extensions.drained().await;
+        self.receives.drained().await;
     }
 }

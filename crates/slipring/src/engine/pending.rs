@@ -39,10 +39,11 @@ impl Drop for Pending {
         if self.done {
             return;
         }
-        self.receives.leave(self.ticket);
         // After closing, a driver that still holds the slot sees that nobody takes the messages;
-        // what it put in before is found here.
+        // what it put in before is found here. Closed first: who goes back to rest after that is
+        // taken out by the next line or was never put there.
         self.answer.close();
+        self.receives.leave(self.ticket);
         match self.answer.try_recv() {
             Ok(Ok(list)) if !list.is_empty() => self.receives.hand_back(list),
             _ => {}

@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::{Clock, Timestamp};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::store::{Pass, Store};
 
 use super::registry::Registry;
@@ -149,18 +149,25 @@ impl Upkeep {
         field.store(u64::MAX, Ordering::SeqCst);
         let next = self.pass(duty, now).await;
         if let Some(next) = next {
-            field.fetch_min(next.as_millis(), Ordering::AcqRel);
+            // A pass that was cut short has left what was due at any time before.
+            let next = if next <= now { 0 } else { next.as_millis() };
+            field.fetch_min(next, Ordering::AcqRel);
         }
         self.schedule.passes.fetch_add(1, Ordering::SeqCst);
     }
 
     async fn pass(&self, duty: Duty, now: Timestamp) -> Option<Timestamp> {
-        let result = match duty {
-            Duty::Due => self.store.due(now).await,
-            Duty::Expire => self.store.expire(now).await,
-            Duty::Prune => self.store.prune(now).await,
-        };
-        match result {
+        let store = Arc::clone(&self.store);
+        // A task of its own, so that a store that panics ends this pass and not all of them.
+        let passed = tokio::spawn(async move {
+            match duty {
+                Duty::Due => store.due(now).await,
+                Duty::Expire => store.expire(now).await,
+                Duty::Prune => store.prune(now).await,
+            }
+        });
+        let failed = |_| Err(Error::new(ErrorKind::Internal, "the pass ended without an answer"));
+        match passed.await.unwrap_or_else(failed) {
             Ok(Pass { ready, next, .. }) => {
                 for (queue, count) in ready {
                     if let Some(core) = self.registry.by_id(queue) {

@@ -10,6 +10,16 @@ use crate::store::{ClaimBatch, ClaimEnd, SettleBatch};
 
 use super::{CLAIM_MESSAGES_MAX, Receives, Ticket, Waiter};
 
+/// Messages on their way back.
+struct HandingBack<'a>(&'a Receives);
+
+impl Drop for HandingBack<'_> {
+    fn drop(&mut self) {
+        self.0.state.lock().handing_back -= 1;
+        self.0.idle.notify_waiters();
+    }
+}
+
 /// Whom a look is for, and what counted when it began.
 struct Chosen {
     waiters: Vec<(Ticket, Waiter)>,
@@ -22,13 +32,38 @@ struct Look {
     now: Timestamp,
     generation: u64,
     room: u64,
-    delivered: u64,
     end: ClaimEnd,
+}
+
+/// Gives the looking back when a look ends by a fault, and goes on for those who still wait.
+struct DriveGuard<'a> {
+    receives: &'a Receives,
+    driving: bool,
+}
+
+impl Drop for DriveGuard<'_> {
+    fn drop(&mut self) {
+        if !self.driving {
+            return;
+        }
+        let mut state = self.receives.state.lock();
+        state.driving = false;
+        // Nobody knows what it took; who rests looks once more.
+        state.generation += 1;
+        state.available = u64::MAX;
+        state.empty = false;
+        if !state.fresh.is_empty() || !state.resting.is_empty() || !state.watchers.is_empty() {
+            self.receives.start(&mut state);
+        }
+        drop(state);
+        self.receives.idle.notify_waiters();
+    }
 }
 
 impl Receives {
     /// Looks as long as there is somebody to look after.
     pub(super) async fn drive(self: Arc<Self>) {
+        let mut guard = DriveGuard { receives: &self, driving: true };
         loop {
             let _pass = self.parts.turnstile.pass(|| self.to_look_after()).await;
             let Some(Chosen { waiters, generation, room }) = self.choose() else { break };
@@ -38,18 +73,14 @@ impl Receives {
             match self.parts.store.claim(batch).await {
                 Ok(claimed) => {
                     let mut rest = Vec::new();
-                    let mut delivered = 0;
                     let mut lists = claimed.deliveries.into_iter();
                     for (ticket, waiter) in waiters {
                         match lists.next() {
-                            Some(list) if !list.is_empty() => {
-                                delivered += list.len() as u64;
-                                self.deliver(waiter, list);
-                            }
+                            Some(list) if !list.is_empty() => self.deliver(waiter, list),
                             _ => rest.push((ticket, waiter)),
                         }
                     }
-                    let look = Look { now, generation, room, delivered, end: claimed.end };
+                    let look = Look { now, generation, room, end: claimed.end };
                     self.settle_down(&look, rest);
                 }
                 Err(error) => {
@@ -64,6 +95,8 @@ impl Receives {
                 }
             }
         }
+        guard.driving = false;
+        self.idle.notify_waiters();
     }
 
     fn to_look_after(&self) -> usize {
@@ -93,10 +126,12 @@ impl Receives {
         }
         if !chosen.is_empty() {
             let (generation, room) = (state.generation, state.room);
+            state.since = 0;
             return Some(Chosen { waiters: chosen, generation, room });
         }
         state.driving = false;
-        let mut left = state.available;
+        // Where nobody knows how many there are, one that gets something wakes the next.
+        let mut left = if state.available == u64::MAX { 1 } else { state.available };
         while left > 0 {
             let Some((_, bell)) = state.watchers.pop_first() else { break };
             bell.notify_one();
@@ -118,29 +153,30 @@ impl Receives {
 
     /// After a look: corrects the hint, and puts those to rest who got nothing and have time.
     fn settle_down(&self, look: &Look, rest: Vec<(Ticket, Waiter)>) {
-        let now = self.parts.clock.now();
         let overdue = self.parts.schedule.overdue(look.now);
         let mut over = Vec::new();
         let mut early = Vec::new();
         let mut state = self.state.lock();
+        // Read under the lock: a timer that fires before it is held has found its receive missing,
+        // one that fires later finds it.
+        let now = self.parts.clock.now();
         let closed = state.closed.as_ref().map(|closed| closed.ending.clone());
-        state.available = state.available.saturating_sub(look.delivered);
         if look.end == ClaimEnd::InFlightLimit && state.room != look.room {
             // The leases that ended meanwhile are those that the look still counted.
             state.generation += 1;
-            state.available = u64::MAX;
+            state.since = u64::MAX;
         }
         let unmoved = state.generation == look.generation;
         // A pass that ended since the look has moved the generation.
-        let owed = look.end == ClaimEnd::Drained && (overdue || !unmoved);
+        let owed = matches!(look.end, ClaimEnd::Drained | ClaimEnd::InFlightLimit)
+            && (overdue || !unmoved);
         match look.end {
             ClaimEnd::More => state.available = u64::MAX,
             ClaimEnd::Drained | ClaimEnd::Paused | ClaimEnd::InFlightLimit => {
                 state.limited = look.end == ClaimEnd::InFlightLimit && state.room == look.room;
-                if unmoved {
-                    state.available = 0;
-                    state.empty = true;
-                }
+                // Whatever was ready when it began, it has seen.
+                state.available = state.since;
+                state.empty = unmoved;
             }
         }
         for (ticket, mut waiter) in rest {
@@ -176,7 +212,7 @@ impl Receives {
 
     /// Lets receives in once more when everything that was due at `due` is ready. The others of
     /// the queue are looked after meanwhile.
-    fn look_again(&self, early: Vec<Waiter>, due: Timestamp) {
+    pub(super) fn look_again(&self, early: Vec<Waiter>, due: Timestamp) {
         let Some(me) = self.me.upgrade() else { return };
         self.parts.runtime.spawn(async move {
             me.parts.schedule.caught_up(due).await;
@@ -194,7 +230,9 @@ impl Receives {
     /// Gives claimed messages back that nobody took, their attempt not counted.
     pub(in super::super) fn hand_back(&self, list: Vec<Delivery>) {
         let Some(me) = self.me.upgrade() else { return };
+        self.state.lock().handing_back += 1;
         self.parts.runtime.spawn(async move {
+            let _back = HandingBack(&me);
             let count = list.len() as u64;
             let entries = list.iter().map(|d| (d.receipt, Settlement::HandBack)).collect();
             let batch = SettleBatch { queue: me.queue, now: me.parts.clock.now(), entries };
@@ -208,10 +246,18 @@ impl Receives {
     }
 }
 
+const IN_FLIGHT_MAX: &str = "in_flight_max";
+
 fn in_flight_limit() -> Error {
     Error::new(
         ErrorKind::LimitExceeded,
         "the queue's in_flight_max is reached; settle messages before receiving more",
     )
-    .with("limit", "in_flight_max")
+    .with("limit", IN_FLIGHT_MAX)
+}
+
+/// Whether that is what a receive was refused with.
+pub(in super::super) fn is_in_flight_limit(error: &Error) -> bool {
+    error.kind() == ErrorKind::LimitExceeded
+        && error.context().iter().any(|(key, value)| *key == "limit" && value == IN_FLIGHT_MAX)
 }

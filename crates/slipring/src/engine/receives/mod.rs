@@ -9,6 +9,8 @@
 
 mod looks;
 
+pub(super) use looks::is_in_flight_limit;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::Weak;
@@ -56,6 +58,8 @@ pub(super) struct Receives {
     me: Weak<Receives>,
     state: NamedMutex<State>,
     answered: Arc<WaitClass>,
+    /// Rung when a look or a hand-back is over.
+    idle: Notify,
 }
 
 #[derive(Default)]
@@ -71,6 +75,9 @@ struct State {
     generation: u64,
     /// At most so many messages are ready; a hint that only decides how many to look after.
     available: u64,
+    /// By how much that grew since the look under way began, which therefore may not have seen
+    /// them.
+    since: u64,
     /// The last look found nothing and the generation has not moved since.
     empty: bool,
     /// The last look met the queue's `in_flight_max`, and no lease has ended since it began.
@@ -78,6 +85,8 @@ struct State {
     /// Moves whenever leases have ended, which makes room below the queue's `in_flight_max`.
     room: u64,
     driving: bool,
+    /// How many lists of messages are on their way back.
+    handing_back: usize,
     closed: Option<Closed>,
 }
 
@@ -104,7 +113,10 @@ impl Receives {
     pub(super) fn new(queue: QueueId, parts: ReceiveParts, waits: &Waits) -> Arc<Receives> {
         let state = NamedMutex::new(waits.class("receive_queue_lock"), State::default());
         let answered = waits.class("receive_wait");
-        Arc::new_cyclic(|me| Receives { queue, parts, me: Weak::clone(me), state, answered })
+        Arc::new_cyclic(|me| {
+            let (me, idle) = (Weak::clone(me), Notify::new());
+            Receives { queue, parts, me, state, answered, idle }
+        })
     }
 
     /// Lets a receive in. It waits until the moment `until`, or not at all.
@@ -145,6 +157,7 @@ impl Receives {
         let mut state = self.state.lock();
         state.generation += 1;
         state.available = state.available.saturating_add(count);
+        state.since = state.since.saturating_add(count);
         state.empty = false;
         if !state.resting.is_empty() || !state.watchers.is_empty() {
             self.start(&mut state);
@@ -160,6 +173,7 @@ impl Receives {
         if state.driving || !state.fresh.is_empty() {
             // The look on the way may have come too early; one more puts all in order.
             state.available = u64::MAX;
+            state.since = u64::MAX;
             return false;
         }
         !state.resting.is_empty() || !state.watchers.is_empty()
@@ -178,12 +192,28 @@ impl Receives {
         }
     }
 
-    /// Ends the wait of a receive with nothing, if it still rests.
+    /// Ends the wait of a receive with nothing, if it still rests; but not while a message may
+    /// have become ready by now that a pass has yet to move.
     pub(super) fn time_out(&self, ticket: Ticket) {
         let waiter = self.state.lock().resting.remove(&ticket);
-        if let Some(waiter) = waiter {
+        if let Some(mut waiter) = waiter {
+            let now = self.parts.clock.now();
+            if !waiter.caught_up && self.parts.schedule.overdue(now) {
+                waiter.timer = None;
+                self.look_again(vec![waiter], now);
+                return;
+            }
             self.answered.waited(monotonic_ns().saturating_sub(waiter.since_ns));
             let _ = waiter.slot.send(Ok(Vec::new()));
+        }
+    }
+
+    /// Says that a receive over several queues has looked and found nothing here that was ready at
+    /// that generation.
+    pub(super) fn found_empty(&self, generation: u64) {
+        let mut state = self.state.lock();
+        if state.generation == generation && !state.driving {
+            state.available = 0;
         }
     }
 
@@ -196,8 +226,8 @@ impl Receives {
         (ticket, state.generation)
     }
 
-    /// Takes a watcher out. One that was woken passes the wake-up on, in case it did not come to
-    /// claim.
+    /// Takes a watcher out, after the look that it was woken for. One that was woken passes the
+    /// wake-up on where messages may be left: its look came to nothing, or took from another queue.
     pub(super) fn unwatch(&self, ticket: Ticket) {
         let mut state = self.state.lock();
         if state.watchers.remove(&ticket).is_none() && state.available > 0 {
@@ -213,9 +243,11 @@ impl Receives {
         self.state.lock().generation
     }
 
-    /// Whether the queue was deleted or the engine stopped.
-    pub(super) fn is_closed(&self) -> bool {
-        self.state.lock().closed.is_some()
+    /// What waits have ended with and what further receives are refused with, once the queue was
+    /// deleted or the engine stopped.
+    pub(super) fn closed(&self) -> Option<(Answer, Error)> {
+        let state = self.state.lock();
+        state.closed.as_ref().map(|closed| (closed.ending.clone(), closed.refusal.clone()))
     }
 
     /// How many receives wait.
@@ -231,14 +263,32 @@ impl Receives {
         state.closed = Some(Closed { refusal, ending: ending.clone() });
         state.generation += 1;
         let resting = std::mem::take(&mut state.resting);
+        let fresh = std::mem::take(&mut state.fresh);
         let watchers = std::mem::take(&mut state.watchers);
         drop(state);
-        for waiter in resting.into_values() {
+        for waiter in resting.into_values().chain(fresh.into_iter().map(|(_, waiter)| waiter)) {
             self.disarm(&waiter);
             let _ = waiter.slot.send(ending.clone());
         }
         for bell in watchers.into_values() {
             bell.notify_one();
+        }
+    }
+
+    /// Waits until no look is under way and nothing is being handed back; used after
+    /// [`Receives::close`].
+    pub(super) async fn drained(&self) {
+        loop {
+            let idle = self.idle.notified();
+            tokio::pin!(idle);
+            idle.as_mut().enable();
+            {
+                let state = self.state.lock();
+                if !state.driving && state.handing_back == 0 {
+                    return;
+                }
+            }
+            idle.await;
         }
     }
 
