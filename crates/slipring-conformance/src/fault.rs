@@ -1,6 +1,6 @@
 //! A store wrapper that fails, loses answers or hangs when it is told to.
 //!
-//! Only the verbs of [`Store`] have faults; administration passes through.
+//! The verbs of [`Store`] have faults, and a few of administration; the others pass through.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -35,6 +35,8 @@ pub enum Verb {
     Due,
     Expire,
     Prune,
+    Kick,
+    DeleteQueue,
 }
 
 /// What goes wrong with a call.
@@ -267,7 +269,7 @@ impl AdminStore for FaultyStore {
     }
 
     async fn delete_queue(&self, queue: QueueId) -> Result<(), Error> {
-        self.inner.delete_queue(queue).await
+        self.through(Verb::DeleteQueue, self.inner.delete_queue(queue)).await
     }
 
     async fn queues(&self) -> Result<Vec<Arc<QueueInfo>>, Error> {
@@ -296,7 +298,7 @@ impl AdminStore for FaultyStore {
     }
 
     async fn kick(&self, queue: QueueId, limit: u32, now: Timestamp) -> Result<u64, Error> {
-        self.inner.kick(queue, limit, now).await
+        self.through(Verb::Kick, self.inner.kick(queue, limit, now)).await
     }
 
     async fn kick_message(&self, message: MessageId, now: Timestamp) -> Result<QueueId, Error> {

@@ -1,12 +1,12 @@
 //! Callers that go away in the middle of a call.
 
-use slipring::ReceiveRequest;
+use slipring::{ErrorKind, ReceiveRequest};
 
-use crate::bench::{Bench, m, s};
+use crate::bench::{Bench, m, refused, s};
 use crate::case::{Case, case};
 use crate::fault::{Fault, Verb};
 
-use super::{EngineBench, got, next, receiving, send, take_one, texts, until, waiter};
+use super::{EngineBench, got, next, receiving, send, take_one, texts, until, waiter, within};
 
 pub(super) const CASES: &[Case] = &[
     case!(a_receive_dropped_while_it_waits_claims_nothing, "S2.3"),
@@ -16,6 +16,9 @@ pub(super) const CASES: &[Case] = &[
     case!(receives_dropped_at_any_moment_lose_nothing, threads 4, "S2.1", "S2.3"),
     case!(a_send_whose_caller_left_does_not_hold_up_others, "S2.2"),
     case!(a_settlement_whose_caller_left_still_counts, "S4.1"),
+    case!(a_kick_whose_caller_left_wakes, "S2.4", "S6.6"),
+    case!(a_deletion_whose_caller_left_is_known, "S4.2", "S14.2"),
+    case!(a_message_taken_by_number_for_nobody_is_handed_back, "S2.3"),
 ];
 
 async fn a_receive_dropped_while_it_waits_claims_nothing(b: Bench) {
@@ -141,4 +144,58 @@ async fn a_settlement_whose_caller_left_still_counts(b: Bench) {
     leaves.abort();
     e.store.release();
     until("the message is gone", async || q.stats().await.unwrap().total() == 0).await;
+}
+
+async fn a_kick_whose_caller_left_wakes(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.plain().await;
+    send(&q, m("a").delay(s(60))).await;
+    let waits = waiter(&q).await;
+    e.store.plan(Verb::Kick, 1, Fault::HangAfter);
+    let kicks = tokio::spawn({
+        let q = q.clone();
+        async move { q.kick(1).await }
+    });
+    e.store.hanging(1).await;
+    kicks.abort();
+    assert!(kicks.await.unwrap_err().is_cancelled());
+    e.store.release();
+    assert_eq!(texts(waits).await, ["a"]);
+}
+
+async fn a_deletion_whose_caller_left_is_known(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.plain().await;
+    let waits = waiter(&q).await;
+    e.store.plan(Verb::DeleteQueue, 1, Fault::HangAfter);
+    let deletes = tokio::spawn({
+        let (engine, q) = (e.engine.clone(), q.clone());
+        async move { engine.delete_queue(&q).await }
+    });
+    e.store.hanging(1).await;
+    deletes.abort();
+    assert!(deletes.await.unwrap_err().is_cancelled());
+    e.store.release();
+    refused(within("the receive", waits).await.unwrap(), ErrorKind::QueueNotFound);
+    let again = e.plain().await;
+    assert_ne!(again.id(), q.id());
+    send(&again, "a").await;
+    assert_eq!(take_one(&again).await.message.body, "a");
+}
+
+async fn a_message_taken_by_number_for_nobody_is_handed_back(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.plain().await;
+    let sent = q.send(m("a")).await.unwrap();
+    e.store.plan(Verb::ClaimMessage, 1, Fault::HangAfter);
+    let takes = tokio::spawn({
+        let q = q.clone();
+        async move { q.claim_message(sent.id, ReceiveRequest::up_to(1)).await }
+    });
+    e.store.hanging(1).await;
+    takes.abort();
+    assert!(takes.await.unwrap_err().is_cancelled());
+    e.store.release();
+    let again = next(&q);
+    assert_eq!(got(again).await[0].message.attempts, 1);
 }

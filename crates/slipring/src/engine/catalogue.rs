@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::error::Error;
 use crate::queue::{QueueId, QueueInfo, QueueName, QueueSettings};
 
+use super::administration::to_the_end;
 use super::core::QueueCore;
 use super::{Engine, Queue};
 
@@ -23,17 +24,19 @@ impl Engine {
             let most = services.limits.queues_max as u64;
             return Err(Error::limit("queues_max", most, most + 1).with("queue", &name));
         }
-        let _catalogue = self.0.catalogue.lock().await;
-        let now = services.clock.now();
-        let (info, _) = services
-            .store
-            .create_queue(&name, &settings, now)
-            .await
-            .map_err(|e| e.during("create_queue"))?;
-        if let Some(until) = info.settings.paused_until {
-            services.schedule.due_at(until);
-        }
-        Ok(self.enter(Arc::new(info)))
+        let engine = self.clone();
+        let call = async move {
+            let services = &engine.0.services;
+            let _catalogue = engine.0.catalogue.lock().await;
+            let now = services.clock.now();
+            let created = services.store.create_queue(&name, &settings, now).await;
+            let (info, _) = created.map_err(|e| e.during("create_queue"))?;
+            if let Some(until) = info.settings.paused_until {
+                services.schedule.due_at(until);
+            }
+            Ok(engine.enter(Arc::new(info)))
+        };
+        to_the_end(&self.0.services.runtime, call).await
     }
 
     /// The queue of this name.
@@ -98,11 +101,15 @@ impl Engine {
     /// # Errors
     /// `QueueNotFound`, storage errors.
     pub async fn delete_queue(&self, queue: &Queue) -> Result<(), Error> {
-        let _catalogue = self.0.catalogue.lock().await;
-        let deleted = self.0.services.store.delete_queue(queue.id()).await;
-        deleted.map_err(|e| e.during("delete_queue"))?;
-        self.0.registry.remove(&queue.core);
-        Ok(())
+        let (handle, core) = (Arc::clone(&self.0), Arc::clone(&queue.core));
+        let call = async move {
+            let _catalogue = handle.catalogue.lock().await;
+            let deleted = handle.services.store.delete_queue(core.id).await;
+            deleted.map_err(|e| e.during("delete_queue"))?;
+            handle.registry.remove(&core);
+            Ok(())
+        };
+        to_the_end(&self.0.services.runtime, call).await
     }
 
     /// Takes over the store's list of queues: new ones, changed settings, deletions. Costs one look

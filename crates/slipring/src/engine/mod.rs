@@ -8,6 +8,7 @@
 //! Lock order: registry name shard → registry number shard; a queue's receive lock → timer shard.
 //! No other two locks are held together, and none across an await.
 
+mod administration;
 mod any;
 mod catalogue;
 mod combiner;
@@ -32,7 +33,7 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::admin::{MoveRequest, Peeked};
+use crate::admin::Peeked;
 use crate::clock::Clock;
 use crate::error::Error;
 use crate::lease::{Receipt, ReceiptKey};
@@ -224,54 +225,6 @@ impl Engine {
     pub async fn lookup(&self, message: MessageId) -> Result<Option<Peeked>, Error> {
         let services = &self.0.services;
         services.store.lookup(message, services.clock.now()).await.map_err(|e| e.during("lookup"))
-    }
-
-    /// Removes one message that nobody holds (S4.2).
-    ///
-    /// # Errors
-    /// `MessageGone`, `WrongState` when somebody holds it, storage errors.
-    pub async fn cancel(&self, message: MessageId) -> Result<(), Error> {
-        let services = &self.0.services;
-        let cancelled = services.store.cancel(message, services.clock.now()).await;
-        let queue = cancelled.map_err(|e| e.during("cancel"))?;
-        // It may have kept the others of its group back (S7.3).
-        if let Some(core) = self.0.registry.by_id(queue).filter(|core| core.info().settings.fifo) {
-            core.receives.notify(1);
-        }
-        Ok(())
-    }
-
-    /// Makes one parked or delayed message ready.
-    ///
-    /// # Errors
-    /// `MessageGone`, `WrongState` when it is ready or leased, storage errors.
-    pub async fn kick_message(&self, message: MessageId) -> Result<(), Error> {
-        let services = &self.0.services;
-        let kicked = services.store.kick_message(message, services.clock.now()).await;
-        let queue = kicked.map_err(|e| e.during("kick_message"))?;
-        if let Some(core) = self.0.registry.by_id(queue) {
-            core.receives.notify(1);
-        }
-        Ok(())
-    }
-
-    /// Moves a bounded number of messages between queues (redrive); answers how many. Zero means
-    /// there is nothing left to move.
-    ///
-    /// # Errors
-    /// `QueueNotFound`, storage errors.
-    pub async fn move_messages(&self, request: MoveRequest) -> Result<u64, Error> {
-        let services = &self.0.services;
-        let moved = services.store.move_messages(request, services.clock.now()).await;
-        let moved = moved.map_err(|e| e.during("move_messages"))?;
-        let mut total = 0;
-        for (target, count) in moved {
-            total += count;
-            if let Some(core) = self.0.registry.by_id(target) {
-                core.receives.notify(count);
-            }
-        }
-        Ok(total)
     }
 
     /// Whether the store can serve at the moment; the error says why not.

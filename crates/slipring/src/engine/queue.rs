@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::oneshot;
+
 use crate::admin::{PeekFilter, Peeked};
 use crate::clock::{Clock, Timestamp};
 use crate::error::{Error, ErrorKind};
@@ -14,6 +16,7 @@ use crate::queue::{QueueId, QueueInfo, QueueName, QueueSettings, QueueStats};
 use crate::store::{Demand, Sent, Settled};
 
 use super::EngineHandle;
+use super::administration::unanswered;
 use super::core::QueueCore;
 use super::turns::{SendAnswer, SendRequest};
 
@@ -187,12 +190,22 @@ impl Queue {
         request: ReceiveRequest,
     ) -> Result<Delivery, Error> {
         self.check_receive(&request)?;
-        let services = &self.engine.services;
-        let now = services.clock.now();
-        let claim = services.store.claim_message(self.core.id, message, request.demand(), now);
-        let delivery = claim.await.map_err(|e| self.named(e, "claim_message"))?;
-        services.schedule.expire_at(delivery.deadline);
-        Ok(delivery)
+        let (queue, demand) = (self.clone(), request.demand());
+        let (slot, answer) = oneshot::channel();
+        // Goes on when the caller goes away: what it takes for nobody is handed back (S2.3).
+        self.engine.services.runtime.spawn(async move {
+            let services = &queue.engine.services;
+            let now = services.clock.now();
+            let claimed = services.store.claim_message(queue.core.id, message, demand, now).await;
+            if let Ok(delivery) = &claimed {
+                services.schedule.expire_at(delivery.deadline);
+            }
+            if let Err(Ok(delivery)) = slot.send(claimed) {
+                queue.core.receives.hand_back(vec![delivery]);
+            }
+        });
+        let claimed = answer.await.unwrap_or_else(|_| Err(unanswered()));
+        claimed.map_err(|e| self.named(e, "claim_message"))
     }
 
     /// Ends leases; answers entry by entry (S9.3).
@@ -270,60 +283,6 @@ impl Queue {
         peeked.map_err(|e| self.named(e, "peek"))
     }
 
-    /// Makes up to `limit` parked messages ready, or delayed ones when none is parked; answers
-    /// how many.
-    ///
-    /// # Errors
-    /// `QueueNotFound`, storage errors.
-    pub async fn kick(&self, limit: u32) -> Result<u64, Error> {
-        let services = &self.engine.services;
-        let kicked = services.store.kick(self.core.id, limit, services.clock.now()).await;
-        let kicked = kicked.map_err(|e| self.named(e, "kick"))?;
-        self.core.receives.notify(kicked);
-        Ok(kicked)
-    }
-
-    /// Removes every message that is in the queue now (S14.5), in steps; `progress` hears how
-    /// many have gone so far after each step. Answers how many went.
-    ///
-    /// # Errors
-    /// `QueueNotFound`, storage errors; what went before the error stays gone.
-    pub async fn purge(&self, mut progress: impl FnMut(u64) + Send) -> Result<u64, Error> {
-        const STEP: u32 = 10_000;
-        let services = &self.engine.services;
-        let sent_until = services.clock.now();
-        let mut total = 0;
-        loop {
-            let gone = services.store.purge(self.core.id, STEP, sent_until).await;
-            let gone = gone.map_err(|e| self.named(e, "purge"))?;
-            if gone == 0 {
-                // Room in flight, and groups that what went had kept back.
-                self.core.receives.notify(u64::MAX);
-                return Ok(total);
-            }
-            total += gone;
-            progress(total);
-        }
-    }
-
-    /// Replaces the queue's settings.
-    ///
-    /// # Errors
-    /// `Invalid` or `LimitExceeded` naming the setting, `QueueNotFound`, storage errors.
-    pub async fn configure(&self, settings: QueueSettings) -> Result<Arc<QueueInfo>, Error> {
-        let services = &self.engine.services;
-        services.limits.check_settings(&settings)?;
-        let _catalogue = self.engine.catalogue.lock().await;
-        let now = services.clock.now();
-        let info = services.store.configure(self.core.id, &settings, now).await;
-        let info = Arc::new(info.map_err(|e| self.named(e, "configure"))?);
-        if let Some(until) = info.settings.paused_until {
-            services.schedule.due_at(until);
-        }
-        self.core.update(Arc::clone(&info));
-        Ok(info)
-    }
-
     async fn settle_one(&self, receipt: &Receipt, how: Settlement) -> Result<Settled, Error> {
         let answers = self.settle(vec![(*receipt, how)]).await?;
         match answers.into_iter().next() {
@@ -362,7 +321,7 @@ impl Queue {
         check(&self.engine.services.limits, &info.settings).map_err(|e| self.named(e, "send"))
     }
 
-    fn named(&self, error: Error, operation: &'static str) -> Error {
+    pub(super) fn named(&self, error: Error, operation: &'static str) -> Error {
         let error = error.during(operation);
         if error.context().iter().any(|(key, _)| *key == "queue") {
             return error;

@@ -1,0 +1,163 @@
+//! What changes a queue or its messages from outside of the flow: settings, kicks, purges,
+//! cancellations, redrives.
+//!
+//! The store does its part also when the caller goes away meanwhile, and then receives have to
+//! hear of it all the same: these calls are tasks of their own.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use tokio::runtime::Handle;
+
+use crate::admin::MoveRequest;
+use crate::clock::Timestamp;
+use crate::error::{Error, ErrorKind};
+use crate::message::MessageId;
+use crate::queue::{QueueInfo, QueueSettings};
+
+use super::Engine;
+use super::queue::Queue;
+
+/// Runs a call to its end, also when who waits for it goes away.
+pub(super) async fn to_the_end<T: Send + 'static>(
+    runtime: &Handle,
+    call: impl Future<Output = Result<T, Error>> + Send + 'static,
+) -> Result<T, Error> {
+    runtime.spawn(call).await.unwrap_or_else(|_| Err(unanswered()))
+}
+
+/// The error of a call whose task has ended by a fault.
+pub(super) fn unanswered() -> Error {
+    Error::new(ErrorKind::Internal, "the call ended without an answer")
+}
+
+impl Queue {
+    /// Makes up to `limit` parked messages ready, or delayed ones when none is parked; answers
+    /// how many.
+    ///
+    /// # Errors
+    /// `QueueNotFound`, storage errors.
+    pub async fn kick(&self, limit: u32) -> Result<u64, Error> {
+        let queue = self.clone();
+        let call = async move {
+            let services = &queue.engine.services;
+            let kicked = services.store.kick(queue.core.id, limit, services.clock.now()).await;
+            let kicked = kicked.map_err(|e| queue.named(e, "kick"))?;
+            queue.core.receives.notify(kicked);
+            Ok(kicked)
+        };
+        to_the_end(&self.engine.services.runtime, call).await
+    }
+
+    /// Removes every message that is in the queue now (S14.5), in steps; `progress` hears how
+    /// many have gone so far after each step. Answers how many went.
+    ///
+    /// # Errors
+    /// `QueueNotFound`, storage errors; what went before the error stays gone.
+    pub async fn purge(&self, mut progress: impl FnMut(u64) + Send) -> Result<u64, Error> {
+        let sent_until = self.engine.services.clock.now();
+        let mut total = 0;
+        loop {
+            let step = self.clone().purge_step(sent_until);
+            let gone = to_the_end(&self.engine.services.runtime, step).await?;
+            if gone == 0 {
+                return Ok(total);
+            }
+            total += gone;
+            progress(total);
+        }
+    }
+
+    async fn purge_step(self, sent_until: Timestamp) -> Result<u64, Error> {
+        const STEP: u32 = 10_000;
+        let gone = self.engine.services.store.purge(self.core.id, STEP, sent_until).await;
+        // Room in flight, and groups that what went had kept back.
+        self.core.receives.notify(u64::MAX);
+        gone.map_err(|e| self.named(e, "purge"))
+    }
+
+    /// Replaces the queue's settings.
+    ///
+    /// # Errors
+    /// `Invalid` or `LimitExceeded` naming the setting, `QueueNotFound`, storage errors.
+    pub async fn configure(&self, settings: QueueSettings) -> Result<Arc<QueueInfo>, Error> {
+        self.engine.services.limits.check_settings(&settings)?;
+        let queue = self.clone();
+        let call = async move {
+            let services = &queue.engine.services;
+            let _catalogue = queue.engine.catalogue.lock().await;
+            let now = services.clock.now();
+            let info = services.store.configure(queue.core.id, &settings, now).await;
+            let info = Arc::new(info.map_err(|e| queue.named(e, "configure"))?);
+            if let Some(until) = info.settings.paused_until {
+                services.schedule.due_at(until);
+            }
+            queue.core.update(Arc::clone(&info));
+            Ok(info)
+        };
+        to_the_end(&self.engine.services.runtime, call).await
+    }
+}
+
+impl Engine {
+    /// Removes one message that nobody holds (S4.2).
+    ///
+    /// # Errors
+    /// `MessageGone`, `WrongState` when somebody holds it, storage errors.
+    pub async fn cancel(&self, message: MessageId) -> Result<(), Error> {
+        let handle = Arc::clone(&self.0);
+        let call = async move {
+            let now = handle.services.clock.now();
+            let cancelled = handle.services.store.cancel(message, now).await;
+            let queue = cancelled.map_err(|e| e.during("cancel"))?;
+            // It may have kept the others of its group back (S7.3).
+            let core = handle.registry.by_id(queue);
+            if let Some(core) = core.filter(|core| core.info().settings.fifo) {
+                core.receives.notify(1);
+            }
+            Ok(())
+        };
+        to_the_end(&self.0.services.runtime, call).await
+    }
+
+    /// Makes one parked or delayed message ready.
+    ///
+    /// # Errors
+    /// `MessageGone`, `WrongState` when it is ready or leased, storage errors.
+    pub async fn kick_message(&self, message: MessageId) -> Result<(), Error> {
+        let handle = Arc::clone(&self.0);
+        let call = async move {
+            let now = handle.services.clock.now();
+            let kicked = handle.services.store.kick_message(message, now).await;
+            let queue = kicked.map_err(|e| e.during("kick_message"))?;
+            if let Some(core) = handle.registry.by_id(queue) {
+                core.receives.notify(1);
+            }
+            Ok(())
+        };
+        to_the_end(&self.0.services.runtime, call).await
+    }
+
+    /// Moves a bounded number of messages between queues (redrive); answers how many. Zero means
+    /// there is nothing left to move.
+    ///
+    /// # Errors
+    /// `QueueNotFound`, storage errors.
+    pub async fn move_messages(&self, request: MoveRequest) -> Result<u64, Error> {
+        let handle = Arc::clone(&self.0);
+        let call = async move {
+            let now = handle.services.clock.now();
+            let moved = handle.services.store.move_messages(request, now).await;
+            let moved = moved.map_err(|e| e.during("move_messages"))?;
+            let mut total = 0;
+            for (target, count) in moved {
+                total += count;
+                if let Some(core) = handle.registry.by_id(target) {
+                    core.receives.notify(count);
+                }
+            }
+            Ok(total)
+        };
+        to_the_end(&self.0.services.runtime, call).await
+    }
+}
