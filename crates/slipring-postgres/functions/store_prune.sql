@@ -24,11 +24,10 @@ BEGIN
         removed := slipring.remove_old(v_queue, p_now_ms - v_queue.retention_ms, p_limit);
         v_oldest_ms := slipring.queue_oldest(v_queue);
     END IF;
-    -- What is left although its time has come is in somebody's transaction, or beyond p_limit.
-    next_ms := greatest(v_oldest_ms + v_queue.retention_ms,
-        p_now_ms + CASE WHEN removed = p_limit THEN 0 ELSE 1000 END);
-    IF v_oldest_ms IS NULL THEN
-        next_ms := NULL;
+    next_ms := v_oldest_ms + v_queue.retention_ms;
+    IF next_ms <= p_now_ms THEN
+        -- What is left although its time has come is beyond p_limit, or in somebody's transaction.
+        next_ms := p_now_ms + CASE WHEN removed = p_limit THEN 0 ELSE 1000 END;
     END IF;
     RETURN NEXT;
 END $$;
