@@ -20,7 +20,7 @@ BEGIN
         p_settings -> s.name, s.low, s.high))
     INTO v_bad
     FROM (VALUES ('visibility_timeout_ms', 0, 4294967296000), ('delay_ms', 0, 4294967296000),
-        ('dedup_window_ms', 0, 4294967296000), ('message_bytes_max', 1, 1072693248),
+        ('dedup_window_ms', 0, 4294967296000), ('message_bytes_max', 1, 999000000),
         ('in_flight_max', 1, 9223372036854775807), ('retention_ms', 0, 4294967296000),
         ('max_attempts', 1, 1000000), ('messages_max', 0, 9223372036854775807),
         ('bytes_max', 0, 9223372036854775807), ('paused_until', 0, 9223372036854775807))

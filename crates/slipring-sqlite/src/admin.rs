@@ -74,10 +74,11 @@ impl AdminStore for SqliteStore {
             let left = limit.saturating_sub(u32::try_from(total).unwrap_or(u32::MAX));
             let step = left.min(STEP_MESSAGES_MAX);
             let work = move |writer: &mut Writer<'_>| writer.kick(queue, step, kind, now);
-            let (kicked, of) = self.write("kick", step as usize, work).await?;
-            total += kicked;
-            kind = Some(of);
-            if kicked < u64::from(step) || left == step {
+            let done = self.write("kick", step as usize, work).await?;
+            total += done.kicked;
+            kind = Some(done.kind);
+            let whole = done.kicked == u64::from(step) && left > step;
+            if !whole && !done.more {
                 return Ok(total);
             }
         }

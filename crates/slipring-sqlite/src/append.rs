@@ -11,8 +11,13 @@ use crate::fault::Outcome;
 use crate::item::{ItemHead, headers_to_sql, ms_to_sql};
 use crate::picture::Picture;
 use crate::position::to_sql;
+use crate::room::{SENDS_LEAVE, no_room};
 use crate::statements::Query;
 use crate::writer::Writer;
+
+/// Most bytes that what was sent may take up in a row. SQLite's limit is 10⁹ for a whole row,
+/// and a message that fails gets more columns and the name of a queue.
+const ROW_BYTES_MAX: u64 = 1_000_000_000 - 1_000;
 
 impl Writer<'_> {
     /// Stores messages unit by unit, each whole or not at all.
@@ -28,6 +33,10 @@ impl Writer<'_> {
             rest = later;
             self.append_unit(picture, unit, batch.now, &mut answers)?;
         }
+        let stored = answers.iter().flatten().any(|sent| !sent.duplicate);
+        if stored && self.spare_pages(SENDS_LEAVE)?.is_none() {
+            return Err(no_room());
+        }
         let outside =
             || Err(Error::new(ErrorKind::Invalid, "the message belongs to no unit of the batch"));
         answers.extend(rest.iter().map(|_| outside()));
@@ -41,6 +50,11 @@ impl Writer<'_> {
         now: Timestamp,
         answers: &mut Vec<Result<Sent, Error>>,
     ) -> Outcome<()> {
+        if let Some(refusal) = too_large(unit, ROW_BYTES_MAX) {
+            let refusal = refusal.with("queue", &picture.info.name);
+            answers.extend(unit.iter().map(|_| Err(refusal.clone())));
+            return Ok(());
+        }
         let settings = &picture.info.settings;
         let limited = settings.messages_max.is_some() || settings.bytes_max.is_some();
         if !limited && unit.iter().all(|message| message.dedup_id.is_none()) {
@@ -203,6 +217,61 @@ fn new_item(id: u64, picture: &Picture, message: &NewMessage, state: MessageStat
     }
 }
 
+/// Why a unit cannot be stored: one of its messages would have a row that is larger than `max`.
+fn too_large(unit: &[NewMessage], max: u64) -> Option<Error> {
+    // In JSON a byte of headers becomes fewer than 16.
+    let large = unit.iter().enumerate().filter(|(_, message)| message.size_bytes() > max / 16);
+    large
+        .map(|(index, message)| (index, row_bytes(message)))
+        .find(|(_, bytes)| *bytes > max)
+        .map(|(index, bytes)| Error::limit("message_bytes_max", max, bytes).with("index", index))
+}
+
+/// Bytes of a message in its row.
+fn row_bytes(message: &NewMessage) -> u64 {
+    let name = |name: &Option<Arc<str>>| name.as_ref().map_or(0, |name| name.len());
+    let headers = headers_to_sql(message.headers.as_ref()).map_or(0, |text| text.len());
+    (message.body.len() + name(&message.group) + name(&message.dedup_id) + headers) as u64
+}
+
 fn lost_lane() -> crate::fault::Fault {
     crate::fault::Fault::Damaged("a lane is missing".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn what_sqlite_holds_in_a_row_is_more_than_any_message_may_have() {
+        let connection = rusqlite::Connection::open_in_memory().unwrap();
+        let holds = |bytes: u64| {
+            let sql = format!("SELECT length(zeroblob({bytes}))");
+            connection.query_row(&sql, (), |row| row.get::<_, i64>(0)).is_ok()
+        };
+        assert_eq!((holds(ROW_BYTES_MAX + 1_000), holds(ROW_BYTES_MAX + 1_001)), (true, false));
+        assert!(slipring::Limits::default().message_bytes_max < ROW_BYTES_MAX);
+    }
+
+    #[test]
+    fn a_message_that_would_not_fit_its_row_is_refused_with_its_unit() {
+        let headers = |text: &str| {
+            let mut message = NewMessage::new("x".repeat(100));
+            message.headers = Some(Arc::new(BTreeMap::from([("k".to_owned(), text.to_owned())])));
+            message
+        };
+        // Quotes, colon and braces come with the texts, and control characters grow to six.
+        for (message, bytes) in [
+            (NewMessage::new("x".repeat(400)).group("g").dedup_id("d"), 402),
+            (headers("v"), 100 + r#"{"k":"v"}"#.len() as u64),
+            (headers(&"\u{1}".repeat(50)), 100 + r#"{"k":""}"#.len() as u64 + 300),
+        ] {
+            let unit = [NewMessage::new(""), message];
+            assert!(too_large(&unit, bytes).is_none());
+            let refusal = too_large(&unit, bytes - 1).unwrap();
+            assert_eq!(refusal.kind(), ErrorKind::LimitExceeded);
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Administration of messages: cancel, kick, purge, redrive.
+//! Administration of messages: cancel, kick, redrive.
 
 use std::collections::BTreeMap;
 
@@ -14,6 +14,7 @@ use crate::feed::{Feed, Next as Ready};
 use crate::item::state_number;
 use crate::picture::Picture;
 use crate::position::{from_sql, lane_of, seq_of, to_sql};
+use crate::room::Room;
 use crate::rows::Leaving;
 use crate::settle::{as_new, enter_item};
 use crate::statements::Query;
@@ -22,6 +23,15 @@ use crate::writer::{Shared, Writer};
 /// Most messages that one step of a bulk operation touches; bounds how long others wait behind
 /// it.
 pub(crate) const STEP_MESSAGES_MAX: u32 = 1000;
+
+/// What a step of a kick has done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Kick {
+    pub(crate) kicked: u64,
+    pub(crate) kind: Kicked,
+    /// Whether it has ended before its limit although there is more.
+    pub(crate) more: bool,
+}
 
 /// Which messages a kick takes: decided by its first step, for all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,15 +94,14 @@ impl Writer<'_> {
         Ok(picture.id())
     }
 
-    /// Makes some parked messages ready, or delayed ones when none is parked; answers how many and
-    /// which kind.
+    /// Makes some parked messages ready, or delayed ones when none is parked.
     pub(crate) fn kick(
         &mut self,
         queue: QueueId,
         limit: u32,
         kind: Option<Kicked>,
         now: Timestamp,
-    ) -> Outcome<(u64, Kicked)> {
+    ) -> Outcome<Kick> {
         let picture = self.live(queue)?;
         let picture = &mut *picture.lock();
         self.promise(picture.info.settings.durability);
@@ -105,14 +114,22 @@ impl Writer<'_> {
             Kicked::Delayed => MessageState::Delayed,
         };
         let ids = self.first_items(queue, state, limit)?;
+        let mut step = Kick { kicked: 0, kind, more: false };
+        let mut room = Room::new(u64::from(limit));
         for id in &ids {
+            step.more = !room.is_left();
+            if step.more {
+                break;
+            }
             let Some(mut head) = self.item_head(*id)? else { continue };
+            room.take(head.bytes);
+            step.kicked += 1;
             let Some(next) = lifecycle::kick(head.state, head.attempts) else { continue };
             self.change_item(picture, &mut head, |head| {
                 enter_item(head, next, now);
             })?;
         }
-        Ok((ids.len() as u64, kind))
+        Ok(step)
     }
 
     fn first_items(
@@ -123,19 +140,6 @@ impl Writer<'_> {
     ) -> Outcome<Vec<u64>> {
         let values = params![to_sql(queue.0), state_number(state), i64::from(limit)];
         Ok(self.db.all(Query::FirstItems, values, |row| row.get::<_, i64>(0).map(from_sql))?)
-    }
-
-    /// Removes messages in any state that were sent at or before a moment.
-    pub(crate) fn purge(
-        &mut self,
-        queue: QueueId,
-        limit: u32,
-        sent_until: Timestamp,
-    ) -> Outcome<u64> {
-        let picture = self.live(queue)?;
-        let picture = &mut *picture.lock();
-        self.promise(picture.info.settings.durability);
-        self.remove_old(picture, sent_until.as_millis(), u64::from(limit))
     }
 
     /// Moves ready and parked messages to other queues; answers how many went where.
@@ -152,10 +156,14 @@ impl Writer<'_> {
         let Some(target) = request.target else { return self.send_back(source, limit) };
         let target = self.live(target)?;
         let target = &mut *target.lock();
-        let mut moved = self.move_ready(source, target, limit)?;
+        let mut room = Room::new(u64::from(limit));
+        let mut moved = self.move_ready(source, target, limit, &mut room)?;
         let parked = self.first_items(source.id(), MessageState::Parked, limit - moved)?;
         for id in parked {
-            self.move_row(source, target, id)?;
+            if !room.is_left() {
+                break;
+            }
+            self.move_row(source, target, id, &mut room)?;
             moved += 1;
         }
         Ok(if moved > 0 { vec![(target.id(), u64::from(moved))] } else { Vec::new() })
@@ -166,9 +174,13 @@ impl Writer<'_> {
         source: &mut Picture,
         target: &mut Picture,
         limit: u32,
+        room: &mut Room,
     ) -> Outcome<u32> {
         let mut feed = Feed::new(source, u64::from(limit));
         for moved in 0..limit {
+            if !room.is_left() {
+                return Ok(moved);
+            }
             feed.peek(&self.db, source)?;
             match feed.take() {
                 Some(Ready::Log(log)) => {
@@ -178,17 +190,25 @@ impl Writer<'_> {
                     lane.pass(seq_of(position), log.bytes, log.bytes_sum);
                     let leaving = Leaving::fresh(log.message.priority);
                     self.log_to_items(target, position..position + 1, log.bytes, &leaving)?;
+                    room.take(log.bytes);
                 }
-                Some(Ready::Item(place)) => self.move_row(source, target, place.id)?,
+                Some(Ready::Item(place)) => self.move_row(source, target, place.id, room)?,
                 None => return Ok(moved),
             }
         }
         Ok(limit)
     }
 
-    fn move_row(&mut self, source: &mut Picture, target: &mut Picture, id: u64) -> Outcome<()> {
+    fn move_row(
+        &mut self,
+        source: &mut Picture,
+        target: &mut Picture,
+        id: u64,
+        room: &mut Room,
+    ) -> Outcome<()> {
         let head = self.item_head(id)?;
         let mut head = head.ok_or_else(|| Fault::Damaged(format!("item {id} is missing")))?;
+        room.take(head.bytes);
         self.move_item(source, target, &mut head, as_new)
     }
 
@@ -196,8 +216,9 @@ impl Writer<'_> {
     fn send_back(&mut self, source: &mut Picture, limit: u32) -> Outcome<Vec<(QueueId, u64)>> {
         let mut moved = BTreeMap::new();
         let mut left = limit;
+        let mut room = Room::new(u64::from(limit));
         let mut after = String::new();
-        while left > 0 {
+        while left > 0 && room.is_left() {
             let values = params![to_sql(source.id().0), after];
             let name = self.db.first(Query::NextSource, values, |row| row.get::<_, String>(0))?;
             let Some(name) = name else { break };
@@ -213,7 +234,10 @@ impl Writer<'_> {
                     params![to_sql(source.id().0), after, state_number(state), i64::from(left),];
                 let ids = self.db.all(Query::ItemsOfSource, values, |row| row.get::<_, i64>(0))?;
                 for id in ids {
-                    self.move_row(source, target, from_sql(id))?;
+                    if !room.is_left() {
+                        break;
+                    }
+                    self.move_row(source, target, from_sql(id), &mut room)?;
                     left -= 1;
                     *moved.entry(target.id()).or_default() += 1;
                 }

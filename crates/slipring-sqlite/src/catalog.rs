@@ -36,7 +36,8 @@ impl Writer<'_> {
         if let Some(id) = self.queue_named(name)? {
             let known = self.live(id)?;
             let info = QueueInfo::clone(&known.lock().info);
-            if info.settings == *settings {
+            // As they are written: a duration is rounded up to whole milliseconds.
+            if settings_to_sql(&info.settings)? == settings_to_sql(settings)? {
                 return Ok((info, false));
             }
             let text = format!("queue {name} exists with other settings");
@@ -104,7 +105,7 @@ impl Writer<'_> {
 
     /// Removes a bounded part of what deleted queues have left, and notes whether there is more.
     pub(crate) fn clear_away(&mut self) -> Outcome<()> {
-        // After a failure it is tried again when the next queue is deleted, or the file opened.
+        // After a failure it is tried again at the next round of pruning.
         self.memory.clearing = false;
         let queue = self.db.first(Query::DeletedQueue, (), |row| row.get::<_, i64>(0))?;
         if let Some(queue) = queue {

@@ -13,7 +13,7 @@ use slipring::{
 use crate::fault::{Fault, Outcome, gone, held};
 use crate::feed::{Feed, Next};
 use crate::item::{LogMessage, read_message};
-use crate::lease::{FIRST_FENCE, Lease, Terms};
+use crate::lease::{Lease, Terms, first_fence, next_fence};
 use crate::picture::Picture;
 use crate::position::{lane_of, seq_of, to_sql};
 use crate::rows::Leaving;
@@ -137,7 +137,7 @@ impl Writer<'_> {
         lane.hand_out(seq_of(position), bytes, bytes_sum);
         message.attempts = 1;
         message.first_received_at = Some(now);
-        Ok(delivery(picture.id(), message, FIRST_FENCE, deadline))
+        Ok(delivery(picture.id(), message, first_fence(terms.leased_ms), deadline))
     }
 
     fn end_range(&mut self, picture: &mut Picture, dealing: &mut Dealing) -> Outcome<()> {
@@ -179,7 +179,7 @@ impl Writer<'_> {
         self.change_item(picture, &mut head, |head| {
             head.state = MessageState::Leased;
             head.until_ms = deadline.as_millis();
-            head.fence += 1;
+            head.fence = next_fence(head.fence, now.as_millis());
             head.attempts = head.attempts.saturating_add(1);
             head.first_received_ms.get_or_insert(now.as_millis());
             head.session = demand.session;

@@ -5,8 +5,9 @@ use slipring::lifecycle::{self, Held};
 use slipring::store::ExtendBatch;
 use slipring::{Error, Fence, MessageState, Receipt, Timestamp};
 
+use crate::claim::no_lane;
 use crate::fault::{Outcome, foreign, gone};
-use crate::lease::{FIRST_FENCE, Lease, Terms};
+use crate::lease::{Lease, Terms};
 use crate::picture::Picture;
 use crate::position::to_sql;
 use crate::statements::Query;
@@ -59,11 +60,11 @@ impl Writer<'_> {
         in_log: &mut Vec<Extension>,
     ) -> Outcome<Result<Timestamp, Error>> {
         let position = receipt.message.0;
-        let deadline = picture.leases.get(&first).map_or(0, |lease| lease.deadline_ms);
+        let Some(lease) = picture.leases.get(&first) else { return Err(no_lane(position)) };
         let held = Held {
             state: MessageState::Leased,
-            fence: Fence(FIRST_FENCE),
-            deadline: Timestamp::from_millis(deadline),
+            fence: Fence(lease.fence()),
+            deadline: Timestamp::from_millis(lease.deadline_ms),
             attempts: 1,
         };
         if let Err(error) = lifecycle::check_valid(&held, receipt.fence, now) {

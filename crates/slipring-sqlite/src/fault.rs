@@ -44,6 +44,12 @@ impl Fault {
         }
     }
 
+    /// Whether there was no room.
+    pub(crate) fn is_full(&self) -> bool {
+        let Fault::Storage(error) = self else { return false };
+        error.sqlite_error_code() == Some(ErrorCode::DiskFull)
+    }
+
     /// Whether a write that was reported as done may not have reached the disk, so that nothing
     /// may be written after it.
     pub(crate) fn lost_a_flush(&self) -> bool {

@@ -1,8 +1,21 @@
 //! A first lease: a range of the log in one holder's hands, and which messages are left of it.
 
-/// The fence of a first hand-out. Fences count the hand-outs of a message, so a later one is
-/// always higher (S3.2).
-pub(crate) const FIRST_FENCE: u64 = 1;
+use crate::position::stamp_at;
+
+/// The fence of the hand-out that follows one with `fence`; 0 stands for none.
+///
+/// Fences grow with each hand-out (S3.2). They follow the clock too, so that none is given twice:
+/// after a loss of power or the return to a backup the file knows nothing of the last hand-outs,
+/// nor a relaxed queue of the last messages, whose numbers are given again; but holders still have
+/// the receipts. A millisecond has a million fences, more than a message has hand-outs in it.
+pub(crate) fn next_fence(fence: u64, now_ms: u64) -> u64 {
+    stamp_at(now_ms).max(fence.saturating_add(1))
+}
+
+/// The fence of a first hand-out.
+pub(crate) fn first_fence(leased_ms: u64) -> u64 {
+    next_fence(0, leased_ms)
+}
 
 /// One row of the table `lease`, with the messages that it still covers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +49,11 @@ impl Lease {
     pub(crate) fn terms(&self) -> Terms {
         let Lease { leased_ms, deadline_ms, session, .. } = *self;
         Terms { leased_ms, deadline_ms, session }
+    }
+
+    /// The fence of what it covers, which no prolonging changes.
+    pub(crate) fn fence(&self) -> u64 {
+        first_fence(self.leased_ms)
     }
 
     /// Adds a message behind those that are in.
@@ -104,6 +122,13 @@ mod tests {
         );
         assert_eq!((lease.take(6), lease.take(6)), (Some(10), None));
         assert_eq!(lease.messages().collect::<Vec<_>>(), [(5, 0), (9, 3)]);
+    }
+
+    #[test]
+    fn fences_grow_with_each_hand_out_and_follow_the_clock() {
+        assert_eq!((first_fence(0), next_fence(first_fence(0), 0)), (1, 2));
+        assert!(first_fence(6) > (0..1000).fold(first_fence(5), |fence, _| next_fence(fence, 5)));
+        assert_eq!(next_fence(first_fence(9), 3), first_fence(9) + 1, "the clock was set back");
     }
 
     #[test]

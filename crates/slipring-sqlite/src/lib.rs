@@ -6,8 +6,8 @@
 //! The files in reading order: `store` and `admin` (the two traits), `task`, `inbox`, `driver`,
 //! `flush` and `checkpoint` (how calls reach the one writer, share transactions and last),
 //! `writer` and `picture` (what it keeps in memory), `lane` and `lease` (the log), `append`,
-//! `claim`, `settle`, `extend`, `passes` and `prune` (the verbs), `item`, `rows`, `fifo` and
-//! `dedup` (messages outside the log), `catalog` and `bulk` (administration), `reader` and
+//! `claim`, `settle`, `extend`, `passes`, `room` and `prune` (the verbs), `item`, `rows`, `fifo`
+//! and `dedup` (messages outside the log), `catalog` and `bulk` (administration), `reader` and
 //! `inspect` (looking).
 
 mod admin;
@@ -37,6 +37,7 @@ mod picture;
 mod position;
 mod prune;
 mod reader;
+mod room;
 mod rows;
 mod settle;
 mod statements;

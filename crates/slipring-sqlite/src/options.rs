@@ -24,8 +24,9 @@ pub struct SqliteOptions {
     /// The log is copied into the file when it has grown by so many bytes. Larger means fewer
     /// copies and a longer recovery after a crash. Default 16 MiB.
     pub checkpoint_bytes: u64,
-    /// The file may grow to so many bytes; beyond, sends fail with `StorageFull`. `None` (the
-    /// default) leaves the limit to the disk.
+    /// The file may grow to so many bytes. Sends fail with `StorageFull` when less than an eighth
+    /// of it would be left: that part is for hand-outs, retries and lapses, which rewrite what is
+    /// there. `None` (the default) leaves the limit to the disk.
     pub file_bytes_max: Option<u64>,
 }
 

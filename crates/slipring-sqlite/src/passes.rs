@@ -8,16 +8,24 @@ use slipring::{QueueId, Timestamp};
 
 use crate::claim::no_lane;
 use crate::fault::Outcome;
+use crate::item::ItemHead;
 use crate::lease::{Lease, Terms};
 use crate::picture::Picture;
 use crate::position::{from_sql, lane_of, to_sql};
+use crate::room::{LAPSES_LEAVE, Room, no_room};
 use crate::rows::Leaving;
 use crate::settle::{dead_letter, enter, enter_item};
 use crate::statements::Query;
-use crate::writer::Writer;
+use crate::writer::{Shared, Writer};
 
 /// Most messages that one pass handles; bounds how long other calls wait behind it.
 const PASS_MESSAGES_MAX: u64 = 1000;
+
+/// Messages that leave the log together have no more bytes than this, unless it is one message:
+/// for a moment they stand in both tables.
+const PIECE_BYTES_MAX: u64 = 16 << 10;
+/// What counts for each of them beside its own bytes.
+const ROW_BYTES: u64 = 100;
 
 /// What a pass has done so far.
 #[derive(Debug, Default)]
@@ -67,10 +75,14 @@ impl Writer<'_> {
     /// Makes ready what is due, and announces the ends of pauses.
     pub(crate) fn due(&mut self, now: Timestamp) -> Outcome<Pass> {
         let mut tally = Tally::default();
+        self.memory.saw(now);
         self.end_pauses(now, &mut tally)?;
+        let mut room = Room::new(PASS_MESSAGES_MAX);
         for id in self.ids(Query::DueItems, now)? {
-            let Some(mut head) = self.item_head(id)? else { continue };
-            let Some(picture) = self.picture(head.queue)? else { continue };
+            if !room.is_left() {
+                break;
+            }
+            let Some((mut head, picture)) = self.timed_item(id, &mut room)? else { continue };
             let picture = &mut *picture.lock();
             let ready = Next::Ready { attempts: head.attempts };
             self.change_item(picture, &mut head, |head| {
@@ -104,17 +116,24 @@ impl Writer<'_> {
     /// Ends leases whose deadline has passed.
     pub(crate) fn expire(&mut self, now: Timestamp) -> Outcome<Pass> {
         let mut tally = Tally::default();
-        let mut left = PASS_MESSAGES_MAX;
-        while left > 0 {
+        self.memory.saw(now);
+        // A message that leaves the log is larger than before, by less than a page.
+        let may_grow = self.spare_pages(LAPSES_LEAVE)?.unwrap_or(0).min(PASS_MESSAGES_MAX);
+        let mut room = Room::new(may_grow);
+        while room.is_left() {
             let lapsed = self.db.first(Query::LapsedLease, [to_sql(now.as_millis())], |row| {
                 row.get::<_, i64>(0).map(from_sql)
             })?;
             let Some(first) = lapsed else { break };
-            left -= self.lapse_lease(first, left, now, &mut tally)?.clamp(1, left);
+            self.lapse_lease(first, &mut room, now, &mut tally)?;
         }
-        for id in self.ids(Query::LapsedItems, now)?.into_iter().take(left as usize) {
-            let Some(mut head) = self.item_head(id)? else { continue };
-            let Some(picture) = self.picture(head.queue)? else { continue };
+        // A row whose lease lapses does not grow.
+        room.admit(PASS_MESSAGES_MAX - may_grow);
+        for id in self.ids(Query::LapsedItems, now)? {
+            if !room.is_left() {
+                break;
+            }
+            let Some((mut head, picture)) = self.timed_item(id, &mut room)? else { continue };
             let picture = &mut *picture.lock();
             let settled = match lifecycle::lapse(head.attempts, &picture.info.settings) {
                 Next::DeadLetter => self.give_up(picture, &mut head)?,
@@ -128,19 +147,36 @@ impl Writer<'_> {
             };
             tally.settled(picture, settled);
         }
-        tally.next_at(self.moment(Query::NextLapse)?);
+        let next = self.moment(Query::NextLapse)?;
+        if may_grow == 0 && tally.ready.is_empty() && next.is_some_and(|at| at <= now.as_millis()) {
+            return Err(no_room());
+        }
+        tally.next_at(next);
         tally.next_at(self.moment(Query::NextItemLapse)?);
         Ok(tally.into_pass(now))
     }
 
-    /// Ends what a lease still covers, at most `limit` messages; answers how many.
+    /// A row whose time has come, with its queue. A row of a deleted queue is removed, ahead of
+    /// the rest of that queue: every pass would find it again, before those of other queues.
+    fn timed_item(&mut self, id: u64, room: &mut Room) -> Outcome<Option<(ItemHead, Shared)>> {
+        let Some(head) = self.item_head(id)? else { return Ok(None) };
+        room.take(head.bytes);
+        if let Some(picture) = self.picture(head.queue)? {
+            return Ok(Some((head, picture)));
+        }
+        self.db.execute(Query::DeleteItem, [to_sql(id)])?;
+        self.memory.clearing = true;
+        Ok(None)
+    }
+
+    /// Ends what a lease still covers, as far as there is room.
     fn lapse_lease(
         &mut self,
         first: u64,
-        limit: u64,
+        room: &mut Room,
         now: Timestamp,
         tally: &mut Tally,
-    ) -> Outcome<u64> {
+    ) -> Outcome<()> {
         let queue = self.db.first(Query::QueueOfLane, [to_sql(lane_of(first))], |row| {
             row.get::<_, i64>(0).map(from_sql)
         })?;
@@ -148,20 +184,26 @@ impl Writer<'_> {
         let Some(picture) = picture else {
             // Its queue was deleted; the messages follow.
             self.db.execute(Query::DeleteLease, [to_sql(first)])?;
-            return Ok(0);
+            self.memory.clearing = true;
+            room.take(0);
+            return Ok(());
         };
         let picture = &mut *picture.lock();
         self.note(picture);
         self.lease_over(picture, first)?;
         let Some(lease) = picture.leases.remove(&first) else { return Err(no_lane(first)) };
         self.db.execute(Query::DeleteLease, [to_sql(first)])?;
-        let lapsing: Vec<_> = lease.messages().take(limit as usize).collect();
+        let fits = |(_, bytes): &(u64, u64)| {
+            let fits = room.is_left();
+            room.take(*bytes);
+            fits
+        };
+        let lapsing: Vec<_> = lease.messages().take_while(fits).collect();
         if let Some((after, _)) = lease.messages().nth(lapsing.len()) {
             let rest = lease.part(after, lease.last, lease.terms());
             rest.map_or(Ok(()), |rest| self.add_lease(picture, rest))?;
         }
-        self.lapse_messages(picture, &lapsing, &lease, now, tally)?;
-        Ok(lapsing.len() as u64)
+        self.lapse_messages(picture, &lapsing, &lease, now, tally)
     }
 
     fn lapse_messages(
@@ -201,15 +243,20 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Ends the leases of connections of processes that are no more, as lapses (see the failure
-    /// table of `docs/semantics.md`); at most a pass at a time, answers whether there may be more.
+    /// Sets the deadline of leases of connections to 0, of at most a pass at a time; answers
+    /// whether there may be more.
     pub(crate) fn end_sessions(&mut self) -> Outcome<bool> {
         let limit = [to_sql(PASS_MESSAGES_MAX)];
         let leases = self.db.execute(Query::EndLeaseSessions, limit)?;
         let items = self.db.execute(Query::EndItemSessions, limit)?;
-        // A deadline of 0 is what the statements above leave.
+        Ok(leases + items > 0)
+    }
+
+    /// A pass over the leases that [`Writer::end_sessions`] has ended; answers whether there are
+    /// more.
+    pub(crate) fn lapse_sessions(&mut self) -> Outcome<bool> {
         let pass = self.expire(Timestamp::from_millis(0))?;
-        Ok(leases + items > 0 || pass.next == Some(Timestamp::from_millis(0)))
+        Ok(pass.next == Some(Timestamp::from_millis(0)))
     }
 
     /// The first rows that a query finds up to a moment.
@@ -225,12 +272,17 @@ impl Writer<'_> {
     }
 }
 
-/// Neighbouring messages together, or one by one: where each run begins, how many messages and
-/// bytes it has.
+/// Neighbouring messages together, up to [`PIECE_BYTES_MAX`], or one by one: where each run
+/// begins, how many messages and bytes it has.
 fn runs(messages: &[(u64, u64)], one_by_one: bool) -> Vec<(u64, u64, u64)> {
     let mut runs: Vec<(u64, u64, u64)> = Vec::new();
     for (position, bytes) in messages {
-        match runs.last_mut().filter(|run| !one_by_one && run.0 + run.1 == *position) {
+        let continues = |run: &&mut (u64, u64, u64)| {
+            let next = run.0 + run.1 == *position;
+            let bytes = run.2.saturating_add(*bytes) + (run.1 + 1) * ROW_BYTES;
+            next && !one_by_one && bytes <= PIECE_BYTES_MAX
+        };
+        match runs.last_mut().filter(continues) {
             Some(run) => {
                 run.1 += 1;
                 run.2 += bytes;
@@ -257,6 +309,12 @@ mod tests {
         let messages = [(1, 10), (2, 10), (4, 5), (5, 5), (9, 1)];
         assert_eq!(runs(&messages, false), [(1, 2, 20), (4, 2, 10), (9, 1, 1)]);
         assert_eq!(runs(&messages, true).len(), 5);
+        let half = PIECE_BYTES_MAX / 2 - ROW_BYTES;
+        let large = [(1, half), (2, half), (3, 1), (4, 2 * half + 1), (5, 1)];
+        assert_eq!(
+            runs(&large, false),
+            [(1, 2, 2 * half), (3, 1, 1), (4, 1, 2 * half + 1), (5, 1, 1)]
+        );
     }
 
     #[tokio::test]

@@ -26,10 +26,21 @@ pub(crate) struct Round {
     next: Option<u64>,
 }
 
+/// A purge that goes on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Purge {
+    sent_until_ms: u64,
+    /// What its first step has decided for all of them: it removes what has a stamp before this.
+    sent_before: u64,
+}
+
 impl Writer<'_> {
     /// Removes messages whose retention is over and forgets closed deduplication windows.
     pub(crate) fn prune(&mut self, now: Timestamp) -> Outcome<Pass> {
         let mut tally = Tally::default();
+        self.memory.saw(now);
+        // Another process may have deleted a queue, or clearing one away may have failed.
+        self.memory.clearing = true;
         let queues = self.db.all(
             Query::QueuesWithRetention,
             [to_sql(self.memory.prune.after), PASS_QUEUES_MAX],
@@ -71,7 +82,7 @@ impl Writer<'_> {
         let picture = &mut *picture.lock();
         let mut removed = 0;
         if let Some(sent_until) = now.as_millis().checked_sub(retention_ms) {
-            removed = self.remove_old(picture, sent_until, limit)?;
+            removed = self.remove_old(picture, stamp_at(sent_until.saturating_add(1)), limit)?;
         }
         tally.removed += removed;
         tally.ready(queue, removed);
@@ -95,16 +106,52 @@ impl Writer<'_> {
         Ok(oldest.map(|sent| stamp_ms(from_sql(sent))))
     }
 
-    /// Removes messages in any state that were sent at or before a moment, at most `limit`;
-    /// answers how many.
-    pub(crate) fn remove_old(
+    /// A step of a purge: removes messages in any state that were sent at or before a moment;
+    /// answers how many, 0 at the end.
+    pub(crate) fn purge(
         &mut self,
-        picture: &mut Picture,
-        sent_until_ms: u64,
-        limit: u64,
+        queue: QueueId,
+        limit: u32,
+        sent_until: Timestamp,
     ) -> Outcome<u64> {
+        let picture = self.live(queue)?;
+        let picture = &mut *picture.lock();
+        self.promise(picture.info.settings.durability);
+        let sent_before = self.purge_bound(picture, sent_until.as_millis())?;
+        let removed = self.remove_old(picture, sent_before, u64::from(limit))?;
+        if removed == 0 {
+            self.memory.purges.remove(&queue);
+        }
+        Ok(removed)
+    }
+
+    /// The first stamp that a purge leaves. When the clock was set back before the file was
+    /// opened, stamps are ahead of it until it has caught up. What is in the queue at the first
+    /// step was then sent before the purge, whatever its stamp says; later sends have later stamps.
+    fn purge_bound(&mut self, picture: &Picture, sent_until_ms: u64) -> Outcome<u64> {
+        let queue = picture.id();
+        let known = self.memory.purges.get(&queue);
+        if let Some(purge) = known.filter(|purge| purge.sent_until_ms == sent_until_ms) {
+            return Ok(purge.sent_before);
+        }
+        let item = self
+            .db
+            .first(Query::NewestItem, [to_sql(queue.0)], |row| row.get::<_, Option<i64>>(0))?;
+        let lanes = picture.lanes.iter().map(|lane| lane.last_sent).max();
+        let newest = lanes.unwrap_or(0).max(item.flatten().map_or(0, from_sql));
+        let ahead = stamp_ms(newest) > self.memory.clock_ms.max(sent_until_ms);
+        let sent_before = match ahead {
+            true => newest.saturating_add(1),
+            false => stamp_at(sent_until_ms.saturating_add(1)),
+        };
+        self.memory.purges.insert(queue, Purge { sent_until_ms, sent_before });
+        Ok(sent_before)
+    }
+
+    /// Removes messages in any state that were sent before a stamp, at most `limit`; answers how
+    /// many.
+    fn remove_old(&mut self, picture: &mut Picture, sent_before: u64, limit: u64) -> Outcome<u64> {
         self.note(picture);
-        let sent_before = stamp_at(sent_until_ms.saturating_add(1));
         let mut removed = 0;
         let lanes: Vec<u64> = picture.lanes.iter().map(|lane| lane.id).collect();
         for lane in lanes {

@@ -8,7 +8,7 @@ use slipring::{MessageState, NewMessage, Priority, QueueName};
 
 use crate::fault::{Fault, Outcome};
 use crate::item::{ItemHead, headers_to_sql, state_number};
-use crate::lease::FIRST_FENCE;
+use crate::lease::first_fence;
 use crate::picture::Picture;
 use crate::position::to_sql;
 use crate::statements::Query;
@@ -37,7 +37,7 @@ impl Leaving {
             until_ms: 0,
             priority,
             attempts,
-            fence: FIRST_FENCE,
+            fence: first_fence(leased_ms),
             first_received_ms: Some(leased_ms),
             delay_ms: 0,
             session: false,

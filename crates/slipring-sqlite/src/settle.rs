@@ -9,7 +9,7 @@ use slipring::{Error, Fence, MessageState, Receipt, Timestamp};
 use crate::claim::no_lane;
 use crate::fault::{Outcome, foreign, gone};
 use crate::item::ItemHead;
-use crate::lease::{FIRST_FENCE, Lease};
+use crate::lease::Lease;
 use crate::picture::Picture;
 use crate::position::{from_sql, lane_of, seq_of, to_sql};
 use crate::rows::Leaving;
@@ -109,7 +109,7 @@ impl Writer<'_> {
         let Some(lease) = picture.leases.get(&first) else { return Err(no_lane(position)) };
         let held = Held {
             state: MessageState::Leased,
-            fence: Fence(FIRST_FENCE),
+            fence: Fence(lease.fence()),
             deadline: Timestamp::from_millis(lease.deadline_ms),
             attempts: 1,
         };

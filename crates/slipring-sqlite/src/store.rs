@@ -73,13 +73,11 @@ impl SqliteStore {
         // From here on the writer waits for other processes by itself, and counts it.
         let busy = connection.busy_timeout(std::time::Duration::ZERO);
         busy.map_err(|error| at_path(fault::storage_error(error)))?;
-        let randomness = Arc::clone(&options.randomness);
-        let mut core = Core::new(connection, randomness, classes.clone(), options.busy_timeout);
+        let mut core = Core::new(connection, &options, classes.clone());
         let begun = core.alone(|writer| writer.recall_last_stamp());
         begun.map_err(|fault| at_path(fault.into_error()))?;
         if only {
-            while core.alone(|writer| writer.end_sessions()).map_err(|f| at_path(f.into_error()))? {
-            }
+            end_sessions(&mut core).map_err(|fault| at_path(fault.into_error()))?;
         }
         lock.lock_shared().map_err(|error| at_path(unreadable(error)))?;
         let log = Log::open(path, Arc::clone(&classes.flush));
@@ -217,6 +215,21 @@ fn lock(path: &Path) -> std::io::Result<(File, bool)> {
         Ok(()) => Ok((file, true)),
         Err(TryLockError::WouldBlock) => Ok((file, false)),
         Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// Ends the leases of connections of processes that are no more, as lapses (see the failure table
+/// of `docs/semantics.md`), in steps.
+fn end_sessions(core: &mut Core) -> Outcome<()> {
+    while core.alone(|writer| writer.end_sessions())? {}
+    loop {
+        match core.alone(|writer| writer.lapse_sessions()) {
+            Ok(true) => {}
+            Ok(false) => return Ok(()),
+            // A full file opens all the same, so that it can be emptied; later passes go on.
+            Err(fault) if fault.is_full() => return Ok(()),
+            Err(fault) => return Err(fault),
+        }
     }
 }
 

@@ -15,8 +15,11 @@ use slipring::clock::monotonic_ns;
 use slipring::{Durability, Error, ErrorKind, QueueId, Randomness, Timestamp};
 
 use crate::fault::{Fault, Outcome};
+use crate::open::PAGE_BYTES;
+use crate::options::SqliteOptions;
 use crate::picture::Picture;
 use crate::position::{from_sql, stamp_at, to_sql};
+use crate::prune::Purge;
 use crate::statements::{Query, Statements, keep_statements};
 use crate::task::{Classes, Task};
 
@@ -50,6 +53,12 @@ pub(crate) struct Memory {
     noted: Vec<QueueId>,
     /// The stamp of the message sent last by this process.
     last_stamp: u64,
+    /// The latest moment that a caller of this process has named.
+    pub(crate) clock_ms: u64,
+    /// Purges that have begun.
+    pub(crate) purges: HashMap<QueueId, Purge>,
+    /// Most pages that the file may have.
+    pub(crate) pages_max: Option<u64>,
     /// What `PRAGMA data_version` said last; it moves when another connection commits.
     data_version: i64,
     /// How often another process was seen to have changed the file.
@@ -83,22 +92,27 @@ pub(crate) struct Served {
     pub(crate) postponed: Vec<WriterTask>,
 }
 
+impl Memory {
+    /// Takes note of a moment that a caller has named.
+    pub(crate) fn saw(&mut self, now: Timestamp) {
+        self.clock_ms = self.clock_ms.max(now.as_millis());
+    }
+}
+
 impl Core {
-    pub(crate) fn new(
-        connection: Connection,
-        randomness: Arc<dyn Randomness>,
-        classes: Classes,
-        busy_timeout: Duration,
-    ) -> Core {
+    pub(crate) fn new(connection: Connection, options: &SqliteOptions, classes: Classes) -> Core {
         keep_statements(&connection);
         let memory = Memory {
-            randomness,
+            randomness: Arc::clone(&options.randomness),
             classes,
-            busy_timeout,
+            busy_timeout: options.busy_timeout,
             wait: true,
             pictures: HashMap::new(),
             noted: Vec::new(),
             last_stamp: 0,
+            clock_ms: 0,
+            purges: HashMap::new(),
+            pages_max: options.file_bytes_max.map(|bytes| bytes / PAGE_BYTES),
             data_version: 0,
             foreign_changes: 0,
             durable: false,
@@ -271,6 +285,7 @@ impl<'c> Writer<'c> {
     /// Forgets one picture, for a queue that is no more.
     pub(crate) fn forget_picture(&mut self, queue: QueueId) {
         self.memory.pictures.remove(&queue);
+        self.memory.purges.remove(&queue);
         self.memory.noted.retain(|noted| *noted != queue);
     }
 
@@ -305,6 +320,7 @@ impl<'c> Writer<'c> {
 
     /// A stamp for a message sent now, after all stamps of this process and after `last`.
     pub(crate) fn stamp(&mut self, now: Timestamp, last: u64) -> u64 {
+        self.memory.saw(now);
         let stamp = stamp_at(now.as_millis()).max(self.memory.last_stamp + 1).max(last + 1);
         self.memory.last_stamp = stamp;
         stamp

@@ -9,9 +9,9 @@
 mod support;
 
 use slipring::lifecycle::Settlement;
-use slipring::store::{SettleBatch, Store};
+use slipring::store::{Demand, SettleBatch, Store};
 use slipring::{AdminStore, ErrorKind, NewMessage, Retry};
-use slipring_conformance::verbs::{ack_all, at, claim, counts, plain, try_send};
+use slipring_conformance::verbs::{ack_all, at, claim, claim_with, counts, plain, try_send};
 use slipring_sqlite::SqliteOptions;
 
 const LARGE: usize = 50_000;
@@ -40,7 +40,7 @@ async fn a_full_disk_refuses_sends_loses_nothing_and_service_resumes() {
     assert_eq!((error.kind(), error.retry()), (ErrorKind::StorageFull, Retry::Later));
     assert!(taken > 10, "{taken}");
     assert_eq!(counts(&store, q).await, [taken, 0, 0, 0]);
-    // Receives and acks need no room and make some.
+    // Receives and acks find the room that sends have left, and make some.
     let held = claim(&store, q, 3, at(0)).await;
     ack_all(&store, q, &held, at(0)).await;
     assert_eq!(counts(&store, q).await, [taken - 3, 0, 0, 0]);
@@ -65,6 +65,75 @@ async fn what_needs_no_room_goes_through_beside_what_does() {
     let refused = sends.into_iter().filter(|sent| sent.is_err()).count();
     assert!(refused > 0, "twenty large messages do not fit");
     assert!(acks.unwrap().iter().all(Result::is_ok));
+}
+
+#[tokio::test]
+async fn what_a_dead_holder_had_comes_back_in_a_full_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = support::open_with(folder.path(), small());
+    let q = plain(&store).await;
+    let mut taken = 0;
+    while try_send(&store, q, large(), at(0)).await.is_ok() {
+        taken += 1;
+    }
+    // The first time from the log, then as rows.
+    for round in [0, 100, 200] {
+        assert_eq!(claim(&store, q, 100, at(round)).await.len() as u64, taken);
+        store.expire(at(round + 60)).await.expect("what is there finds room");
+        assert_eq!(counts(&store, q).await, [taken, 0, 0, 0], "round {round}");
+    }
+    let held = claim(&store, q, 100, at(300)).await;
+    ack_all(&store, q, &held, at(300)).await;
+    try_send(&store, q, large(), at(300)).await.expect("there is room again");
+}
+
+#[tokio::test]
+async fn small_messages_of_a_dead_holder_come_back_as_others_leave_a_full_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = support::open_with(folder.path(), small());
+    let q = plain(&store).await;
+    let mut taken = 0;
+    let unit = || vec![NewMessage::new("x".repeat(100)); 20];
+    while try_send(&store, q, unit(), at(0)).await.is_ok() {
+        taken += 20;
+    }
+    // Leases that lapse one after another, so that a pass takes hardly any room.
+    let mut leases = 0;
+    while !claim(&store, q, 20, at(leases)).await.is_empty() {
+        leases += 1;
+    }
+    let (mut lapsed, mut done) = (0, 0);
+    for _ in 0..taken {
+        // A pass may find no room, for a message that comes back is larger than before.
+        while lapsed < leases
+            && let Ok(pass) = store.expire(at(30 + lapsed)).await
+        {
+            lapsed += u64::from(pass.next != Some(at(30 + lapsed)));
+        }
+        let held = claim(&store, q, 100, at(lapsed)).await;
+        if held.is_empty() {
+            break;
+        }
+        ack_all(&store, q, &held, at(lapsed)).await;
+        done += held.len();
+    }
+    assert_eq!((done, counts(&store, q).await), (taken, [0, 0, 0, 0]));
+}
+
+#[tokio::test]
+async fn a_full_file_opens_although_not_all_sessions_find_room_to_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = support::open_with(folder.path(), small());
+    let q = plain(&store).await;
+    let unit = || vec![NewMessage::new("x".repeat(100)); 20];
+    while try_send(&store, q, unit(), at(0)).await.is_ok() {}
+    let session = Demand { up_to: 10_000, lease: None, session: true };
+    let taken = claim_with(&store, q, session, at(0)).await.0.len() as u64;
+    store.close().await.unwrap();
+    let store = support::open_with(folder.path(), small());
+    let [ready, delayed, leased, parked] = counts(&store, q).await;
+    assert!(ready > 0 && leased > 0, "{ready} {leased}");
+    assert_eq!((ready + leased, delayed + parked), (taken, 0));
 }
 
 async fn futures_of(

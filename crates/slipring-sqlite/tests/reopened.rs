@@ -82,6 +82,29 @@ async fn after_a_crash_everything_answered_is_as_it_was() {
 }
 
 #[tokio::test]
+async fn a_purge_takes_what_was_sent_before_the_clock_was_set_back_and_since() {
+    // S14.5
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let q = plain(&store).await;
+    let delayed = NewMessage::new("row").delay(Duration::from_secs(60));
+    try_send(&store, q, vec![NewMessage::new("a"), delayed], at(1000)).await.unwrap();
+    store.close().await.unwrap();
+    let store = open(folder.path());
+    try_send(&store, q, vec![NewMessage::new("b")], at(0)).await.unwrap();
+    assert_eq!(store.purge(q, 2, at(0)).await.unwrap(), 2);
+    // What is sent while it goes on stays, and keeps it from no end.
+    try_send(&store, q, vec![NewMessage::new("c")], at(0)).await.unwrap();
+    assert_eq!(store.purge(q, 1000, at(0)).await.unwrap(), 1);
+    assert_eq!(store.purge(q, 1000, at(0)).await.unwrap(), 0);
+    assert_eq!(counts(&store, q).await, [1, 0, 0, 0]);
+    // The clock has caught up: a later send is told from an earlier one by its time.
+    try_send(&store, q, vec![NewMessage::new("d")], at(1002)).await.unwrap();
+    assert_eq!(store.purge(q, 1000, at(1001)).await.unwrap(), 1);
+    assert_eq!(verbs::drain(&store, q).await, ["d"]);
+}
+
+#[tokio::test]
 async fn a_dropped_store_lets_the_file_go() {
     let folder = tempfile::tempdir().unwrap();
     for round in 0..3_u32 {

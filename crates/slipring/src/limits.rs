@@ -15,7 +15,7 @@ pub struct Limits {
     pub batch_bytes_max: u64,
     /// Most messages one receive may ask for. Default 10,000.
     pub receive_messages_max: u32,
-    /// Largest message any queue may allow. Default 1 GiB − 1 MiB, what SQLite can hold in a row.
+    /// Largest message any queue may allow. Default 999,000,000, what SQLite can hold in a row.
     pub message_bytes_max: u64,
     /// Longest group name or deduplication id in bytes. Default 128.
     pub group_bytes_max: usize,
@@ -45,7 +45,7 @@ impl Default for Limits {
             batch_messages_max: 10_000,
             batch_bytes_max: 64 << 20,
             receive_messages_max: 10_000,
-            message_bytes_max: (1 << 30) - (1 << 20),
+            message_bytes_max: 999_000_000,
             group_bytes_max: 128,
             headers_max: 64,
             duration_max: Duration::from_secs(1 << 32),

@@ -1,6 +1,7 @@
 //! Queues themselves: created, configured, listed, deleted.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use slipring::lifecycle::Settlement;
 use slipring::store::SettleBatch;
@@ -14,6 +15,7 @@ use crate::case::{Case, case};
 pub(super) const CASES: &[Case] = &[
     case!(every_setting_comes_back_as_it_was_set, "S14.2"),
     case!(creating_again_with_equal_settings_returns_the_queue, "S14.2"),
+    case!(creating_again_with_parts_of_milliseconds_returns_the_queue, "S14.2"),
     case!(creating_again_with_other_settings_is_refused, "S14.2"),
     case!(changed_settings_are_what_counts_for_creating_again, "S14.2"),
     case!(queues_are_listed_by_name, "S14.1"),
@@ -72,6 +74,24 @@ async fn creating_again_with_equal_settings_returns_the_queue(b: Bench) {
     assert!(!new);
     assert_eq!(info, q.info);
     assert_eq!(b.store().queues().await.unwrap().len(), 1);
+}
+
+async fn creating_again_with_parts_of_milliseconds_returns_the_queue(b: Bench) {
+    let parts = Duration::from_micros(1500);
+    let odd = settings(|to| {
+        to.visibility_timeout = parts;
+        to.retention = Some(s(60) + parts);
+        to.delay = parts;
+        to.dedup_window = parts;
+        to.backoff = Backoff::Exponential { base: parts, max: s(1) + parts };
+    });
+    let name = QueueName::new("odd").unwrap();
+    let create = async || b.store().create_queue(&name, &odd, b.now()).await.unwrap();
+    let (made, new) = create().await;
+    let (again, second) = create().await;
+    assert_eq!((again.id, new, second), (made.id, true, false));
+    b.store().configure(made.id, &odd, b.now()).await.unwrap();
+    assert!(!create().await.1);
 }
 
 async fn creating_again_with_other_settings_is_refused(b: Bench) {

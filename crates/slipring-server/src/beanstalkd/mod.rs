@@ -36,7 +36,7 @@ use slipring_wire::beanstalkd::JOB_BYTES_DEFAULT;
 /// How a [`Server`] is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The largest job body in bytes, at most what the engine allows (1 GiB − 1 MiB by
+    /// The largest job body in bytes, at most what the engine allows (999,000,000 by
     /// default). Default 65,535.
     pub job_bytes_max: u32,
     /// Most connections at a time; a further one gets `OUT_OF_MEMORY` and is closed. Default

@@ -1,0 +1,65 @@
+//! Passes and bulk operations over large messages go in steps of bounded bytes.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failed step fails the test"
+)]
+
+mod support;
+
+use slipring::lifecycle::Settlement;
+use slipring::store::{SettleBatch, Store};
+use slipring::{AdminStore, MoveRequest, NewMessage, QueueSettings};
+use slipring_conformance::verbs::{at, claim, counts, plain, queue, try_send};
+use support::open;
+
+const LARGE: usize = 1 << 20;
+const COUNT: u64 = 20;
+/// How many of them come to 16 MiB.
+const STEP: u64 = 16;
+
+#[tokio::test]
+async fn large_messages_lapse_and_move_in_steps() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let (q, other) = (plain(&store).await, queue(&store, "b", &QueueSettings::default()).await);
+    let large = NewMessage::new(vec![b'x'; LARGE]);
+    try_send(&store, q, vec![large; COUNT as usize], at(0)).await.unwrap();
+    // The first time from the log, the second time as rows.
+    for round in [0, 100] {
+        assert_eq!(claim(&store, q, 100, at(round)).await.len() as u64, COUNT);
+        let now = at(round + 60);
+        let pass = store.expire(now).await.unwrap();
+        assert_eq!((pass.ready, pass.next), (vec![(q, STEP)], Some(now)), "round {round}");
+        let pass = store.expire(now).await.unwrap();
+        assert_eq!((pass.ready, pass.next), (vec![(q, COUNT - STEP)], None));
+    }
+    let request = MoveRequest { source: q, target: Some(other), limit: 100 };
+    for moved in [STEP, COUNT - STEP] {
+        let answer = store.move_messages(request, at(200)).await.unwrap();
+        assert_eq!(answer, [(other, moved)]);
+    }
+    assert!(store.move_messages(request, at(200)).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn large_delayed_and_parked_messages_become_ready_in_steps() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let q = plain(&store).await;
+    let large = NewMessage::new(vec![b'x'; LARGE]).delay(std::time::Duration::from_secs(1));
+    try_send(&store, q, vec![large; COUNT as usize], at(0)).await.unwrap();
+    for ready in [STEP, COUNT - STEP] {
+        assert_eq!(store.due(at(1)).await.unwrap().ready, [(q, ready)]);
+    }
+    let held = claim(&store, q, 100, at(1)).await;
+    let park = Settlement::Park { priority: None };
+    let entries = held.iter().map(|delivery| (delivery.receipt, park)).collect();
+    store.settle(SettleBatch { queue: q, now: at(1), entries }).await.unwrap();
+    assert_eq!(counts(&store, q).await, [0, 0, 0, COUNT]);
+    // A kick is one call for its callers.
+    assert_eq!(store.kick(q, 18, at(1)).await.unwrap(), 18);
+    assert_eq!(store.kick(q, 100, at(1)).await.unwrap(), COUNT - 18);
+    assert_eq!(store.kick(q, 100, at(1)).await.unwrap(), 0);
+}
