@@ -110,6 +110,11 @@ pub enum Operation {
     Kill,
     /// The database under the servers is killed.
     KillDatabase,
+    /// Sessions of the database are ended, one after the other, as an administrator would.
+    EndSessions {
+        /// How many.
+        count: u64,
+    },
     /// What was killed is started again.
     Start,
 }

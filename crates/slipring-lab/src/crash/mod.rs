@@ -1,8 +1,9 @@
-//! The crash test: the real server is killed again and again under clients of both protocols,
+//! The crash test: the real server is killed again and again under clients of all protocols,
 //! started again on the same store, drained in the end, and the history is checked.
 
 mod checker;
 pub mod client;
+mod database;
 mod dice;
 mod history;
 mod queues;
@@ -35,7 +36,7 @@ pub struct Options {
     /// Repeats the choices of an earlier run; printed by each run.
     #[arg(long)]
     pub seed: Option<u64>,
-    /// Client processes, each with three sessions of each protocol.
+    /// Client processes, each with three sessions of each protocol, and of SQL on PostgreSQL.
     #[arg(long, default_value_t = 3)]
     pub clients: u64,
     /// Where the servers keep their messages.
@@ -58,13 +59,15 @@ pub struct Options {
     pub folder: Option<PathBuf>,
 }
 
-/// A protocol of the server.
+/// How clients speak to the queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Protocol {
     /// The SQS protocol.
     Sqs,
     /// The beanstalkd protocol.
     Beanstalkd,
+    /// The SQL functions of the PostgreSQL store, in transactions of which some are rolled back.
+    Sql,
 }
 
 /// A round lasts at least and less than so many milliseconds.
@@ -81,6 +84,9 @@ const SHOWN_MAX: usize = 20;
 /// # Errors
 /// When a property does not hold, a process fails, or the server ends by itself.
 pub fn run(options: &Options) -> Result<()> {
+    if options.only == Some(Protocol::Sql) && options.store != Storage::Postgres {
+        bail!("--only sql needs --store postgres");
+    }
     server::build()?;
     let seed = options.seed.unwrap_or_else(|| time::monotonic_ns() % 1_000_000_000);
     let folder = match &options.folder {
@@ -123,13 +129,14 @@ fn drive(options: &Options, seed: u64, folder: &Path) -> Result<Vec<PathBuf>> {
     let own_history = folder.join("history-killer.jsonl");
     let mut recorder = Recorder::create(&own_history)?;
     let mut histories = vec![own_history];
-    let outages = victims.has_outages();
+    let database = victims.database_address().map(str::to_owned);
     let mut start = |name: String, number: u64, drain: bool| -> Result<Group> {
         let history = folder.join(format!("history-{name}.jsonl"));
         let own = addresses.get(number as usize % addresses.len()).unwrap_or(first);
         let mut client = client_arguments(own, number, seed, &history, drain);
-        if outages && !drain {
-            client.push("--outages".to_owned());
+        if let Some(database) = &database {
+            client.extend(["--database".to_owned(), database.clone()]);
+            client.extend((!drain).then(|| "--outages".to_owned()));
         }
         if let Some(only) = options.only.and_then(|only| only.to_possible_value()) {
             client.extend(["--only".to_owned(), only.get_name().to_owned()]);
@@ -147,8 +154,9 @@ fn drive(options: &Options, seed: u64, folder: &Path) -> Result<Vec<PathBuf>> {
         std::thread::sleep(Duration::from_millis(least + dice.below(end - least)));
         let strike = victims.choose(options.strike, &dice);
         let kill = match strike {
-            Strike::Database => Operation::KillDatabase,
-            _ => Operation::Kill,
+            Strike::Database | Strike::Backend => Operation::KillDatabase,
+            Strike::Sessions => Operation::EndSessions { count: victims::SESSIONS },
+            Strike::Server | Strike::Pause | Strike::Any => Operation::Kill,
         };
         recorder.write(KILLER, Kind::Invoke, kill.clone())?;
         let between = || {
@@ -233,7 +241,8 @@ async fn redrive_policy(connection: &mut Connection, queue: &Rules, dead: &str) 
 fn print(verdict: &Verdict, took: Duration) {
     let counts = &verdict.counts;
     let [done, refused, unknown] = counts.operations;
-    println!("{} kills in {:.1} s", counts.kills, took.as_secs_f64());
+    let (kills, ended) = (counts.kills, counts.sessions_ended);
+    println!("{kills} kills, {ended} sessions ended, in {:.1} s", took.as_secs_f64());
     println!("operations: {done} done, {refused} refused, {unknown} unknown");
     println!(
         "messages: {} sent, {} perhaps sent, {} handed out, {} acked",

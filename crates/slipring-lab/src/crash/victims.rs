@@ -4,12 +4,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 
+use super::database::Database;
 use super::dice::Dice;
 use super::queues::LEASE_MS;
-use crate::postgres::cluster::Cluster;
 use crate::targets::server::{Addresses, Server};
 
 /// Where the servers keep their messages.
@@ -30,10 +30,16 @@ pub enum Strike {
     Pause,
     /// SIGKILL to PostgreSQL.
     Database,
+    /// SIGKILL to the process of one of PostgreSQL's sessions, upon which it ends all others.
+    Backend,
+    /// Sessions of PostgreSQL are ended, each in the middle of what it does.
+    Sessions,
     /// One of those that are possible, by chance.
     Any,
 }
 
+/// How many sessions [`Strike::Sessions`] ends.
+pub const SESSIONS: u64 = 25;
 /// Longer than any lease.
 const PAUSE: Duration = Duration::from_millis(LEASE_MS + 500);
 
@@ -46,12 +52,6 @@ pub struct Victims {
     database: Option<Database>,
 }
 
-/// A PostgreSQL with the runtime that speaks to it.
-struct Database {
-    cluster: Cluster,
-    runtime: tokio::runtime::Runtime,
-}
-
 impl Victims {
     /// Starts `count` servers on one store.
     ///
@@ -61,14 +61,8 @@ impl Victims {
         let (store, database) = match storage {
             Storage::Sqlite => (format!("sqlite:{}", folder.join("slipring.db").display()), None),
             Storage::Postgres => {
-                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-                let (cluster, url) = runtime.block_on(async {
-                    let cluster = Cluster::open(None).await?;
-                    let name = cluster.create_database(&cluster.admin().await?).await?;
-                    let url = cluster.url(&name);
-                    anyhow::Ok((cluster, url))
-                })?;
-                (url, Some(Database { cluster, runtime }))
+                let database = Database::start()?;
+                (database.url(), Some(database))
             }
         };
         let logs = folder.join("slipring");
@@ -87,9 +81,10 @@ impl Victims {
         &self.addresses
     }
 
-    /// Whether operations may be answered with "not at the moment", for the store is away.
-    pub fn has_outages(&self) -> bool {
-        self.database.is_some()
+    /// The address of the database, where there is one. It goes away at times, and then operations
+    /// may be answered with "not at the moment".
+    pub fn database_address(&self) -> Option<&str> {
+        self.database.is_some().then_some(&*self.store)
     }
 
     /// What a round does: as asked for, or one of what is possible by the choice of `dice`.
@@ -98,7 +93,9 @@ impl Victims {
             (Strike::Any, false) => Strike::Server,
             (Strike::Any, true) => match dice.below(8) {
                 0 => Strike::Pause,
-                1..=3 => Strike::Database,
+                1 => Strike::Database,
+                2 => Strike::Backend,
+                3 | 4 => Strike::Sessions,
                 _ => Strike::Server,
             },
             (strike, _) => strike,
@@ -119,13 +116,20 @@ impl Victims {
         let which = dice.below(self.servers.len() as u64) as usize;
         match (strike, &mut self.database) {
             (Strike::Database, Some(database)) => {
-                database.cluster.kill()?;
-                // Sessions of the one that was killed answer until they notice, and the next one
-                // starts when none is left.
-                database.runtime.block_on(database.cluster.restart())?;
+                database.kill()?;
                 between()
             }
-            (Strike::Database, None) => anyhow::bail!("there is no PostgreSQL to be killed"),
+            (Strike::Backend, Some(database)) => {
+                database.kill_backend(dice)?;
+                between()
+            }
+            (Strike::Sessions, Some(database)) => {
+                database.end_sessions(SESSIONS, dice)?;
+                between()
+            }
+            (Strike::Database | Strike::Backend | Strike::Sessions, None) => {
+                bail!("there is no PostgreSQL to be struck; add --store postgres")
+            }
             (Strike::Pause, _) => {
                 let server = self.servers.get(which).and_then(Option::as_ref);
                 let server = server.context("no such server")?;

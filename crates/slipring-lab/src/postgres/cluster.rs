@@ -162,7 +162,10 @@ impl Cluster {
     }
 
     /// Waits until connections are taken.
-    async fn wait_until_ready(&mut self) -> Result<()> {
+    ///
+    /// # Errors
+    /// When none are taken within a minute.
+    pub async fn wait_until_ready(&mut self) -> Result<()> {
         match self.ready_or_ended(Instant::now() + PATIENCE).await? {
             None => Ok(()),
             Some(ended) => Err(ended),

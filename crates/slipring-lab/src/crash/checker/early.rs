@@ -1,4 +1,5 @@
-//! Property 4: neither a delay nor the delay of a nack ends early. That a lease does not lapse
+//! Property 4: neither a delay nor the delay of a nack ends early; a nack that makes a message a
+//! dead letter delays nothing. That a lease does not lapse
 //! early is part of "one valid lease"; that nothing stays for ever, of "no loss".
 
 use super::facts::Facts;
@@ -24,8 +25,11 @@ pub fn check(facts: &Facts) -> Vec<Violation> {
         }
         for nack in message.settlements.iter().filter(|s| s.kind == Kind::Ok) {
             let Some(delay_ms) = nack.nack_delay_ms else { continue };
+            let given_back = message.hand_outs.iter().find(|h| h.receipt == nack.receipt);
             let next = message.hand_outs.iter().find(|h| h.span.begin > nack.span.end);
-            if let Some(next) = next {
+            if let Some(next) = next
+                && given_back.is_none_or(|given_back| given_back.queue == next.queue)
+            {
                 too_early("a nack", nack.span.begin, delay_ms, next.span.end);
             }
         }
@@ -63,5 +67,13 @@ mod tests {
         scenario.sent("standard", "a").received("standard", "a", 1).nacked("standard", "a", 1000);
         scenario.pass(500).received("standard", "a", 2);
         assert_eq!(scenario.properties(), ["never early"]);
+    }
+    #[test]
+    fn a_nack_that_makes_a_dead_letter_delays_nothing() {
+        let mut scenario = Scenario::new();
+        scenario.sent("poison", "a").received("poison", "a", 1).nacked("poison", "a", 0);
+        scenario.received("poison", "a", 2).nacked("poison", "a", 1000);
+        scenario.pass(100).received("dead", "a", 1);
+        assert!(scenario.properties().is_empty(), "{:?}", scenario.properties());
     }
 }

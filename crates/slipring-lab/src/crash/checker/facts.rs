@@ -125,6 +125,7 @@ pub struct Facts {
     operations: [u64; 4],
     kicked: u64,
     kills: Vec<Span>,
+    sessions_ended: u64,
     /// Kills of a database.
     forgets: Vec<Span>,
     /// When each process left or lost its connection.
@@ -156,8 +157,10 @@ pub struct Counts {
     pub after_cut: u64,
     /// Hand-outs of a message after its lease lapsed.
     pub after_lapse: u64,
-    /// Kills of the server.
+    /// Kills of a server or the database.
     pub kills: u64,
+    /// Sessions of the database that were ended.
+    pub sessions_ended: u64,
 }
 
 impl Facts {
@@ -256,6 +259,10 @@ impl Facts {
             Operation::KillDatabase => {
                 self.kills.push(span);
                 self.forgets.push(span);
+            }
+            // Their transactions happened or not, and what they handed out stays handed out.
+            Operation::EndSessions { count } => {
+                self.sessions_ended += if answered.is_some() { *count } else { 0 };
             }
             Operation::Start => {}
         }
@@ -363,7 +370,8 @@ impl Facts {
         let [_, done, refused, unknown] = self.operations;
         let kills = self.kills.len() as u64;
         let operations = [done, refused, unknown];
-        let mut counts = Counts { operations, kills, kicked: self.kicked, ..Counts::default() };
+        let (kicked, sessions_ended) = (self.kicked, self.sessions_ended);
+        let mut counts = Counts { operations, kills, kicked, sessions_ended, ..Counts::default() };
         for message in self.messages.values() {
             let sends = |kind| message.sends.iter().filter(|send| send.kind == kind).count() as u64;
             counts.sent += sends(Kind::Ok);

@@ -3,6 +3,7 @@
 
 mod log;
 mod session;
+mod sql;
 mod sqs;
 mod tube;
 
@@ -17,22 +18,19 @@ use tokio::task::JoinSet;
 use super::Protocol;
 use super::history::{Delivery, Entry, Sending};
 use super::queues::Rules;
-use crate::targets::server::Addresses;
 
 use log::Log;
 use session::Session;
+use sql::SqlClient;
 use sqs::SqsClient;
 use tube::TubeClient;
 
 /// What a client process is told.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Options {
-    /// Address of the SQS protocol.
-    #[arg(long)]
-    pub sqs: String,
-    /// Address of the beanstalkd protocol.
-    #[arg(long)]
-    pub beanstalkd: String,
+    /// Where everything is.
+    #[command(flatten)]
+    pub places: Places,
     /// Number of this client, from 1.
     #[arg(long)]
     pub client: u64,
@@ -56,10 +54,26 @@ pub struct Options {
     pub drain: bool,
 }
 
+/// Where a client process finds what it uses.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Places {
+    /// Address of the SQS protocol.
+    #[arg(long)]
+    pub sqs: String,
+    /// Address of the beanstalkd protocol.
+    #[arg(long)]
+    pub beanstalkd: String,
+    /// Address of the PostgreSQL database under the servers; without it nobody uses SQL.
+    #[arg(long)]
+    pub database: Option<String>,
+}
+
 /// Why an operation was not done.
 pub enum Failure {
     /// The server said no: it surely did not happen.
     Refused(String),
+    /// The session has rolled it back: it surely did not happen.
+    Withdrawn,
     /// The server says that its store is away: nobody knows.
     Away(String),
     /// The connection broke, or the answer makes no sense: nobody knows.
@@ -72,7 +86,7 @@ impl From<anyhow::Error> for Failure {
     }
 }
 
-/// What both protocols can do.
+/// What every protocol can do.
 trait Client: Sized {
     /// Whether an answered ack proves that the message is gone.
     const STRICT: bool;
@@ -84,7 +98,9 @@ trait Client: Sized {
     const EXTENDED_MS: u64;
 
     /// Connects.
-    async fn open(addresses: &Addresses) -> Result<Self>;
+    async fn open(places: &Places) -> Result<Self>;
+    /// From now on it takes nothing back.
+    fn stay(&mut self) {}
     /// The queues it uses.
     fn queues() -> Vec<&'static Rules>;
     /// Sends in order; notes the id of each message that was taken.
@@ -129,31 +145,37 @@ pub fn run(options: &Options) -> Result<()> {
 
 async fn all_sessions(options: &Options, stop: Arc<AtomicBool>) -> Result<()> {
     let log = Log::create(&options.history, options.client)?;
-    let addresses = Addresses {
-        sqs: options.sqs.clone(),
-        beanstalkd: options.beanstalkd.clone(),
-        ..Addresses::default()
+    let places = &options.places;
+    let uses = |protocol| match (options.only, protocol) {
+        (Some(only), protocol) => only == protocol,
+        (None, Protocol::Sql) => places.database.is_some(),
+        (None, Protocol::Sqs | Protocol::Beanstalkd) => true,
     };
+    let own = |number| Session::new(log.clone(), options, number, &stop);
     if options.drain {
-        // One protocol after the other: what a beanstalkd connection holds, SQS cannot see.
-        let own = |number| Session::new(log.clone(), &addresses, options, number, &stop);
-        if options.only != Some(Protocol::Sqs) {
+        // One protocol after the other: what a beanstalkd connection holds, SQS cannot see. What
+        // SQL has sent, SQS can receive.
+        if uses(Protocol::Beanstalkd) {
             own(0).drain::<TubeClient>().await?;
         }
-        if options.only != Some(Protocol::Beanstalkd) {
+        if uses(Protocol::Sqs) {
             own(1).drain::<SqsClient>().await?;
+        } else if uses(Protocol::Sql) {
+            own(2).drain::<SqlClient>().await?;
         }
         return log.flush();
     }
     let mut sessions = JoinSet::new();
     for number in 0..options.sessions {
-        let number = options.client * 1000 + number * 2;
-        let own = |number| Session::new(log.clone(), &addresses, options, number, &stop);
-        if options.only != Some(Protocol::Beanstalkd) {
+        let number = options.client * 1000 + number * 3;
+        if uses(Protocol::Sqs) {
             sessions.spawn(own(number).run::<SqsClient>());
         }
-        if options.only != Some(Protocol::Sqs) {
+        if uses(Protocol::Beanstalkd) {
             sessions.spawn(own(number + 1).run::<TubeClient>());
+        }
+        if uses(Protocol::Sql) {
+            sessions.spawn(own(number + 2).run::<SqlClient>());
         }
     }
     while let Some(ended) = sessions.join_next().await {

@@ -9,11 +9,10 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 
-use super::{Client, Log, Options};
+use super::{Client, Log, Options, Places};
 use crate::crash::dice::Dice;
 use crate::crash::history::{Delivery, Entry, Kind, Operation, Sending};
 use crate::crash::queues::{DELAY_MS, LEASE_MS, ONCE, POISON, Rules};
-use crate::targets::server::Addresses;
 
 const RECONNECT_EVERY: Duration = Duration::from_millis(5);
 /// Between two operations of a session, at most; a longer run is better than a longer history.
@@ -31,23 +30,16 @@ pub struct Session {
     seed: u64,
     outages: bool,
     dice: Dice,
-    addresses: Addresses,
+    places: Places,
     stop: Arc<AtomicBool>,
     /// What it has set aside and not brought back.
     buried: Vec<(Rules, Entry)>,
 }
 
 impl Session {
-    pub fn new(
-        log: Log,
-        addresses: &Addresses,
-        options: &Options,
-        number: u64,
-        stop: &Arc<AtomicBool>,
-    ) -> Session {
+    pub fn new(log: Log, options: &Options, number: u64, stop: &Arc<AtomicBool>) -> Session {
         let (seed, outages) = (options.seed, options.outages);
         let (process, dice) = (log.number(), Dice::new(seed, number));
-        let (addresses, stop) = (addresses.clone(), Arc::clone(stop));
         Session {
             log,
             process,
@@ -56,8 +48,8 @@ impl Session {
             seed,
             outages,
             dice,
-            addresses,
-            stop,
+            places: options.places.clone(),
+            stop: Arc::clone(stop),
             buried: Vec::new(),
         }
     }
@@ -65,7 +57,7 @@ impl Session {
     /// Sends, receives and settles until it is told to stop.
     pub async fn run<C: Client>(mut self) -> Result<()> {
         while !self.stopped() {
-            let Ok(mut client) = C::open(&self.addresses).await else {
+            let Ok(mut client) = C::open(&self.places).await else {
                 tokio::time::sleep(RECONNECT_EVERY).await;
                 continue;
             };
@@ -82,7 +74,8 @@ impl Session {
 
     /// Receives and acks everything in all queues of a protocol, until there was twice nothing.
     pub async fn drain<C: Client>(mut self) -> Result<()> {
-        let mut client = C::open(&self.addresses).await?;
+        let mut client = C::open(&self.places).await?;
+        client.stay();
         let mut empty = 0;
         while empty < 2 {
             let mut received = 0;

@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use super::{Client, Failure};
+use super::{Client, Failure, Places};
 use crate::crash::history::{Delivery, Entry, Sending};
 use crate::crash::queues::{self, LEASE_MAX_MS, LEASE_MS, Rules};
-use crate::targets::server::Addresses;
 use crate::wire::sqs::{BatchAnswer, Connection, Received, md5};
 
 /// A connection, and the URLs of all queues.
@@ -74,8 +73,8 @@ impl Client for SqsClient {
     const SESSION: bool = false;
     const EXTENDED_MS: u64 = LEASE_MAX_MS;
 
-    async fn open(addresses: &Addresses) -> Result<SqsClient> {
-        let connection = Connection::open(&addresses.sqs).await?;
+    async fn open(places: &Places) -> Result<SqsClient> {
+        let connection = Connection::open(&places.sqs).await?;
         let mut client = SqsClient { connection, urls: BTreeMap::new() };
         for queue in queues::ALL {
             let request = json!({"QueueName": queue.name}).to_string();

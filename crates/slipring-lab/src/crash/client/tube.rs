@@ -4,10 +4,9 @@ use anyhow::{Context, Result};
 use bytes::Bytes;
 use slipring_wire::beanstalkd::{Command, DEFAULT_TUBE, Put, Reply, TubeName};
 
-use super::{Client, Failure};
+use super::{Client, Failure, Places};
 use crate::crash::history::{Delivery, Entry, Sending};
 use crate::crash::queues::{self, LEASE_MS, Rules};
-use crate::targets::server::Addresses;
 use crate::wire::beanstalkd::Connection;
 
 /// A connection, with the tube it uses and the one it watches.
@@ -68,8 +67,8 @@ impl Client for TubeClient {
     const PARKS: bool = true;
     const EXTENDED_MS: u64 = LEASE_MS;
 
-    async fn open(addresses: &Addresses) -> Result<TubeClient> {
-        let connection = Connection::open(&addresses.beanstalkd).await?;
+    async fn open(places: &Places) -> Result<TubeClient> {
+        let connection = Connection::open(&places.beanstalkd).await?;
         let (used, watched) = (DEFAULT_TUBE.to_owned(), DEFAULT_TUBE.to_owned());
         Ok(TubeClient { connection, used, watched, hand_outs: 0 })
     }

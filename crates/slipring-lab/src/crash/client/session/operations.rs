@@ -50,6 +50,10 @@ impl Session {
             Ok(Err(Failure::Refused(why))) => {
                 bail!("a receive from {} was refused: {why}", queue.name)
             }
+            Ok(Err(Failure::Withdrawn)) => {
+                self.done(Kind::Fail, operation(Vec::new()))?;
+                Ok(Some(Vec::new()))
+            }
             Ok(Err(broken)) => {
                 self.outcome(Ok(Err(broken)), operation(Vec::new()))?;
                 Ok(None)
@@ -146,7 +150,9 @@ impl Session {
     ) -> Result<bool> {
         match answer {
             Ok(Ok(())) => self.done(Kind::Ok, operation).map(|()| true),
-            Ok(Err(Failure::Refused(_))) => self.done(Kind::Fail, operation).map(|()| true),
+            Ok(Err(Failure::Refused(_) | Failure::Withdrawn)) => {
+                self.done(Kind::Fail, operation).map(|()| true)
+            }
             Ok(Err(Failure::Away(why))) => {
                 self.done(Kind::Info, operation)?;
                 if !self.outages {
