@@ -20,7 +20,7 @@ pub struct Cluster {
 impl Cluster {
     /// Makes a cluster with the newest PostgreSQL that Debian installed.
     pub fn start(repository: &Repository) -> Outcome<Cluster> {
-        let script = repository.root().join("crates/slipring-postgres/tests/cluster/guardian.sh");
+        let script = repository.root().join("crates/slipring-testbed/src/guardian.sh");
         let script = std::fs::read_to_string(&script)
             .map_err(|error| format!("{}: {error}", script.display()))?;
         let folder = tempfile::Builder::new().prefix("slipring-postgres-").tempdir();

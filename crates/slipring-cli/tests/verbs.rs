@@ -7,6 +7,7 @@ mod binary;
 
 use binary::{Done, Folder};
 use serde_json::{Value, json};
+use slipring_testbed::{Cluster, OWNER};
 
 /// Runs verbs with the same target.
 struct Target<'a> {
@@ -126,6 +127,16 @@ fn every_verb_works_against_a_server() {
 fn every_verb_works_straight_on_a_file() {
     let folder = Folder::new();
     let flags = vec!["--store".to_owned(), "sqlite:kept.db".to_owned()];
+    every_verb_works(&Target { folder: &folder, flags });
+}
+
+#[tokio::test]
+async fn every_verb_works_straight_on_postgres() {
+    let cluster = Cluster::shared();
+    let database = cluster.empty().await;
+    let folder = Folder::new();
+    let flags = vec!["--store".to_owned(), cluster.url(OWNER, "test", &database.name)];
+    folder.run(&["migrate", "--store", &flags[1]]).ok();
     every_verb_works(&Target { folder: &folder, flags });
 }
 

@@ -2,17 +2,15 @@
 //! place. With `SLIPRING_TEST_POOLER=1` all of it goes through PgBouncer in transaction mode.
 #![allow(clippy::expect_used, reason = "without a pooler the suite cannot run")]
 
-mod cluster;
-
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cluster::Cluster;
-use cluster::pooler::{self, Pooler};
 use slipring::{Error, Store};
 use slipring_postgres::{PostgresOptions, PostgresStore};
+use slipring_testbed::Cluster;
+use slipring_testbed::pooler::{self, Pooler};
 
 struct Postgres {
     cluster: Cluster,

@@ -7,19 +7,17 @@
     reason = "a failed step fails the test"
 )]
 
-mod cluster;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use cluster::{Cluster, Database, run, standby};
 use slipring::lifecycle::Settlement;
 use slipring::store::{ClaimBatch, Demand, SettleBatch, Store};
 use slipring::{AdminStore, ErrorKind, MessageId, NewMessage, QueueId, Retry};
 use slipring_conformance::verbs::{self, at, bodies, claim, counts, plain, send, try_send};
 use slipring_postgres::{PostgresOptions, PostgresStore};
+use slipring_testbed::{Cluster, Database, run, standby};
 use tokio_postgres::Client;
 
 /// What the clients have seen.

@@ -7,16 +7,14 @@
     reason = "a failed step fails the test"
 )]
 
-mod cluster;
-
 use std::sync::Arc;
 use std::time::Duration;
 
-use cluster::{Cluster, Database, one, rotate, run, waiting};
 use slipring::store::{AppendBatch, Store};
 use slipring::{ErrorKind, NewMessage, QueueId, QueueSettings, Timestamp};
 use slipring_conformance::verbs::{self, claim, counts, drain, plain, queue, try_send};
 use slipring_postgres::PostgresStore;
+use slipring_testbed::{Cluster, Database, one, rotate, run, waiting};
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 

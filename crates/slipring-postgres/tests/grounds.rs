@@ -7,14 +7,10 @@
     reason = "a failed step fails the test"
 )]
 
-mod cluster;
-
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cluster::server::{free_port, programs};
-use cluster::{Cluster, Database, OWNER, run};
 use slipring::lifecycle::Settlement;
 use slipring::store::Store;
 use slipring::{
@@ -24,6 +20,8 @@ use slipring_conformance::verbs::{
     ack_all, at, bodies, claim, counts, drain, peek, plain, queue, send, settle, try_send,
 };
 use slipring_postgres::{Address, PostgresOptions, PostgresStore, import};
+use slipring_testbed::server::{free_port, programs};
+use slipring_testbed::{Cluster, Database, OWNER, run};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -77,7 +75,7 @@ async fn a_standby_is_refused_until_it_has_become_the_primary() {
     let url = |user: &str, database: &str| {
         format!("postgres://{user}:test@127.0.0.1:{port}/{database}?sslmode=disable")
     };
-    let there = cluster::connect(&url("postgres", &database.name)).await;
+    let there = slipring_testbed::connect(&url("postgres", &database.name)).await;
     let primary = cluster.superuser("postgres").await;
     let written = "SELECT (pg_current_wal_flush_lsn() - '0/0')::float8";
     let written: f64 = primary.query_one(written, &[]).await.unwrap().get(0);

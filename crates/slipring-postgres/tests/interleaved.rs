@@ -7,15 +7,13 @@
     reason = "a failed step fails the test"
 )]
 
-mod cluster;
-
 use std::sync::Arc;
 use std::time::Duration;
 
-use cluster::{Cluster, Database, one, rotation_step, run, waiting};
 use slipring::{AdminStore, QueueId, QueueName, QueueSettings, Store, Timestamp};
 use slipring_conformance::verbs::{at, claim, counts, drain, plain, queue, send};
 use slipring_postgres::PostgresStore;
+use slipring_testbed::{Cluster, Database, one, rotation_step, run, waiting};
 use tokio_postgres::Client;
 
 const PATIENCE: Duration = Duration::from_secs(60);

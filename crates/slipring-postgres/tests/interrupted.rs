@@ -7,13 +7,10 @@
     reason = "a failed step fails the test"
 )]
 
-mod cluster;
-
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cluster::{Cluster, Database, run, standby};
 use slipring::lifecycle::Settlement;
 use slipring::store::{Settled, Store};
 use slipring::{
@@ -23,6 +20,7 @@ use slipring_conformance::verbs::{
     ack_all, at, bodies, claim, counts, extend, plain, queue, send, settle, try_send,
 };
 use slipring_postgres::PostgresStore;
+use slipring_testbed::{Cluster, Database, run, standby};
 use tokio_postgres::Client;
 
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -7,17 +7,15 @@
     reason = "a failed step fails the test"
 )]
 
-mod cluster;
-
 use std::sync::Arc;
 use std::time::Duration;
 
-use cluster::{Cluster, Database, one, rotate, run, waiting};
 use slipring::admin::AdminStore;
 use slipring::store::Store;
 use slipring::{MessageId, QueueId, QueueSettings};
 use slipring_conformance::verbs::{at, claim, counts, drain, queue, send};
 use slipring_postgres::PostgresStore;
+use slipring_testbed::{Cluster, Database, one, rotate, run, waiting};
 use tokio_postgres::Client;
 
 const LOCKS: &str = "SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid()";

@@ -6,12 +6,10 @@
     reason = "a failed step fails the test"
 )]
 
-mod cluster;
-
-use cluster::{Cluster, Database, catalogue, run};
 use slipring::{AdminStore, ErrorKind, QueueSettings, Store};
 use slipring_conformance::verbs::{at, counts, drain, plain, queue};
 use slipring_postgres::{PostgresOptions, PostgresStore, WhenToMigrate, migrate};
+use slipring_testbed::{Cluster, Database, catalogue, run};
 
 async fn open(database: &Database, when: WhenToMigrate) -> Result<(), slipring::Error> {
     let options = PostgresOptions { migrate: when, ..PostgresOptions::default() };
@@ -130,7 +128,7 @@ async fn roles_that_somebody_else_creates_get_their_rights_at_the_next_migration
     let cluster = Cluster::own();
     let database = cluster.empty().await;
     let admin = cluster.superuser(&database.name).await;
-    run(&admin, &format!("ALTER ROLE {} NOCREATEROLE", cluster::OWNER)).await;
+    run(&admin, &format!("ALTER ROLE {} NOCREATEROLE", slipring_testbed::OWNER)).await;
     let migrate = async || migrate(&database.address, PostgresOptions::default(), false).await;
     let roles = ["slipring_admin", "slipring_consumer", "slipring_producer"];
     for from in [false, true] {
@@ -164,7 +162,7 @@ async fn a_migration_that_fails_leaves_nothing_behind() {
     assert_eq!(error.kind(), ErrorKind::StorageUnavailable);
     let sql = "SELECT count(*) FROM pg_class WHERE relnamespace = 'slipring'::regnamespace";
     assert_eq!(admin.query_one(sql, &[]).await.unwrap().get::<_, i64>(0), 0);
-    let sql = format!("ALTER SCHEMA slipring OWNER TO {}", cluster::OWNER);
+    let sql = format!("ALTER SCHEMA slipring OWNER TO {}", slipring_testbed::OWNER);
     admin.batch_execute(&sql).await.unwrap();
     open(&database, WhenToMigrate::Empty).await.unwrap();
 }

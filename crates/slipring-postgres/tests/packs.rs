@@ -6,12 +6,9 @@
     reason = "a failed step fails the test"
 )]
 
-mod cluster;
-
 use std::sync::Arc;
 use std::time::Duration;
 
-use cluster::{Cluster, one, rotate};
 use slipring::lifecycle::Settlement;
 use slipring::store::{ClaimEnd, Demand, SettleBatch, Settled};
 use slipring::{AdminStore, Delivery, MessageState, NewMessage, QueueId, QueueSettings, Store};
@@ -20,6 +17,7 @@ use slipring_conformance::verbs::{
     try_send,
 };
 use slipring_postgres::PostgresStore;
+use slipring_testbed::{Cluster, one, rotate};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 

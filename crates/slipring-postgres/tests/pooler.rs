@@ -7,16 +7,14 @@
     reason = "a failed step fails the test"
 )]
 
-mod cluster;
-
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use cluster::Cluster;
-use cluster::pooler::{MISSING, Pooler};
 use slipring::{Engine, EngineOptions, QueueSettings, ReceiveRequest, Store};
 use slipring_conformance::verbs;
 use slipring_postgres::{PostgresOptions, PostgresStore, WhenToMigrate, migrate};
+use slipring_testbed::Cluster;
+use slipring_testbed::pooler::{MISSING, Pooler};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn everything_works_through_a_pooler_that_shares_connections() {

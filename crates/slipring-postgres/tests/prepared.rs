@@ -1,12 +1,10 @@
 //! Statements are prepared where connections lead straight to a server, and nowhere else.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a failed step fails the test")]
 
-mod cluster;
-
-use cluster::Cluster;
-use cluster::pooler::{MISSING, Pooler};
 use slipring_conformance::verbs;
 use slipring_postgres::{Address, PostgresOptions, PostgresStore};
+use slipring_testbed::Cluster;
+use slipring_testbed::pooler::{MISSING, Pooler};
 
 async fn store(address: &Address) -> std::sync::Arc<PostgresStore> {
     let options = PostgresOptions { connections: 1, ..PostgresOptions::default() };
@@ -30,7 +28,7 @@ async fn statements_are_kept_where_connections_lead_straight_to_the_server() {
     assert_eq!(verbs::counts(&straight, q).await, [3, 0, 0, 0]);
     let pooler = Pooler::start(&cluster).expect(MISSING);
     assert!(!prepares(&*store(&pooler.address(&database.name)).await));
-    let url = cluster.url(cluster::OWNER, "test", &database.name);
+    let url = cluster.url(slipring_testbed::OWNER, "test", &database.name);
     let mark = if url.contains('?') { '&' } else { '?' };
     let unprepared = format!("{url}{mark}prepared_statements=off").parse().unwrap();
     assert!(!prepares(&*store(&unprepared).await));
@@ -48,7 +46,7 @@ async fn statements_that_got_lost_are_sent_whole_again() {
     assert!(prepares(&store));
     // Somebody else who is given the same session.
     let url = pooler.url_with(&database.name, "sslmode=disable");
-    cluster::connect(&url).await.batch_execute("DEALLOCATE ALL").await.unwrap();
+    slipring_testbed::connect(&url).await.batch_execute("DEALLOCATE ALL").await.unwrap();
     verbs::send(&store, q, &["b"]).await;
     assert!(!prepares(&store));
     assert_eq!(verbs::counts(&store, q).await, [2, 0, 0, 0]);

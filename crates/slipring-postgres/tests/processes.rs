@@ -10,15 +10,12 @@
     reason = "a failed step fails the test, and a consumer tells what it does"
 )]
 
-mod cluster;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use cluster::{Cluster, Database};
 use libtest_mimic::{Arguments, Trial};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -28,6 +25,7 @@ use slipring::{
     SystemClock,
 };
 use slipring_postgres::{Address, PostgresOptions, PostgresStore};
+use slipring_testbed::{Cluster, Database};
 
 /// Tells this program to be a consumer of the queue `q` of a database.
 const PART: &str = "SLIPRING_TEST_CONSUMER_OF";
@@ -201,7 +199,7 @@ impl Ground {
             let q = engine.create_queue("q", settings).await.unwrap();
             (database, engine, q)
         });
-        let url = Cluster::shared().url(cluster::OWNER, "test", &database.name);
+        let url = Cluster::shared().url(slipring_testbed::OWNER, "test", &database.name);
         let (sender, lines) = mpsc::channel();
         let consumers = (0..2).map(|_| Consumer::start(&url, &sender)).collect();
         let mut ears = Ears { lines, heard: Vec::new() };

@@ -7,14 +7,11 @@
     reason = "a failed step fails the test"
 )]
 
-mod cluster;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use cluster::{Cluster, Database, run};
 use parking_lot::Mutex;
 use slipring::lifecycle::Settlement;
 use slipring::store::Store;
@@ -23,6 +20,7 @@ use slipring_conformance::verbs::{
     ack_all, at, bodies, claim, counts, extend, plain, queue, settle, try_send,
 };
 use slipring_postgres::PostgresStore;
+use slipring_testbed::{Cluster, Database, run};
 use tokio::sync::watch;
 
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -104,8 +102,8 @@ async fn send_all(store: Arc<PostgresStore>, q: QueueId, count: usize, ledger: A
 
 /// Sends by SQL: two transactions that overlap, and end in the other order.
 async fn send_by_sql(database: String, cluster: &Cluster, count: usize, ledger: Arc<Ledger>) {
-    let url = cluster.url(cluster::OWNER, "test", &database);
-    let (one, two) = (cluster::connect(&url).await, cluster::connect(&url).await);
+    let url = cluster.url(slipring_testbed::OWNER, "test", &database);
+    let (one, two) = (slipring_testbed::connect(&url).await, slipring_testbed::connect(&url).await);
     for _ in 0..count / 4 {
         ledger.room().await;
         run(&one, "BEGIN; SELECT slipring.send('plain', 'a'::text)").await;

@@ -6,12 +6,10 @@
     reason = "a failed step fails the test"
 )]
 
-mod cluster;
-
-use cluster::{Cluster, OWNER};
 use slipring::{AdminStore, Error, ErrorKind, NewMessage, Retry};
 use slipring_conformance::verbs::{self, at, plain, try_send};
 use slipring_postgres::{Address, PostgresOptions, PostgresStore, WhenToMigrate};
+use slipring_testbed::{Cluster, OWNER};
 
 /// What opening an address fails with.
 async fn refused(url: &str) -> Error {

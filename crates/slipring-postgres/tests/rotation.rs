@@ -7,17 +7,15 @@
     reason = "a failed step fails the test"
 )]
 
-mod cluster;
-
 use std::sync::Arc;
 use std::time::Duration;
 
-use cluster::{Cluster, Database, one, rotate, rotation_step, run, waiting};
 use slipring::admin::AdminStore;
 use slipring::store::Store;
 use slipring::{MessageId, MessageState, QueueId, Timestamp};
 use slipring_conformance::verbs::{at, counts, drain, peek, plain, send};
 use slipring_postgres::PostgresStore;
+use slipring_testbed::{Cluster, Database, one, rotate, rotation_step, run, waiting};
 use tokio_postgres::Client;
 
 /// Steps of one run: a queue's tables take three, those of the journal five, and each of them

@@ -9,11 +9,9 @@
     reason = "a failed step fails the test"
 )]
 
-mod cluster;
-
 use std::path::Path;
 
-use cluster::{Cluster, catalogue};
+use slipring_testbed::{Cluster, catalogue};
 
 const HEAD: &str = "\
 -- The schema that migrations and functions make, as the catalogue tells it: tables, sequences and

@@ -7,17 +7,15 @@
     reason = "a failed step fails the test"
 )]
 
-mod cluster;
-
 use std::path::Path;
 use std::time::Duration;
 
-use cluster::{Cluster, one, run};
 use slipring::admin::{AdminStore, MoveRequest};
 use slipring::store::Store;
 use slipring::{NewMessage, PeekFilter, QueueName, QueueSettings};
 use slipring_conformance::verbs::{ack_all, at, claim, extend, plain, send, stats, try_send};
 use slipring_postgres::PostgresOptions;
+use slipring_testbed::{Cluster, one, run};
 
 /// Functions and operators whose arguments fit better than those of PostgreSQL's own.
 const TRAPS: &str = "

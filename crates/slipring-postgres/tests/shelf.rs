@@ -7,12 +7,9 @@
     reason = "a failed step fails the test"
 )]
 
-mod cluster;
-
 use std::sync::Arc;
 use std::time::Duration;
 
-use cluster::{Cluster, Database, one, rotate, rotation_step, run, waiting};
 use slipring::lifecycle::Settlement;
 use slipring::{
     AdminStore, Delivery, MessageState, MoveRequest, QueueId, QueueName, QueueSettings, Store,
@@ -23,6 +20,7 @@ use slipring_conformance::verbs::{
     ack_all, at, claim, counts, drain, peek, plain, queue, send, settle, try_send,
 };
 use slipring_postgres::PostgresStore;
+use slipring_testbed::{Cluster, Database, one, rotate, rotation_step, run, waiting};
 use tokio_postgres::Client;
 
 const PATIENCE: Duration = Duration::from_secs(60);

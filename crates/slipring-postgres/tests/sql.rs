@@ -6,16 +6,14 @@
     reason = "a failed step fails the test"
 )]
 
-mod cluster;
-
 use std::sync::Arc;
 
-use cluster::{Cluster, Database, connect, run};
 use slipring::lifecycle::Settlement;
 use slipring::store::Store;
 use slipring::{AdminStore, MessageState};
 use slipring_conformance::verbs::{self, at, bodies, claim, counts};
 use slipring_postgres::PostgresStore;
+use slipring_testbed::{Cluster, Database, connect, run};
 use tokio_postgres::Client;
 
 async fn setup() -> (&'static Cluster, Database, Client) {

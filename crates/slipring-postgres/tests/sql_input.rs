@@ -6,10 +6,8 @@
     reason = "a failed step fails the test"
 )]
 
-mod cluster;
-
-use cluster::{Cluster, Database, one, run};
 use slipring::AdminStore;
+use slipring_testbed::{Cluster, Database, one, run};
 use tokio_postgres::Client;
 
 async fn setup() -> (&'static Cluster, Database, Client) {

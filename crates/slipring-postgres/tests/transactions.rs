@@ -7,17 +7,15 @@
     reason = "a failed step fails the test"
 )]
 
-mod cluster;
-
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cluster::{Cluster, Database, run};
 use slipring::store::Store;
 use slipring::{AdminStore, QueueId};
 use slipring_conformance::verbs::{ack_all, at, bodies, claim, counts, drain, plain, send};
 use slipring_postgres::PostgresStore;
+use slipring_testbed::{Cluster, Database, run};
 use tokio_postgres::Client;
 
 async fn sql_send(client: &Client, body: &str) {

@@ -6,16 +6,14 @@
     reason = "a failed step fails the test"
 )]
 
-mod cluster;
-
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cluster::{Cluster, Database, waiting};
 use slipring::store::Store;
 use slipring::{Engine, EngineOptions, QueueSettings, ReceiveRequest};
 use slipring_conformance::verbs::{self, claim, plain, send};
+use slipring_testbed::{Cluster, Database, waiting};
 
 const HOUR: Duration = Duration::from_secs(3600);
 

@@ -62,10 +62,8 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.with(&["rs"]) {
         let Ok(tokens) = file.text.parse::<TokenStream>() else { continue };
-        let all_tests = file.path.contains("/tests/")
-            || file.path.starts_with("crates/slipring-conformance/src/");
         let mut words = Vec::new();
-        flatten(tokens, all_tests, &mut words);
+        flatten(tokens, file.is_test(), &mut words);
         let active =
             BANS.iter().filter(|ban| !ban.excused.iter().any(|e| file.path.starts_with(e)));
         for ban in active {

@@ -14,10 +14,20 @@ pub struct File {
     pub text: String,
 }
 
+/// Crates that nothing but tests depends on.
+const TEST_CRATES: [&str; 2] = ["crates/slipring-conformance/src/", "crates/slipring-testbed/src/"];
+
 impl File {
     /// True for the file name extension `ext`, without its dot.
     pub fn is(&self, ext: &str) -> bool {
         Path::new(&self.path).extension().is_some_and(|e| e == ext)
+    }
+
+    /// True for files that only tests use.
+    pub fn is_test(&self) -> bool {
+        self.path.contains("/tests/")
+            || self.path.starts_with("tests/")
+            || TEST_CRATES.iter().any(|folder| self.path.starts_with(folder))
     }
 
     /// The lines with their numbers, counted from 1.

@@ -25,7 +25,7 @@ const ALL: [&str; 6] = [
     "slipring-conformance",
 ];
 
-const WALLS: [Wall; 9] = [
+const WALLS: [Wall; 10] = [
     Wall {
         name: "slipring",
         may: &[],
@@ -41,10 +41,16 @@ const WALLS: [Wall; 9] = [
     Wall {
         name: "slipring-postgres",
         may: &["slipring"],
-        may_in_tests: &["slipring-conformance"],
+        may_in_tests: &["slipring-conformance", "slipring-testbed"],
         never: &HTTP,
     },
     Wall { name: "slipring-conformance", may: &["slipring"], may_in_tests: &[], never: &HTTP },
+    Wall {
+        name: "slipring-testbed",
+        may: &["slipring", "slipring-postgres"],
+        may_in_tests: &[],
+        never: &HTTP,
+    },
     Wall {
         name: "slipring-wire",
         may: &[],
@@ -60,7 +66,7 @@ const WALLS: [Wall; 9] = [
     Wall {
         name: "slipring-cli",
         may: &["slipring", "slipring-server", "slipring-sqlite", "slipring-postgres"],
-        may_in_tests: &["slipring-wire"],
+        may_in_tests: &["slipring-wire", "slipring-testbed"],
         never: &["rusqlite", "tokio-postgres"],
     },
     Wall { name: "slipring-lab", may: &ALL, may_in_tests: &[], never: &[] },

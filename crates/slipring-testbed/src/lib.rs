@@ -1,11 +1,11 @@
 //! A PostgreSQL for tests: the one that `SLIPRING_TEST_POSTGRES` names, else a throw-away cluster
 //! on a free port of 127.0.0.1, which goes away with the test program however that ends.
 #![allow(
-    dead_code,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    reason = "a failed step fails the test, and not every test program uses everything"
+    clippy::missing_panics_doc,
+    reason = "a failed step fails the test"
 )]
 
 pub mod pooler;
@@ -288,7 +288,7 @@ pub async fn waiting(client: &Client, event: &str, backends: i64) {
 
 /// What stands in the schema, a line for each thing.
 pub async fn catalogue(client: &Client) -> Vec<String> {
-    let rows = client.query(include_str!("../catalog.sql"), &[]).await.unwrap();
+    let rows = client.query(include_str!("catalog.sql"), &[]).await.unwrap();
     rows.iter().map(|row| row.get(0)).collect()
 }
 

@@ -34,6 +34,7 @@ struct Guardian {
 }
 
 impl Server {
+    /// The server that `SLIPRING_TEST_POSTGRES` names, or a throw-away cluster.
     pub fn start() -> Server {
         match std::env::var("SLIPRING_TEST_POSTGRES") {
             Ok(url) => Server::named(&url),
@@ -131,10 +132,12 @@ impl Server {
         self.guardian.as_ref().expect("only a server of our own does what it is told")
     }
 
+    /// The address of a database as any user.
     pub fn url(&self, user: &str, password: &str, database: &str) -> String {
         format!("postgres://{user}:{password}@{}/{database}?sslmode=disable", self.place)
     }
 
+    /// The address of a database as the superuser.
     pub fn superuser_url(&self, database: &str) -> String {
         self.url(&self.superuser.0, &self.superuser.1, database)
     }
