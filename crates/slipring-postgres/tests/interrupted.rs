@@ -12,9 +12,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use slipring::lifecycle::Settlement;
-use slipring::store::{Settled, Store};
+use slipring::store::{Demand, Settled, Store};
 use slipring::{
-    AdminStore, Delivery, ErrorKind, MoveRequest, NewMessage, QueueId, QueueSettings, Retry,
+    AdminStore, Delivery, ErrorKind, MessageId, MoveRequest, NewMessage, QueueId, QueueName,
+    QueueSettings, Retry,
 };
 use slipring_conformance::verbs::{
     ack_all, at, bodies, claim, counts, extend, plain, queue, send, settle, try_send,
@@ -25,8 +26,9 @@ use tokio_postgres::Client;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a call may have to wait for, so that it can be met there: tables, and the queue's lock.
-const STOPS: [&str; 14] = [
+/// What a call may have to wait for, so that it can be met there: tables, the queue's lock, and
+/// that of administration.
+const STOPS: [&str; 16] = [
     "queue",
     "store",
     "message",
@@ -41,7 +43,12 @@ const STOPS: [&str; 14] = [
     "dedup",
     "fifo_group",
     "fifo_touched",
+    QUEUE_LOCK,
+    ADMINISTRATION,
 ];
+
+const QUEUE_LOCK: &str = "the queue's lock";
+const ADMINISTRATION: &str = "the lock of administration";
 
 /// Kills who comes to a place where it has to wait.
 struct Hunter {
@@ -99,13 +106,19 @@ impl Hunter {
 /// A queue, its dead-letter queue, and every verb one after the other.
 struct Verbs<'a> {
     store: &'a Arc<PostgresStore>,
+    name: String,
+    settings: QueueSettings,
     q: QueueId,
     dead: QueueId,
+    extra: Option<QueueId>,
+    sent: Vec<MessageId>,
     held: Vec<Delivery>,
 }
 
 /// How many steps [`Verbs::step`] knows.
-const STEPS: usize = 14;
+const STEPS: usize = 21;
+/// From this one on they are [`Verbs::administration_step`]'s.
+const ADMINISTRATION_STEPS: usize = 14;
 
 impl<'a> Verbs<'a> {
     async fn new(store: &'a Arc<PostgresStore>, name: &str, fifo: bool) -> Verbs<'a> {
@@ -113,11 +126,12 @@ impl<'a> Verbs<'a> {
         let settings = QueueSettings {
             fifo,
             max_attempts: Some(2),
-            dead_letter: Some(slipring::QueueName::new(&format!("{name}-dead")).unwrap()),
+            dead_letter: Some(QueueName::new(&format!("{name}-dead")).unwrap()),
             ..QueueSettings::default()
         };
         let q = queue(store, name, &settings).await;
-        Verbs { store, q, dead, held: Vec::new() }
+        let (name, extra, sent, held) = (name.to_owned(), None, Vec::new(), Vec::new());
+        Verbs { store, name, settings, q, dead, extra, sent, held }
     }
 
     /// Messages of several kinds; the groups count in a FIFO queue.
@@ -162,14 +176,52 @@ impl<'a> Verbs<'a> {
             }
             11 => drop(store.prune(at(1000)).await.unwrap()),
             12 => self.held = claim(store, q, 4, at(1001)).await,
-            _ => drop(store.purge(q, 100, at(2000)).await.unwrap()),
+            13 => drop(store.purge(q, 100, at(2000)).await.unwrap()),
+            _ => self.administration_step(step).await,
         }
     }
 
-    /// What can be seen of both queues, and what was received last.
-    async fn seen(&self) -> (Vec<String>, [[u64; 4]; 2]) {
+    /// What is done to queues, and to messages by their numbers.
+    async fn administration_step(&mut self, step: usize) {
+        let (store, q) = (self.store, self.q);
+        match step - ADMINISTRATION_STEPS {
+            0 => {
+                self.settings.visibility_timeout = Duration::from_secs(7);
+                store.configure(q, &self.settings, at(2001)).await.unwrap();
+            }
+            1 => {
+                let plain = |n: u32| NewMessage::new(format!("n{n}")).group(format!("n{n}"));
+                let mut all: Vec<NewMessage> = (0..3).map(plain).collect();
+                all.push(plain(3).delay(Duration::from_secs(100)));
+                let sent = try_send(store, q, all, at(2001)).await.unwrap();
+                self.sent = sent.iter().map(|sent| sent.id).collect();
+            }
+            2 => assert_eq!(store.cancel(self.sent[0], at(2001)).await.unwrap(), q),
+            3 => assert_eq!(store.kick_message(self.sent[3], at(2002)).await.unwrap(), q),
+            4 => {
+                let demand = Demand { up_to: 1, lease: None, session: true };
+                let taken = store.claim_message(q, self.sent[1], demand, at(2003)).await;
+                self.held = vec![taken.unwrap()];
+            }
+            5 => {
+                let name = QueueName::new(&format!("{}-extra", self.name)).unwrap();
+                let made = store.create_queue(&name, &self.settings, at(2004)).await.unwrap();
+                self.extra = Some(made.0.id);
+            }
+            _ => store.delete_queue(self.extra.take().unwrap()).await.unwrap(),
+        }
+    }
+
+    /// What can be seen of both queues, what was received last, and the queues there are with the
+    /// lease of each.
+    async fn seen(&self) -> (Vec<String>, [[u64; 4]; 2], Vec<(String, Duration)>) {
         let both = [counts(self.store, self.q).await, counts(self.store, self.dead).await];
-        (bodies(&self.held), both)
+        let queues = self.store.queues().await.unwrap();
+        let own = queues.iter().filter_map(|queue| {
+            let rest = queue.name.as_str().strip_prefix(&self.name)?;
+            Some((rest.to_owned(), queue.settings.visibility_timeout))
+        });
+        (bodies(&self.held), both, own.collect())
     }
 }
 
@@ -187,12 +239,11 @@ async fn killed_at_every_stop(fifo: bool) {
         wanted.push(undisturbed.seen().await);
     }
     let mut killed = [0; STEPS];
-    for stop in STOPS.iter().copied().chain(["the queue's lock"]) {
+    for stop in STOPS {
         let mut verbs = Verbs::new(&store, &format!("q-{}", &stop[..3]), fifo).await;
         let hold = match stop {
-            "the queue's lock" => {
-                format!("SELECT pg_advisory_xact_lock(1397511505, {})", verbs.q.0)
-            }
+            QUEUE_LOCK => format!("SELECT pg_advisory_xact_lock(1397511505, {})", verbs.q.0),
+            ADMINISTRATION => "SELECT pg_advisory_xact_lock(1397511506, 0)".to_owned(),
             table => format!("LOCK TABLE slipring.{table} IN ACCESS EXCLUSIVE MODE"),
         };
         for step in 0..STEPS {
