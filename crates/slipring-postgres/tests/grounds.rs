@@ -85,16 +85,26 @@ async fn a_standby_is_refused_until_it_has_become_the_primary() {
     tokio::time::timeout(PATIENCE, caught_up).await.expect("the standby follows");
     let standby = url(OWNER, &database.name);
     refused(&standby, "standby").await;
+    let (host, primary_port) = cluster.place();
+    let both = standby
+        .replace(&format!("127.0.0.1:{port}"), &format!("127.0.0.1:{port},{host}:{primary_port}"));
+    let both = open(&format!("{both}&target_session_attrs=read-write")).await;
+    let both = both.expect("of two servers the primary is taken");
+    assert_eq!(counts(&both, q).await, [3, 0, 1, 0]);
     tokio::task::block_in_place(|| cluster.run("fail_over", FAIL_OVER));
     let error = try_send(&store, q, vec![NewMessage::new("e")], at(1)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::StorageUnavailable);
     assert!(store.check().await.is_err(), "it is told that nobody is there");
+    let found = async { while both.check().await.is_err() {} };
+    tokio::time::timeout(PATIENCE, found).await.expect("a store that knows both finds the new one");
+    assert_eq!(counts(&both, q).await, [3, 0, 1, 0]);
+    send(&both, q, &["by both"]).await;
     let store = open(&standby).await.expect("the new primary is taken");
     store.check().await.unwrap();
-    assert_eq!(counts(&store, q).await, [3, 0, 1, 0]);
+    assert_eq!(counts(&store, q).await, [4, 0, 1, 0]);
     ack_all(&store, q, &held, at(2)).await;
     send(&store, q, &["e"]).await;
-    assert_eq!(drain(&store, q).await, ["b", "c", "d", "e"]);
+    assert_eq!(drain(&store, q).await, ["b", "c", "d", "by both", "e"]);
 }
 
 /// A database with something of everything in it.

@@ -13,8 +13,8 @@ use std::time::Duration;
 use slipring::{Engine, EngineOptions, QueueSettings, ReceiveRequest, Store};
 use slipring_conformance::verbs;
 use slipring_postgres::{PostgresOptions, PostgresStore, WhenToMigrate, migrate};
-use slipring_testbed::Cluster;
 use slipring_testbed::pooler::{MISSING, Pooler};
+use slipring_testbed::{Cluster, connect, run};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn everything_works_through_a_pooler_that_shares_connections() {
@@ -90,4 +90,58 @@ async fn looks_and_refusals_come_through_a_pooler() {
     let missing = pooler.address("not_there");
     let error = PostgresStore::open(&missing, PostgresOptions::default()).await.unwrap_err();
     assert_eq!(error.kind(), slipring::ErrorKind::StorageUnavailable, "{error}");
+}
+
+/// What users' transactions through a pooler send: each to its own place in the order, though the
+/// connections they run on change hands from one transaction to the next.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn transactions_of_users_send_and_ack_through_a_pooler() {
+    // S7.1, S10.1, S10.2
+    const CLIENTS: usize = 12;
+    const TRANSACTIONS: usize = 16;
+    let cluster = Cluster::shared();
+    let pooler = Pooler::start(cluster).expect(MISSING);
+    let database = cluster.database().await;
+    let store = cluster.store(&database).await;
+    let q = verbs::plain(&store).await;
+    let jobs = verbs::queue(&store, "jobs", &QueueSettings::default()).await;
+    let texts: Vec<String> = (0..CLIENTS * TRANSACTIONS).map(|n| format!("job {n}")).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    verbs::send(&store, jobs, &texts).await;
+    let url = pooler.url_with(&database.name, "sslmode=disable");
+    let mut clients = Vec::new();
+    for name in 0..CLIENTS {
+        let client = connect(&url).await;
+        clients.push(tokio::spawn(async move {
+            let mut kept = Vec::new();
+            for n in 0..TRANSACTIONS {
+                let stays = (name + n) % 3 != 0;
+                let sends = (0..=n % 4).map(|k| format!("{name:02} {n:02} {k}"));
+                let sends: Vec<String> = sends.collect();
+                let mut script = String::from("BEGIN;");
+                for body in &sends {
+                    script += &format!("SELECT slipring.send('plain', '{body}'::text);");
+                }
+                script += "SAVEPOINT s; SELECT slipring.send('plain', 'dropped'::text);
+                    ROLLBACK TO s; SELECT slipring.ack(receipt) FROM slipring.receive('jobs');";
+                script += if stays { "COMMIT" } else { "ROLLBACK" };
+                run(&client, &script).await;
+                kept.extend(sends.into_iter().filter(|_| stays));
+            }
+            kept
+        }));
+    }
+    let mut kept = Vec::new();
+    for client in clients {
+        kept.push(client.await.unwrap());
+    }
+    let came = verbs::drain(&store, q).await;
+    for (name, kept) in kept.iter().enumerate() {
+        let own = came.iter().filter(|body| body.starts_with(&format!("{name:02} ")));
+        assert!(own.eq(kept), "of client {name} came {came:?}");
+    }
+    assert_eq!(came.len(), kept.iter().map(Vec::len).sum::<usize>());
+    let acked = CLIENTS * TRANSACTIONS * 2 / 3;
+    let left = (CLIENTS * TRANSACTIONS - acked) as u64;
+    assert_eq!(verbs::counts(&store, jobs).await, [left, 0, 0, 0]);
 }
