@@ -20,6 +20,7 @@ pub(super) const CASES: &[Case] = &[
     case!(bytes_beyond_the_limit_wait_their_turn, "S12.3"),
     case!(one_caller_s_sends_stay_in_order, threads 4, "S7.1", "S9.2"),
     case!(what_is_out_of_range_is_refused_before_it_is_stored, "S12.2"),
+    case!(a_delay_out_of_range_is_refused_and_nothing_settled, "S12.2"),
     case!(settings_out_of_range_are_refused, "S12.2"),
 ];
 
@@ -230,6 +231,25 @@ async fn what_is_out_of_range_is_refused_before_it_is_stored(b: Bench) {
     assert!(error.context().contains(&("index", "2".to_owned())), "{error}");
     assert_eq!((e.store.calls(Verb::Append), e.store.calls(Verb::Claim)), (0, 0));
     send(&q, "x".repeat(20)).await;
+}
+
+async fn a_delay_out_of_range_is_refused_and_nothing_settled(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.plain().await;
+    q.send_batch(vec![m("a"), m("b")]).await.unwrap();
+    let held = q.receive(ReceiveRequest::up_to(2)).await.unwrap();
+    let (first, second) = (held[0].receipt, held[1].receipt);
+    let nack = |seconds| Settlement::Nack { delay: Some(s(seconds)), priority: None };
+    let beyond = (1 << 32) + 1;
+    refused(
+        q.settle(vec![(first, Settlement::Ack), (second, nack(beyond))]).await,
+        ErrorKind::LimitExceeded,
+    );
+    refused(q.nack(&first, Some(s(beyond))).await, ErrorKind::LimitExceeded);
+    refused(q.extend(vec![(first, Some(s(beyond)))]).await, ErrorKind::LimitExceeded);
+    assert_eq!((e.store.calls(Verb::Settle), e.store.calls(Verb::Extend)), (0, 0));
+    let answers = q.settle(vec![(first, Settlement::Ack), (second, nack(1 << 32))]).await.unwrap();
+    assert!(answers.iter().all(Result::is_ok), "{answers:?}");
 }
 
 async fn settings_out_of_range_are_refused(b: Bench) {

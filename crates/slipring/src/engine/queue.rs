@@ -211,11 +211,17 @@ impl Queue {
     /// Ends leases; answers entry by entry (S9.3).
     ///
     /// # Errors
-    /// `Closed` after shutdown; everything else is in the entries' answers.
+    /// `Closed` after shutdown, `LimitExceeded` for a delay, which settles none of them; everything
+    /// else is in the entries' answers.
     pub async fn settle(
         &self,
         entries: Vec<(Receipt, Settlement)>,
     ) -> Result<Vec<Result<Settled, Error>>, Error> {
+        for (_, settlement) in &entries {
+            if let Settlement::Nack { delay: Some(delay), .. } = settlement {
+                self.engine.services.limits.check_duration("duration_seconds_max", *delay)?;
+            }
+        }
         if entries.is_empty() {
             return Ok(Vec::new());
         }
@@ -235,9 +241,6 @@ impl Queue {
     /// # Errors
     /// `LeaseLost`, `MessageGone`, `LimitExceeded` for the delay, storage errors.
     pub async fn nack(&self, receipt: &Receipt, delay: Option<Duration>) -> Result<Settled, Error> {
-        if let Some(delay) = delay {
-            self.engine.services.limits.check_duration("duration_seconds_max", delay)?;
-        }
         self.settle_one(receipt, Settlement::Nack { delay, priority: None }).await
     }
 
