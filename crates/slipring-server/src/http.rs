@@ -14,6 +14,8 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::keepalive;
+
 /// After the system refused to give a connection, the next one is asked for so much later.
 const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(100);
 
@@ -103,7 +105,7 @@ where
         Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + 'static,
 {
     // Answers go out whole; waiting for more would only add latency.
-    if stream.set_nodelay(true).is_err() {
+    if stream.set_nodelay(true).and_then(|()| keepalive::ask(&stream)).is_err() {
         return;
     }
     let mut builder = http1::Builder::new();

@@ -5,6 +5,7 @@ pub mod beanstalkd;
 mod budget;
 mod failures;
 mod http;
+mod keepalive;
 pub mod listen;
 mod metrics;
 pub mod process;

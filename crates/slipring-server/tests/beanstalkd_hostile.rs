@@ -44,6 +44,41 @@ fn a_connection_over_the_limit_is_told_so_and_closed() {
 }
 
 #[test]
+fn what_a_browser_sends_is_answered_once_and_not_obeyed() {
+    let server = TestServer::start();
+    let too_long = format!("POST /{} HTTP/1.1", "x".repeat(500));
+    for (first, answers) in [
+        ("POST / HTTP/1.1", "UNKNOWN_COMMAND\r\n"),
+        // A line that is too long to be looked at; the next one tells.
+        (&*too_long, "BAD_FORMAT\r\nUNKNOWN_COMMAND\r\n"),
+    ] {
+        let mut client = server.connect();
+        let head = "host: localhost:11300\r\ncontent-type: text/plain\r\n\r\n";
+        client.send(format!("{first}\r\n{head}put 0 0 60 4\r\nevil\r\n"));
+        client.expect(answers);
+        client.expect_end();
+    }
+    // Its words in other places are nothing special.
+    assert_eq!(server.connect().ask("GET"), "UNKNOWN_COMMAND");
+    let mut client = server.connect();
+    client.send("GET me\r\nput 0 0 60 17\r\nGET / HTTP/1.1\r\n.\r\n");
+    client.expect("UNKNOWN_COMMAND\r\nINSERTED 1\r\n");
+}
+
+#[test]
+fn a_connection_watches_a_thousand_tubes_and_no_more() {
+    let server = TestServer::start();
+    let mut client = server.connect();
+    for tube in 2..=1000 {
+        assert_eq!(client.ask(&format!("watch t{tube}")), format!("WATCHING {tube}"));
+    }
+    assert_eq!(client.ask("watch one-more"), "OUT_OF_MEMORY");
+    assert_eq!(client.ask("watch t7"), "WATCHING 1000");
+    assert_eq!(client.ask("ignore t7"), "WATCHING 999");
+    assert_eq!(client.ask("watch one-more"), "WATCHING 1000");
+}
+
+#[test]
 fn hundreds_of_connections_with_half_a_command_leave_room_for_work() {
     let server = TestServer::start();
     let mut idle: Vec<_> = (0..400).map(|_| connect(server.address)).collect();

@@ -121,6 +121,34 @@ fn a_touch_begins_the_time_to_run_anew() {
 }
 
 #[test]
+fn one_who_waits_is_told_of_the_job_that_runs_out_first_now_and_not_before_its_time() {
+    let server = TestServer::start();
+    let mut client = server.connect();
+    client.send("put 0 0 4 1\r\na\r\nput 0 0 100 1\r\nb\r\nreserve\r\nreserve\r\n");
+    client.expect("INSERTED 1\r\nINSERTED 2\r\nRESERVED 1 1\r\na\r\nRESERVED 2 1\r\nb\r\n");
+    // Touched: it runs out at 6 s, and at 5 s that is near.
+    server.clock.advance(Duration::from_secs(2));
+    assert_eq!(client.ask("touch 1"), "TOUCHED");
+    client.send("reserve\r\n");
+    server.wait_for_stat("current-waiting", |count| count == 1);
+    server.clock.advance(Duration::from_millis(2500));
+    let mut other = server.connect();
+    other.send("put 0 0 100 1\r\nc\r\n");
+    other.expect("INSERTED 3\r\n");
+    client.expect("RESERVED 3 1\r\nc\r\n");
+    client.send("reserve\r\n");
+    server.wait_for_stat("current-waiting", |count| count == 1);
+    server.clock.advance(Duration::from_millis(600));
+    client.expect("DEADLINE_SOON\r\n");
+    // Deleted: the next one runs out at 100 s.
+    assert_eq!(client.ask("delete 1"), "DELETED");
+    client.send("reserve-with-timeout 30\r\n");
+    server.wait_for_stat("current-waiting", |count| count == 1);
+    server.clock.advance(Duration::from_secs(31));
+    client.expect("TIMED_OUT\r\n");
+}
+
+#[test]
 fn a_job_that_ran_out_can_be_deleted_until_somebody_else_has_it() {
     // S3.4
     let server = TestServer::start();
@@ -296,6 +324,15 @@ fn a_unix_socket_serves_the_same_tubes() {
     assert_eq!(value(&tcp.yaml("stats"), "total-connections"), "2");
 
     assert!(server.runtime.block_on(Listener::unix(&path)).is_err(), "somebody listens there");
+    // Too busy to answer: what waits to be accepted fills its queue.
+    let busy = folder.path().join("busy");
+    let listener =
+        socket2::Socket::new(socket2::Domain::UNIX, socket2::Type::STREAM, None).unwrap();
+    listener.bind(&socket2::SockAddr::unix(&busy).unwrap()).unwrap();
+    listener.listen(0).unwrap();
+    let _waits = UnixStream::connect(&busy).unwrap();
+    assert!(server.runtime.block_on(Listener::unix(&busy)).is_err(), "somebody is busy there");
+    assert!(busy.exists());
     let file = folder.path().join("file");
     std::fs::write(&file, "precious").unwrap();
     assert!(server.runtime.block_on(Listener::unix(&file)).is_err(), "not a socket");

@@ -9,6 +9,8 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 
+use crate::keepalive;
+
 /// Where a server listens.
 #[derive(Debug)]
 pub enum Listener {
@@ -36,13 +38,19 @@ impl Listener {
     pub async fn unix(path: &Path) -> io::Result<Listener> {
         match std::fs::symlink_metadata(path) {
             Ok(found) if found.file_type().is_socket() => {
-                if UnixStream::connect(path).await.is_ok() {
-                    return Err(io::Error::new(
-                        io::ErrorKind::AddrInUse,
-                        format!("another server listens on {}", path.display()),
-                    ));
+                match UnixStream::connect(path).await {
+                    // Nobody listens: what a server that was killed has left.
+                    Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                        std::fs::remove_file(path)?;
+                    }
+                    // Also when it is too busy to answer.
+                    _ => {
+                        return Err(io::Error::new(
+                            io::ErrorKind::AddrInUse,
+                            format!("another server listens on {}", path.display()),
+                        ));
+                    }
                 }
-                std::fs::remove_file(path)?;
             }
             Ok(_) => {
                 return Err(io::Error::new(
@@ -76,6 +84,7 @@ impl Listener {
                 let (stream, _) = listener.accept().await?;
                 // Replies go out whole; waiting for more would only add latency.
                 stream.set_nodelay(true)?;
+                keepalive::ask(&stream)?;
                 Ok(Stream::Tcp(stream))
             }
             Listener::Unix(listener) => {

@@ -8,6 +8,9 @@ use slipring_wire::beanstalkd::{Reply, TubeName, yaml};
 use super::session::{Session, Watched};
 use super::tubes::Role;
 
+/// Tubes that a connection may watch: each costs a queue, and a look with every reserve.
+const WATCHED_MAX: usize = 1000;
+
 impl Session {
     pub(super) async fn use_tube(&mut self, name: &TubeName) -> Result<Reply, Error> {
         self.shared.counters.use_tube.add(1);
@@ -21,6 +24,9 @@ impl Session {
     pub(super) async fn watch(&mut self, name: &TubeName) -> Result<Reply, Error> {
         self.shared.counters.watch.add(1);
         if self.place_of(name).is_none() {
+            if self.watched.len() >= WATCHED_MAX {
+                return Ok(Reply::OutOfMemory);
+            }
             let shared = &self.shared;
             let tube = shared.tubes.refer(name, Role::Watch, &shared.engine).await?;
             self.watched.push(Watched { tube, queue: None });

@@ -24,15 +24,19 @@ pub(super) struct Reservation {
 pub(super) struct Reservations {
     by_id: HashMap<u64, Reservation>,
     /// No deadline is earlier than this. It may be earlier than the first deadline after the job
-    /// with that deadline left; it is set right only when the moment comes near.
+    /// with that deadline left; it is set right only when the moment comes near, or when it is
+    /// waited for.
     soonest: Option<Timestamp>,
+    /// What had the deadline `soonest` has left, or has another one now.
+    stale: bool,
 }
 
 impl Reservations {
     pub(super) fn insert(&mut self, id: u64, reservation: Reservation) {
         let deadline = reservation.deadline;
+        let before = self.by_id.insert(id, reservation);
+        self.stale |= before.is_some_and(|before| Some(before.deadline) == self.soonest);
         self.soonest = Some(self.soonest.map_or(deadline, |soonest| soonest.min(deadline)));
-        self.by_id.insert(id, reservation);
     }
 
     pub(super) fn get(&self, id: u64) -> Option<&Reservation> {
@@ -41,6 +45,7 @@ impl Reservations {
 
     pub(super) fn remove(&mut self, id: u64) -> Option<Reservation> {
         let removed = self.by_id.remove(&id);
+        self.stale |= removed.as_ref().is_some_and(|left| Some(left.deadline) == self.soonest);
         if self.by_id.is_empty() {
             self.soonest = None;
         }
@@ -55,10 +60,22 @@ impl Reservations {
     /// The first deadline itself.
     fn exact_soonest(&mut self) -> Option<Timestamp> {
         self.soonest = self.by_id.values().map(|held| held.deadline).min();
+        self.stale = false;
         self.soonest
     }
 
-    /// When the safety margin of the first reservation to run out begins.
+    /// When the safety margin of the first reservation to run out begins, exactly: a connection
+    /// that waits is told at that moment, and takes it for the truth. Costs a walk over all that is
+    /// held when the first deadline has changed.
+    pub(super) fn margin_to_wait_for(&mut self, now: Timestamp) -> Option<Timestamp> {
+        if self.stale {
+            self.exact_soonest();
+        }
+        self.margin_begins(now)
+    }
+
+    /// When the safety margin of the first reservation to run out begins: at this moment or later,
+    /// and exactly once it has begun.
     pub(super) fn margin_begins(&mut self, now: Timestamp) -> Option<Timestamp> {
         let near = |at: Timestamp| at <= now.after(SAFETY_MARGIN);
         let soonest = match self.soonest {
@@ -128,6 +145,21 @@ mod tests {
         jobs.remove(2);
         assert_eq!(jobs.margin_begins(at(4000)), None);
         assert_eq!(jobs.soonest(), None);
+    }
+
+    #[test]
+    fn the_margin_that_is_waited_for_is_that_of_what_is_held_now() {
+        let mut jobs = Reservations::default();
+        jobs.insert(1, held(5000));
+        jobs.insert(2, held(60_000));
+        assert_eq!(jobs.margin_to_wait_for(at(0)), Some(at(4000)));
+        // Touched.
+        jobs.insert(1, held(8000));
+        assert_eq!(jobs.margin_to_wait_for(at(0)), Some(at(7000)));
+        jobs.remove(1);
+        assert_eq!(jobs.margin_to_wait_for(at(0)), Some(at(59_000)));
+        jobs.remove(2);
+        assert_eq!(jobs.margin_to_wait_for(at(0)), None);
     }
 
     #[test]

@@ -130,7 +130,7 @@ impl Session {
         };
         let shared = Arc::clone(&self.shared);
         let clock = shared.engine.clock();
-        let margin = self.held.margin_begins(clock.now()).map(|at| clock.sleep_until(at));
+        let margin = self.held.margin_to_wait_for(clock.now()).map(|at| clock.sleep_until(at));
         let _waiting = Waiting::begin(&shared, self);
         self.reserve_buffer();
         let receive = shared.engine.receive_any(&queues, request);

@@ -137,6 +137,11 @@ impl Session {
             }
             // Boxed: these are rare, and a waiting connection should not carry room for them.
             Ok(command) => Box::pin(self.single(command)).await,
+            Err(Refusal::Http) => {
+                self.say(&Reply::from(Refusal::Http))?;
+                let _ = self.flush().await;
+                ControlFlow::Break(())
+            }
             Err(refusal) => self.refuse(refusal),
         }
     }

@@ -150,8 +150,18 @@ pub(super) fn parse_line(line: &[u8]) -> Result<Line, Refusal> {
     match parsed {
         Some(command) => command.map(Line::Whole),
         None if line.contains(&0) => Err(Refusal::BadFormat),
+        None if is_http(line) => Err(Refusal::Http),
         None => Err(Refusal::UnknownCommand),
     }
+}
+
+/// Whether a line begins an HTTP request, or is the header that each has.
+fn is_http(line: &[u8]) -> bool {
+    const METHODS: [&[u8]; 7] = [b"GET", b"HEAD", b"POST", b"PUT", b"PATCH", b"DELETE", b"OPTIONS"];
+    let mut words = line.split(|byte| *byte == b' ');
+    let first = words.next().unwrap_or_default();
+    let last = words.next_back().unwrap_or_default();
+    first.eq_ignore_ascii_case(b"host:") || METHODS.contains(&first) && last.starts_with(b"HTTP/")
 }
 
 /// What a family's reader answers: nothing if the line is not one of its commands.
