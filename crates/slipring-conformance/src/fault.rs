@@ -14,8 +14,8 @@ use slipring::store::{
 };
 use slipring::{
     AdminStore, Capabilities, Delivery, Error, ErrorKind, MessageId, MoveRequest, PeekFilter,
-    Peeked, QueueId, QueueInfo, QueueName, QueueSettings, QueueStats, ReceiptKey, Retry, Store,
-    Timestamp,
+    Peeked, QueueId, QueueInfo, QueueName, QueueSettings, QueueStats, ReceiptKey, Reconfigured,
+    Retry, Store, Timestamp,
 };
 use tokio::sync::watch;
 
@@ -266,6 +266,16 @@ impl AdminStore for FaultyStore {
         now: Timestamp,
     ) -> Result<QueueInfo, Error> {
         self.inner.configure(queue, settings, now).await
+    }
+
+    async fn reconfigure(
+        &self,
+        queue: QueueId,
+        seen: Timestamp,
+        settings: &QueueSettings,
+        now: Timestamp,
+    ) -> Result<Reconfigured, Error> {
+        self.inner.reconfigure(queue, seen, settings, now).await
     }
 
     async fn delete_queue(&self, queue: QueueId) -> Result<(), Error> {

@@ -88,6 +88,13 @@ impl FromStr for Address {
             return Err("the address must begin with postgres://".to_owned());
         }
         let (base, query) = text.split_once('?').unwrap_or((text, ""));
+        if query.split('=').next().is_some_and(|key| key.contains('@')) {
+            return Err(format!(
+                "{}://…: a ? ends the address before its @; a ? in a password must be written \
+                 %3F; {USE}",
+                scheme(base)
+            ));
+        }
         let mut address = Address {
             config: Config::new(),
             protection: Protection::default(),
@@ -100,7 +107,12 @@ impl FromStr for Address {
         let mut rest = Serializer::new(String::new());
         for (key, value) in form_urlencoded::parse(query.as_bytes()) {
             match key.as_ref() {
-                "sslmode" => address.protection = value.parse()?,
+                "sslmode" => {
+                    address.protection = value.parse().map_err(|_| {
+                        "sslmode is none that is known; use disable, prefer, require, verify-ca \
+                         or verify-full"
+                    })?;
+                }
                 "sslrootcert" => address.root = Some(PathBuf::from(value.as_ref())),
                 "connections" => address.connections = Some(number("connections", &value, 1000)?),
                 "statement_timeout" => {
@@ -118,33 +130,48 @@ impl FromStr for Address {
         let whole = if rest.is_empty() { base.to_owned() } else { format!("{base}?{rest}") };
         address.config = whole.parse().map_err(|error: tokio_postgres::Error| {
             let why = std::error::Error::source(&error).map(ToString::to_string);
-            let why = why.unwrap_or_else(|| "it cannot be read".to_owned());
-            format!("{}: {why}; use postgres://USER@HOST:PORT/DATABASE", address.shown)
+            refused(base, query, why.as_deref().unwrap_or("it cannot be read"))
         })?;
         if address.config.get_hosts().is_empty() {
-            let use_this = "use postgres://USER@HOST:PORT/DATABASE";
-            return Err(format!("{} names no host; {use_this}", address.shown));
+            return Err(refused(base, query, "it names no host"));
         }
         Ok(address)
     }
+}
+
+const USE: &str = "use postgres://USER@HOST:PORT/DATABASE";
+
+/// Why an address is none. What stands after the `?` is not repeated: a password that is not
+/// escaped, or whose key is misspelt, ends up there.
+fn refused(base: &str, query: &str, why: &str) -> String {
+    if query.contains('@') {
+        // The `?` may be one of the password, whose parts are then taken for a port and a key.
+        let scheme = scheme(base);
+        return format!("{scheme}://…: it cannot be read; {USE}, with %3F for ? and %40 for @");
+    }
+    format!("{}: {why}; {USE}", shown(base, ""))
 }
 
 fn switch(key: &str, value: &str) -> Result<bool, String> {
     match value {
         "on" => Ok(true),
         "off" => Ok(false),
-        _ => Err(format!("{key} is {value:?}; use on or off")),
+        _ => Err(format!("{key} is neither on nor off; use on or off")),
     }
 }
 
 fn number(key: &str, value: &str, most: usize) -> Result<usize, String> {
     match value.parse() {
         Ok(number) if (1..=most).contains(&number) => Ok(number),
-        _ => Err(format!("{key} is {value:?}; use a number from 1 to {most}")),
+        _ => Err(format!("{key} is out of range; use a number from 1 to {most}")),
     }
 }
 
-/// The address with `***` for every password.
+fn scheme(base: &str) -> &str {
+    base.split_once("://").map_or("postgres", |(scheme, _)| scheme)
+}
+
+/// The address with `***` for the password before the `@`, and without those after the `?`.
 fn shown(base: &str, query: &str) -> String {
     let (scheme, rest) = base.split_once("://").unwrap_or(("postgres", base));
     // A password may hold any character but '@' unescaped; the last one ends it.
@@ -155,11 +182,16 @@ fn shown(base: &str, query: &str) -> String {
         },
         None => format!("{scheme}://{rest}"),
     };
-    let kept: Vec<&str> = query
-        .split('&')
-        .filter(|pair| !pair.is_empty() && !pair.starts_with("password="))
-        .collect();
+    let kept: Vec<&str> =
+        query.split('&').filter(|pair| !pair.is_empty() && !is_secret(pair)).collect();
     if kept.is_empty() { shown } else { format!("{shown}?{}", kept.join("&")) }
+}
+
+/// Whether a pair after the `?` holds a password: by its key, however it is escaped or written.
+fn is_secret(pair: &str) -> bool {
+    form_urlencoded::parse(pair.as_bytes()).any(|(key, _)| {
+        ["password", "sslpassword"].iter().any(|secret| key.eq_ignore_ascii_case(secret))
+    })
 }
 
 impl fmt::Display for Address {
@@ -189,9 +221,31 @@ mod tests {
             let shown = format!("{address} {address:?}");
             assert!(!shown.contains("secret") && shown.contains("queue"), "{shown}");
         }
-        for text in ["postgres://me:secret@db:port/q", "postgres://me:secret@db/q?oops=1"] {
+        let query = "application_name=x&Password=secret&pass%77ord=secret&sslpassword=secret";
+        assert_eq!(
+            shown("postgres://me@db/queue", query),
+            "postgres://me@db/queue?application_name=x"
+        );
+    }
+
+    #[test]
+    fn no_error_repeats_a_password_or_what_stands_after_the_question_mark() {
+        for (text, why) in [
+            ("postgres://me:secret@db:port/q", "`port`"),
+            ("postgres://me:secret@db/q?oops=1", "`oops`"),
+            ("postgres://me:SEC?secret@db/q", "must be written %3F"),
+            ("postgres://me:SE@SEC?secret@db/q", "must be written %3F"),
+            ("postgres://me:SEC?secret=secret@db/q", "%3F for ?"),
+            ("postgres://me@db/q?application_name=secret&Password=secret", "`Password`"),
+            ("postgres://me@db/q?pass%57ord=secret", "`passWord`"),
+            ("postgres:///q?application_name=secret", "no host"),
+            ("postgres://me@db/q?sslmode=require;password=secret", "verify-full"),
+            ("postgres://me@db/q?connections=5;password=secret", "1 to 1000"),
+            ("postgres://me@db/q?prepared_statements=on;password=secret", "on or off"),
+        ] {
             let error = text.parse::<Address>().unwrap_err();
-            assert!(!error.contains("secret"), "{error}");
+            assert!(!error.contains("secret") && !error.contains("SEC"), "{error}");
+            assert!(error.contains(why), "{text}: {error}");
         }
     }
 

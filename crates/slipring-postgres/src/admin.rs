@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use slipring::{
     AdminStore, Error, ErrorKind, MessageId, MoveRequest, PeekFilter, Peeked, QueueId, QueueInfo,
-    QueueName, QueueSettings, QueueStats, ReceiptKey, Timestamp,
+    QueueName, QueueSettings, QueueStats, ReceiptKey, Reconfigured, Timestamp,
 };
 use tokio_postgres::types::Type;
 
@@ -65,7 +65,19 @@ impl AdminStore for PostgresStore {
         settings: &QueueSettings,
         now: Timestamp,
     ) -> Result<QueueInfo, Error> {
-        catalog::configure(&self.session, queue, settings, now).await
+        match catalog::configure(&self.session, queue, None, settings, now).await? {
+            Reconfigured::Done(info) | Reconfigured::Others(info) => Ok(info),
+        }
+    }
+
+    async fn reconfigure(
+        &self,
+        queue: QueueId,
+        seen: Timestamp,
+        settings: &QueueSettings,
+        now: Timestamp,
+    ) -> Result<Reconfigured, Error> {
+        catalog::configure(&self.session, queue, Some(seen), settings, now).await
     }
 
     async fn delete_queue(&self, queue: QueueId) -> Result<(), Error> {

@@ -1,7 +1,7 @@
 //! Queues themselves: creating, configuring, listing.
 
 use serde_json::Value;
-use slipring::{Error, ErrorKind, QueueInfo, QueueName, QueueSettings, Timestamp};
+use slipring::{Error, ErrorKind, QueueInfo, QueueName, QueueSettings, Reconfigured, Timestamp};
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
@@ -9,7 +9,7 @@ use crate::escape;
 use crate::fault::garbled;
 use crate::queries;
 use crate::rows::{moment, queue, queue_to_sql, to_sql, value};
-use crate::session::Session;
+use crate::session::{Param, Session};
 
 /// Creates a queue, or answers the one that exists with equal settings; the flag says whether it
 /// is new.
@@ -27,18 +27,26 @@ pub(crate) async fn create_queue(
     Ok((info(&row)?, value(&row, 5)?))
 }
 
-/// Replaces a queue's settings.
+/// Replaces a queue's settings, with `seen` only if they have not changed since.
 pub(crate) async fn configure(
     session: &Session,
     queue: slipring::QueueId,
+    seen: Option<Timestamp>,
     settings: &QueueSettings,
     now: Timestamp,
-) -> Result<QueueInfo, Error> {
+) -> Result<Reconfigured, Error> {
     let (settings, now) = (to_json(settings)?, to_sql(now.as_millis()));
+    let seen = seen.map(|seen| to_sql(seen.as_millis()));
     let id = queue_to_sql(queue);
-    let params = [(&id as _, Type::INT4), (&settings as _, Type::JSONB), (&now as _, Type::INT8)];
+    let params: [Param<'_>; 4] =
+        [(&id, Type::INT4), (&settings, Type::JSONB), (&now, Type::INT8), (&seen, Type::INT8)];
     let row = session.row(&queries::CONFIGURE, &params).await?;
-    info(&row.ok_or_else(|| Error::queue_not_found(queue))?)
+    let row = row.ok_or_else(|| Error::queue_not_found(queue))?;
+    let present = info(&row)?;
+    Ok(match value(&row, 5)? {
+        true => Reconfigured::Done(present),
+        false => Reconfigured::Others(present),
+    })
 }
 
 /// All queues, by name.

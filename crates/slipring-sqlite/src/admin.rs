@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use slipring::{
     AdminStore, Error, MessageId, MoveRequest, PeekFilter, Peeked, QueueId, QueueInfo, QueueName,
-    QueueSettings, QueueStats, ReceiptKey, Store, Timestamp,
+    QueueSettings, QueueStats, ReceiptKey, Reconfigured, Store, Timestamp,
 };
 
 use crate::bulk::STEP_MESSAGES_MAX;
@@ -37,6 +37,18 @@ impl AdminStore for SqliteStore {
     ) -> Result<QueueInfo, Error> {
         let settings = settings.clone();
         self.write("configure", 1, move |writer| writer.configure(queue, &settings, now)).await
+    }
+
+    async fn reconfigure(
+        &self,
+        queue: QueueId,
+        seen: Timestamp,
+        settings: &QueueSettings,
+        now: Timestamp,
+    ) -> Result<Reconfigured, Error> {
+        let settings = settings.clone();
+        let work = move |writer: &mut Writer<'_>| writer.reconfigure(queue, seen, &settings, now);
+        self.write("reconfigure", 1, work).await
     }
 
     async fn delete_queue(&self, queue: QueueId) -> Result<(), Error> {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use rusqlite::params;
 use slipring::clock::millis_ceil;
 use slipring::{
-    Durability, Error, ErrorKind, QueueId, QueueInfo, QueueName, QueueSettings, Timestamp,
+    Durability, Error, ErrorKind, QueueId, QueueInfo, QueueName, QueueSettings, Reconfigured,
+    Timestamp,
 };
 
 use crate::fault::{Fault, Outcome};
@@ -75,20 +76,36 @@ impl Writer<'_> {
             let error = Error::new(ErrorKind::Invalid, text).with("queue", &picture.info.name);
             return Err(error.into());
         }
+        let modified_at = picture.info.next_modified_at(now);
         let values = params![
             to_sql(queue.0),
             settings_to_sql(settings)?,
-            to_sql(now.as_millis()),
+            to_sql(modified_at.as_millis()),
             settings.paused,
             settings.paused_until.map(|until| to_sql(until.as_millis())),
             settings.retention.map(|retention| to_sql(millis_ceil(retention))),
         ];
         self.db.execute(Query::SetQueue, values)?;
         let settings = settings.clone();
-        let info = QueueInfo { settings, modified_at: now, ..QueueInfo::clone(&picture.info) };
+        let info = QueueInfo { settings, modified_at, ..QueueInfo::clone(&picture.info) };
         picture.info = Arc::new(info.clone());
         self.memory.announced.remove(&queue);
         Ok(info)
+    }
+
+    /// Replaces a queue's settings if they are as old as `seen` says.
+    pub(crate) fn reconfigure(
+        &mut self,
+        queue: QueueId,
+        seen: Timestamp,
+        settings: &QueueSettings,
+        now: Timestamp,
+    ) -> Outcome<Reconfigured> {
+        let present = QueueInfo::clone(&self.live(queue)?.lock().info);
+        if present.modified_at != seen {
+            return Ok(Reconfigured::Others(present));
+        }
+        self.configure(queue, settings, now).map(Reconfigured::Done)
     }
 
     /// Makes a queue and all that is in it invisible for good; [`Writer::clear_away`] does the

@@ -46,6 +46,15 @@ pub struct MoveRequest {
     pub limit: u32,
 }
 
+/// What became of a change of settings that were read before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reconfigured {
+    /// They are the new ones now.
+    Done(QueueInfo),
+    /// Somebody else has changed them meanwhile: nothing was done, and this is how they are.
+    Others(QueueInfo),
+}
+
 /// Administration of a store. Every change is durable when it returns.
 #[async_trait]
 pub trait AdminStore: Send + Sync + 'static {
@@ -77,6 +86,20 @@ pub trait AdminStore: Send + Sync + 'static {
         settings: &QueueSettings,
         now: Timestamp,
     ) -> Result<QueueInfo, Error>;
+
+    /// Replaces a queue's settings if nobody has changed them since `seen`, the
+    /// [`QueueInfo::modified_at`] of what was read before: two who change different settings at the
+    /// same time both get their way (S14.6).
+    ///
+    /// # Errors
+    /// As [`AdminStore::configure`].
+    async fn reconfigure(
+        &self,
+        queue: QueueId,
+        seen: Timestamp,
+        settings: &QueueSettings,
+        now: Timestamp,
+    ) -> Result<Reconfigured, Error>;
 
     /// Deletes a queue with all that is in it.
     ///

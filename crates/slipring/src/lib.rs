@@ -34,7 +34,7 @@ pub mod stores;
 pub mod waits;
 pub mod worker;
 
-pub use admin::{AdminStore, MessageState, MoveRequest, PeekFilter, Peeked};
+pub use admin::{AdminStore, MessageState, MoveRequest, PeekFilter, Peeked, Reconfigured};
 pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
 pub use engine::{Engine, EngineOptions, Queue, ReceiveRequest};
 pub use error::{Error, ErrorKind, Retry};

@@ -219,8 +219,16 @@ pub struct QueueInfo {
     pub settings: QueueSettings,
     /// When it was created.
     pub created_at: Timestamp,
-    /// When its settings last changed.
+    /// When its settings last changed. Grows with every change, so that it tells one from the next.
     pub modified_at: Timestamp,
+}
+
+impl QueueInfo {
+    /// What [`QueueInfo::modified_at`] becomes by a change at `now`: that, or a millisecond after
+    /// the last one where the clock has not come so far.
+    pub fn next_modified_at(&self, now: Timestamp) -> Timestamp {
+        now.max(self.modified_at.after(Duration::from_millis(1)))
+    }
 }
 
 /// What a queue holds at a moment. Exact within one process; costs no walk over messages.

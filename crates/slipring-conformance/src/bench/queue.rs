@@ -10,7 +10,7 @@ use slipring::store::{
 };
 use slipring::{
     Delivery, Error, MessageId, MessageState, NewMessage, PeekFilter, Peeked, QueueId, QueueInfo,
-    QueueSettings, QueueStats, Receipt, Store, Timestamp,
+    QueueSettings, QueueStats, Receipt, Reconfigured, Store, Timestamp,
 };
 
 use super::Bench;
@@ -228,6 +228,12 @@ impl QueueBench {
     /// Replaces the settings.
     pub async fn configure(&self, settings: &QueueSettings) -> Result<QueueInfo, Error> {
         self.store().configure(self.id, settings, self.now()).await
+    }
+
+    /// Replaces the settings if they are as old as `seen` says.
+    pub async fn reconfigure(&self, seen: Timestamp, settings: &QueueSettings) -> Reconfigured {
+        let done = self.store().reconfigure(self.id, seen, settings, self.now()).await;
+        done.expect("the settings can be changed")
     }
 
     /// Makes parked or delayed messages ready.

@@ -6,7 +6,8 @@ use std::time::Duration;
 use slipring::lifecycle::Settlement;
 use slipring::store::SettleBatch;
 use slipring::{
-    Backoff, DedupScope, Durability, ErrorKind, QueueId, QueueName, QueueSettings, Timestamp,
+    Backoff, DedupScope, Durability, ErrorKind, QueueId, QueueName, QueueSettings, Reconfigured,
+    Timestamp,
 };
 
 use crate::bench::{Bench, START, m, ms, refused, s, settings};
@@ -21,6 +22,7 @@ pub(super) const CASES: &[Case] = &[
     case!(queues_are_listed_by_name, "S14.1"),
     case!(names_of_every_allowed_kind_are_told_apart, "S14.1"),
     case!(settings_are_replaced_as_a_whole, "S14.2"),
+    case!(settings_that_somebody_else_has_changed_are_not_replaced, "S14.6"),
     case!(fifo_is_fixed_at_creation, "S7.3"),
     case!(configuring_a_queue_that_is_not_there_is_refused, "S14.2"),
     case!(a_deleted_queue_is_gone_with_all_that_was_in_it, "S4.2"),
@@ -154,6 +156,27 @@ async fn settings_are_replaced_as_a_whole(b: Bench) {
     assert_eq!(*b.store().queues().await.unwrap()[0], info);
     q.send("a").await;
     assert_eq!(q.claim_one().await.deadline, START.after(s(4)));
+}
+
+async fn settings_that_somebody_else_has_changed_are_not_replaced(b: Bench) {
+    let q = b.queue(QueueSettings::default()).await;
+    let (one, other) = (settings(|to| to.delay = s(1)), settings(|to| to.delay = s(2)));
+    let Reconfigured::Done(first) = q.reconfigure(q.info.modified_at, &one).await else {
+        panic!("nobody else has changed them");
+    };
+    assert_eq!(first.settings, one);
+    // In the same millisecond, and after the clock was set back, a change is a change.
+    assert!(first.modified_at > q.info.modified_at);
+    let late = q.reconfigure(q.info.modified_at, &other).await;
+    assert_eq!(late, Reconfigured::Others(first.clone()));
+    assert_eq!(*b.store().queues().await.unwrap()[0], first);
+    let Reconfigured::Done(second) = q.reconfigure(first.modified_at, &other).await else {
+        panic!("that is how old they are");
+    };
+    assert!(second.settings == other && second.modified_at > first.modified_at);
+    let third = q.configure(&one).await.unwrap();
+    assert!(third.modified_at > second.modified_at);
+    assert_eq!(q.reconfigure(second.modified_at, &other).await, Reconfigured::Others(third));
 }
 
 async fn fifo_is_fixed_at_creation(b: Bench) {

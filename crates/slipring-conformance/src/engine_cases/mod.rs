@@ -5,6 +5,7 @@
 mod cancelled;
 mod combining;
 mod faults;
+mod settings;
 mod several;
 mod shutdown;
 mod timers;
@@ -35,6 +36,7 @@ pub fn all() -> impl Iterator<Item = &'static Case> {
         cancelled::CASES,
         combining::CASES,
         faults::CASES,
+        settings::CASES,
         workers::CASES,
         shutdown::CASES,
     ];

@@ -1,5 +1,7 @@
 //! Queues: list, make, show, change, delete, pause.
 
+use std::convert::Infallible;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -91,23 +93,25 @@ pub(super) async fn change(
     Input(changes): Input<Map<String, Value>>,
 ) -> Result<Json<QueueView>, Failure> {
     let queue = api.engine().queue(&name).await?;
-    let settings = changed(&queue.info().settings, changes).map_err(Failure::invalid)?;
-    queue.configure(settings).await?;
+    queue.change(|present| changed(present, &changes)).await?.map_err(Failure::invalid)?;
     Ok(Json(view(&queue).await?))
 }
 
-fn changed(settings: &QueueSettings, changes: Map<String, Value>) -> Result<QueueSettings, String> {
+fn changed(
+    settings: &QueueSettings,
+    changes: &Map<String, Value>,
+) -> Result<QueueSettings, String> {
     let mut all = match serde_json::to_value(settings) {
         Ok(Value::Object(all)) => all,
         _ => return Err("the present settings are no JSON object".to_owned()),
     };
     for (key, value) in changes {
         if value.is_null() {
-            if all.remove(&key).is_none() {
+            if all.remove(key).is_none() {
                 return Err(format!("unknown setting {key:?}"));
             }
         } else {
-            all.insert(key, value);
+            all.insert(key.clone(), value.clone());
         }
     }
     serde_json::from_value(Value::Object(all)).map_err(|error| error.to_string())
@@ -129,15 +133,21 @@ pub(super) async fn pause(
     Input(pause): Input<Pause>,
 ) -> Result<Json<QueueView>, Failure> {
     let queue = api.engine().queue(&name).await?;
-    let mut settings = queue.info().settings.clone();
-    match pause.for_ms.map(std::time::Duration::from_millis) {
+    let until = match pause.for_ms.map(std::time::Duration::from_millis) {
         Some(time) => {
             api.engine().limits().check_duration("duration_seconds_max", time)?;
-            settings.paused_until = Some(api.engine().clock().now().after(time));
+            Some(api.engine().clock().now().after(time))
         }
-        None => settings.paused = true,
-    }
-    queue.configure(settings).await?;
+        None => None,
+    };
+    let paused = |present: &QueueSettings| {
+        let present = present.clone();
+        Ok::<_, Infallible>(match until {
+            Some(_) => QueueSettings { paused_until: until, ..present },
+            None => QueueSettings { paused: true, ..present },
+        })
+    };
+    let Ok(_) = queue.change(paused).await?;
     tracing::info!(queue = name, for_ms = pause.for_ms, "queue paused");
     Ok(Json(view(&queue).await?))
 }
@@ -147,9 +157,10 @@ pub(super) async fn resume(
     InPath(name): InPath<String>,
 ) -> Result<Json<QueueView>, Failure> {
     let queue = api.engine().queue(&name).await?;
-    let mut settings = queue.info().settings.clone();
-    (settings.paused, settings.paused_until) = (false, None);
-    queue.configure(settings).await?;
+    let resumed = |present: &QueueSettings| {
+        Ok::<_, Infallible>(QueueSettings { paused: false, paused_until: None, ..present.clone() })
+    };
+    let Ok(_) = queue.change(resumed).await?;
     tracing::info!(queue = name, "queue resumed");
     Ok(Json(view(&queue).await?))
 }

@@ -1,8 +1,9 @@
 //! `use`, `watch`, `ignore`, `pause-tube` and the lists: what concerns tubes as such.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
-use slipring::Error;
+use slipring::{Error, QueueSettings};
 use slipring_wire::beanstalkd::{Reply, TubeName, yaml};
 
 use super::session::{Session, Watched};
@@ -76,10 +77,12 @@ impl Session {
             return Ok(Reply::NotFound);
         };
         let queue = tube.queue(&shared.engine, &shared.queue_settings).await?;
-        let mut settings = queue.info().settings.clone();
         let delay = Duration::from_secs(u64::from(delay_seconds));
-        settings.paused_until = (!delay.is_zero()).then(|| shared.now().after(delay));
-        queue.configure(settings).await?;
+        let paused_until = (!delay.is_zero()).then(|| shared.now().after(delay));
+        let paused = |present: &QueueSettings| {
+            Ok::<_, Infallible>(QueueSettings { paused_until, ..present.clone() })
+        };
+        let Ok(_) = queue.change(paused).await?;
         tube.pauses.add(1);
         tube.pause_seconds.set(u64::from(delay_seconds));
         Ok(Reply::Paused)

@@ -74,20 +74,17 @@ impl Call<'_> {
         }
     }
 
-    /// Changes a queue's settings, one change at a time.
+    /// Changes some of a queue's settings; `change` is asked again when somebody was faster.
     pub(super) async fn change(
         &self,
         queue: &Queue,
-        change: impl FnOnce(&mut QueueSettings) -> Result<(), SqsError>,
+        change: impl Fn(&mut QueueSettings) -> Result<(), SqsError>,
     ) -> Result<(), SqsError> {
-        let _turn = self.shared.changes.lock().await;
-        let before = queue.info();
-        let mut settings = before.settings.clone();
-        change(&mut settings)?;
-        if settings != before.settings {
-            queue.configure(settings).await.map_err(|error| self.refused(&error))?;
-        }
-        Ok(())
+        let changed = |present: &QueueSettings| {
+            let mut settings = present.clone();
+            change(&mut settings).map(|()| settings)
+        };
+        queue.change(changed).await.map_err(|error| self.refused(&error))?.map(drop)
     }
 
     /// The error for an error of the engine; failures go to the log too.

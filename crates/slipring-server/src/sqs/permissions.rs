@@ -53,7 +53,7 @@ impl Call<'_> {
             if all.iter().any(|statement| has_label(statement, &p.label)) {
                 return Err(SqsError::bad_value(&p.label, "Label", "Already exists."));
             }
-            all.push(statement);
+            all.push(statement.clone());
             policy.entry("Version").or_insert_with(|| json!("2012-10-17"));
             policy.entry("Id").or_insert_with(|| json!(format!("{arn}/SQSDefaultPolicy")));
             policy.insert(STATEMENTS.to_string(), Value::Array(all));

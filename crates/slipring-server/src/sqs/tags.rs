@@ -33,7 +33,8 @@ impl Call<'_> {
         let queue = self.queue(&p.queue_url).await?;
         let name = queue.name();
         let tags = p.tags.into_map();
-        self.change(&queue, |settings| tag(settings, name.as_str(), tags, self.limits())).await?;
+        self.change(&queue, |settings| tag(settings, name.as_str(), tags.clone(), self.limits()))
+            .await?;
         Ok(Answer::Nothing)
     }
 

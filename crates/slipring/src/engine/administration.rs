@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use tokio::runtime::Handle;
 
-use crate::admin::MoveRequest;
+use crate::admin::{MoveRequest, Reconfigured};
 use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind};
 use crate::message::MessageId;
@@ -88,14 +88,63 @@ impl Queue {
             let _catalogue = queue.engine.catalogue.lock().await;
             let now = services.clock.now();
             let info = services.store.configure(queue.core.id, &settings, now).await;
-            let info = Arc::new(info.map_err(|e| queue.named(e, "configure"))?);
-            if let Some(until) = info.settings.paused_until {
-                services.schedule.due_at(until);
-            }
-            queue.core.update(Arc::clone(&info));
-            Ok(info)
+            Ok(queue.configured(info.map_err(|e| queue.named(e, "configure"))?))
         };
         to_the_end(&self.engine.services.runtime, call).await
+    }
+
+    /// Changes some of the queue's settings: what others change at the same time, here or in
+    /// another process, stays (S14.6). `change` gets the present settings, again when somebody
+    /// was faster; what it answers in place of new ones is answered.
+    ///
+    /// # Errors
+    /// As [`Queue::configure`].
+    pub async fn change<E>(
+        &self,
+        change: impl Fn(&QueueSettings) -> Result<QueueSettings, E>,
+    ) -> Result<Result<Arc<QueueInfo>, E>, Error> {
+        let mut before = self.info();
+        loop {
+            let settings = match change(&before.settings) {
+                Ok(settings) => settings,
+                Err(refusal) => return Ok(Err(refusal)),
+            };
+            match self.reconfigure(before.modified_at, settings).await? {
+                (true, info) => return Ok(Ok(info)),
+                (false, info) => before = info,
+            }
+        }
+    }
+
+    /// Replaces settings that were read at `seen`; answers whether it did, and the present ones.
+    async fn reconfigure(
+        &self,
+        seen: Timestamp,
+        settings: QueueSettings,
+    ) -> Result<(bool, Arc<QueueInfo>), Error> {
+        self.engine.services.limits.check_settings(&settings)?;
+        let queue = self.clone();
+        let call = async move {
+            let services = &queue.engine.services;
+            let _catalogue = queue.engine.catalogue.lock().await;
+            let (id, now) = (queue.core.id, services.clock.now());
+            let done = services.store.reconfigure(id, seen, &settings, now).await;
+            Ok(match done.map_err(|e| queue.named(e, "configure"))? {
+                Reconfigured::Done(info) => (true, queue.configured(info)),
+                Reconfigured::Others(info) => (false, queue.configured(info)),
+            })
+        };
+        to_the_end(&self.engine.services.runtime, call).await
+    }
+
+    /// Takes in the settings that the store has now.
+    fn configured(&self, info: QueueInfo) -> Arc<QueueInfo> {
+        let info = Arc::new(info);
+        if let Some(until) = info.settings.paused_until {
+            self.engine.services.schedule.due_at(until);
+        }
+        self.core.update(Arc::clone(&info));
+        info
     }
 }
 

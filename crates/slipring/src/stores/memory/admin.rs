@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 
-use crate::admin::{AdminStore, MoveRequest, PeekFilter, Peeked};
+use crate::admin::{AdminStore, MoveRequest, PeekFilter, Peeked, Reconfigured};
 use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind};
 use crate::lease::ReceiptKey;
@@ -60,15 +60,22 @@ impl AdminStore for MemoryStore {
     ) -> Result<QueueInfo, Error> {
         let queue = self.queue(queue)?;
         let mut state = queue.lock()?;
-        if state.info.settings.fifo != settings.fifo {
-            let text = "fifo is fixed when a queue is created; make another queue";
-            return Err(Error::new(ErrorKind::Invalid, text).with("queue", &state.info.name));
+        state.configure(settings, now)
+    }
+
+    async fn reconfigure(
+        &self,
+        queue: QueueId,
+        seen: Timestamp,
+        settings: &QueueSettings,
+        now: Timestamp,
+    ) -> Result<Reconfigured, Error> {
+        let queue = self.queue(queue)?;
+        let mut state = queue.lock()?;
+        if state.info.modified_at != seen {
+            return Ok(Reconfigured::Others(QueueInfo::clone(&state.info)));
         }
-        let settings = settings.clone();
-        let info = QueueInfo { settings, modified_at: now, ..QueueInfo::clone(&state.info) };
-        state.pause_end = info.settings.paused_until;
-        state.info = Arc::new(info.clone());
-        Ok(info)
+        state.configure(settings, now).map(Reconfigured::Done)
     }
 
     async fn delete_queue(&self, queue: QueueId) -> Result<(), Error> {

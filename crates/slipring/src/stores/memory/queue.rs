@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind};
 use crate::lease::{Fence, Receipt};
 use crate::lifecycle::{self, Next, Settlement, State};
 use crate::message::{Delivery, MessageId};
-use crate::queue::{QueueId, QueueInfo, QueueStats};
+use crate::queue::{QueueId, QueueInfo, QueueSettings, QueueStats};
 use crate::store::{ClaimEnd, Claimed, Demand, Head, Settled};
 
 use super::dedup::Remembered;
@@ -49,6 +49,23 @@ pub(super) enum DeadLetters<'a> {
 pub(super) struct NeedsDeadLetters;
 
 impl QueueState {
+    /// Replaces the settings.
+    pub(super) fn configure(
+        &mut self,
+        settings: &QueueSettings,
+        now: Timestamp,
+    ) -> Result<QueueInfo, Error> {
+        if self.info.settings.fifo != settings.fifo {
+            let text = "fifo is fixed when a queue is created; make another queue";
+            return Err(Error::new(ErrorKind::Invalid, text).with("queue", &self.info.name));
+        }
+        let (settings, modified_at) = (settings.clone(), self.info.next_modified_at(now));
+        let info = QueueInfo { settings, modified_at, ..QueueInfo::clone(&self.info) };
+        self.pause_end = info.settings.paused_until;
+        self.info = Arc::new(info.clone());
+        Ok(info)
+    }
+
     pub(super) fn new(info: QueueInfo, directory: Arc<Sharded<QueueId>>) -> QueueState {
         QueueState {
             orders: Orders::new(info.settings.fifo),
