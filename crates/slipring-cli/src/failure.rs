@@ -23,6 +23,12 @@ impl Failure {
         Failure { text: text.to_string(), usage: true }
     }
 
+    /// The same failure, and what else is to be known of it.
+    #[must_use]
+    pub fn with(self, more: impl fmt::Display) -> Failure {
+        Failure { text: format!("{}; {more}", self.text), ..self }
+    }
+
     /// What the process ends with.
     pub fn exit_code(&self) -> ExitCode {
         ExitCode::from(if self.usage { 2 } else { 1 })

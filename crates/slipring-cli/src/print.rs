@@ -16,7 +16,15 @@ use crate::failure::Failure;
 /// # Errors
 /// A value that has no JSON form; as [`line()`].
 pub fn json(value: &impl Serialize) -> Result<(), Failure> {
-    line(&serde_json::to_string_pretty(value).map_err(Failure::failed)?)
+    line(&json_text(value)?)
+}
+
+/// A value as JSON for people and programs.
+///
+/// # Errors
+/// A value that has no JSON form.
+pub fn json_text(value: &impl Serialize) -> Result<String, Failure> {
+    serde_json::to_string_pretty(value).map_err(Failure::failed)
 }
 
 /// Prints a line. A reader that has seen enough is no failure.
@@ -24,11 +32,19 @@ pub fn json(value: &impl Serialize) -> Result<(), Failure> {
 /// # Errors
 /// Stdout that cannot be written to, such as a full disk.
 pub fn line(text: &str) -> Result<(), Failure> {
-    let mut out = std::io::stdout().lock();
-    match writeln!(out, "{text}").and_then(|()| out.flush()) {
+    match line_to_reader(text) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::failed(error)),
         _ => Ok(()),
     }
+}
+
+/// Prints a line that nothing can print again: here a reader that has gone is a failure too.
+///
+/// # Errors
+/// Stdout that cannot be written to, or that nobody reads any more.
+pub fn line_to_reader(text: &str) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{text}").and_then(|()| out.flush())
 }
 
 /// A table with a head; the columns in `numbers` are aligned right.

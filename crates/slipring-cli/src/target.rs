@@ -1,7 +1,7 @@
 //! What the queue verbs work on: a server's admin API, or a store through the same API in this
 //! process.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use clap::Args;
@@ -24,14 +24,18 @@ use crate::logging::{self, LogFormat};
 use crate::settings::{FileSettings, Listen};
 use crate::store::{StoreParser, StoreSpec};
 
+/// Where the server's admin address is looked for when no flag names it.
+const ADMIN: &str = "SLIPRING_ADMIN";
 /// Longest line of a long operation's answer.
 const LINE_BYTES_MAX: usize = 64 << 10;
 
 /// Where a verb's queues are, and how it prints.
 #[derive(Debug, Args)]
 pub struct TargetArgs {
-    /// The server's admin address [default: that of the configuration file, else 127.0.0.1:9325]
-    #[arg(long, value_name = "ADDR", env = "SLIPRING_ADMIN", conflicts_with = "store")]
+    /// The server's admin address [env: SLIPRING_ADMIN] [default: that of the configuration file,
+    /// else 127.0.0.1:9325]
+    // The environment is read by hand: a --store beats it, and is refused beside the flag only.
+    #[arg(long, value_name = "ADDR", conflicts_with = "store")]
     admin: Option<String>,
     /// The server's admin token
     #[arg(long, value_name = "TOKEN", env = "SLIPRING_ADMIN_TOKEN", hide_env_values = true)]
@@ -66,13 +70,11 @@ impl TargetArgs {
 
     async fn open_at(&self, make: bool) -> Result<Target, Failure> {
         let Some(store) = &self.store else {
-            let file = FileSettings::find(self.config.as_deref())?.values;
-            let from_file = file.admin.map(|listen| listen.to_string());
-            let default = || Listen::loopback(9325).to_string();
-            let address = self.admin.clone().or(from_file).unwrap_or_else(default);
-            let address = address.trim_start_matches("http://").trim_end_matches('/').to_owned();
-            let token = self.admin_token.clone().or(file.admin_token);
+            let found = FileSettings::find(self.config.as_deref())?;
+            let token = self.admin_token.clone().or(found.values.admin_token);
             let token = token.filter(|token| !token.is_empty());
+            let listen = found.values.admin.map(|listen| listen.to_string());
+            let address = self.address(listen, found.path.as_deref())?;
             return Ok(Target::Server { address, token });
         };
         match store {
@@ -90,6 +92,29 @@ impl TargetArgs {
         logging::start("warn", LogFormat::Human)?;
         let engine = store.open(make).await?;
         Ok(Target::File { api: Api::in_process(engine.clone()), engine })
+    }
+
+    /// The server's address: the flag's, else the environment's, else that of the file.
+    fn address(&self, listen: Option<String>, path: Option<&Path>) -> Result<String, Failure> {
+        let (from, address) = if let Some(address) = &self.admin {
+            ("--admin".to_owned(), address.clone())
+        } else if let Some(address) = std::env::var_os(ADMIN).filter(|text| !text.is_empty()) {
+            let text = address.into_string();
+            let text = text.map_err(|_| Failure::usage(format!("{ADMIN}: the address is no text")));
+            (ADMIN.to_owned(), text?)
+        } else if let Some(address) = listen {
+            let path = path.unwrap_or(Path::new("")).display();
+            (format!("configuration {path}: admin"), address)
+        } else {
+            return Ok(Listen::loopback(9325).to_string());
+        };
+        if address == Listen::Off.to_string() {
+            return Err(Failure::usage(format!(
+                "{from} is {address}: the configured server has no admin listener; use --store \
+                 STORE, or --admin ADDR for another server"
+            )));
+        }
+        Ok(address.trim_start_matches("http://").trim_end_matches('/').to_owned())
     }
 }
 

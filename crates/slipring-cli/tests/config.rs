@@ -117,3 +117,47 @@ fn wrong_usage_exits_with_2() {
         assert!(!done.stderr().is_empty(), "{arguments:?}");
     }
 }
+
+#[test]
+fn no_error_repeats_a_password_or_a_token() {
+    let folder = Folder::new();
+    for (text, why) in [
+        ("stor = \"postgres://me:SECRETPW@db/q\"\n", "line 1, column 1: unknown field `stor`"),
+        ("account = \"1\"\nstore = \"postgres://me:SECRETPW@db/q\n", "line 2, column "),
+        ("admin_tokens = \"SECRETTOKEN\"\n", "unknown field `admin_tokens`"),
+        ("admin_token = 5377005377\n", "in `admin_token`: it is of type integer"),
+        ("store = [\"postgres://me:SECRETPW@db/q\"]\n", "in `store`: it is of type array"),
+        ("store = \"postgres://me:SEC?RETPW@db/q\"\n", "must be written %3F"),
+        ("store = \"postgres://me@db/q?user=me&Password=SECRETPW\"\n", "`Password`"),
+    ] {
+        folder.write("slipring.toml", text);
+        for verb in ["config", "serve"] {
+            let done = folder.run(&[verb]);
+            let error = done.stderr();
+            assert_eq!((done.code(), done.stdout().as_str()), (2, ""), "{text}");
+            assert!(error.contains("slipring.toml") && error.contains(why), "{text}: {error}");
+            for secret in ["SEC", "RET", "5377"] {
+                assert!(!error.contains(secret), "{error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_misspelt_log_level_is_refused_and_the_levels_are_named() {
+    let folder = Folder::new();
+    let refused = |arguments: &[&str], word: &str| {
+        let done = folder.run(arguments);
+        let error = done.stderr();
+        assert_eq!((done.code(), done.stdout().as_str()), (2, ""), "{error}");
+        let why = format!("{word:?} is no level; use off, error, warn, info, debug or trace");
+        assert!(error.contains(&why), "{error}");
+    };
+    refused(&["serve", "--log", "inof"], "inof");
+    refused(&["config", "--log", "info,slipring_server"], "slipring_server");
+    for level in ["off", "ERROR", "Warn,slipring_server=debug", "info,[span]"] {
+        assert_eq!(shown(&folder, "log", &["--log", level], &[]).0, level);
+    }
+    folder.write("slipring.toml", "log = \"warning\"\n");
+    refused(&["serve"], "warning");
+}

@@ -170,6 +170,57 @@ fn the_admin_token_is_needed_and_comes_from_flag_environment_or_file() {
 }
 
 #[test]
+fn a_flag_for_a_store_beats_the_server_of_the_environment() {
+    let folder = Folder::new();
+    let with_env = |admin: &str, arguments: &[&str]| {
+        let mut command = folder.command(arguments);
+        let output = command.env("SLIPRING_ADMIN", admin).output().unwrap();
+        (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    let create = ["queue", "create", "q", "--store", "sqlite:kept.db"];
+    assert_eq!(with_env("127.0.0.1:1", &create), (0, String::new()));
+    assert_eq!(with_env("off", &["queue", "ls", "--store", "sqlite:kept.db"]), (0, String::new()));
+    let (code, text) = with_env("127.0.0.1:1", &["queue", "ls"]);
+    assert!(code == 1 && text.contains("no server answers at 127.0.0.1:1 "), "{text}");
+    let (code, text) = with_env("127.0.0.1:1", &["queue", "ls", "--admin", "127.0.0.1:2"]);
+    assert!(code == 1 && text.contains("no server answers at 127.0.0.1:2 "), "{text}");
+    let both = ["queue", "ls", "--store", "sqlite:kept.db", "--admin", "127.0.0.1:1"];
+    let (code, text) = with_env("127.0.0.1:1", &both);
+    assert!(code == 2 && text.contains("cannot be used with"), "{text}");
+}
+
+#[test]
+fn a_server_without_an_admin_listener_is_named_as_such() {
+    let folder = Folder::new();
+    let told = "the configured server has no admin listener; use --store";
+    let output = folder.command(&["queue", "ls"]).env("SLIPRING_ADMIN", "off").output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(text.contains("SLIPRING_ADMIN is off") && text.contains(told), "{text}");
+    assert_eq!(output.status.code(), Some(2));
+    folder.write("slipring.toml", "admin = \"off\"\n");
+    let done = folder.run(&["queue", "ls"]);
+    assert!(done.stderr().contains("slipring.toml: admin is off"), "{}", done.stderr());
+    assert!(done.stderr().contains(told), "{}", done.stderr());
+    assert_eq!(done.code(), 2);
+}
+
+#[test]
+fn lines_that_stop_half_way_say_where_to_go_on() {
+    let folder = Folder::new();
+    let flags = vec!["--store".to_owned(), "sqlite:kept.db".to_owned()];
+    let target = Target { folder: &folder, flags };
+    target.run(&["queue", "create", "q", "--message-bytes-max=100"]).ok();
+    let lines: String =
+        (0..2500).map(|n| "x".repeat(if n == 1700 { 101 } else { 10 }) + "\n").collect();
+    let send = target.with_flags(&["send", "q", "--lines"]);
+    let done = target.folder.run_with(&send, lines.as_bytes());
+    assert_eq!((done.code(), done.stdout().as_str()), (1, ""));
+    let told = "1000 messages were sent before it; go on with line 1001";
+    assert!(done.stderr().contains(told), "{}", done.stderr());
+    assert_eq!(target.json(&["queue", "show", "q"])["stats"]["ready"], 1000);
+}
+
+#[test]
 fn one_queue_is_one_queue_for_both_protocols_the_verbs_and_the_metrics() {
     let folder = Folder::new();
     let server = folder.serve(&["--account", "123456789012"]);
@@ -214,4 +265,26 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
     drop(reader);
     let output = command.stdout(writer).output().unwrap();
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+}
+
+#[test]
+fn messages_that_nobody_got_to_see_are_not_acked() {
+    let folder = Folder::new();
+    let flags = vec!["--store".to_owned(), "sqlite:kept.db".to_owned()];
+    let target = Target { folder: &folder, flags };
+    for (queue, further) in [("table", &["--ack"][..]), ("json", &["--ack", "--json"])] {
+        target.run(&["queue", "create", queue]).ok();
+        let send = target.with_flags(&["send", queue, "--lines"]);
+        folder.run_with(&send, b"one\ntwo\nthree\n").ok();
+        let receive = [&["receive", queue, "--max=10"][..], further].concat();
+        let mut command = folder.command(&target.with_flags(&receive));
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = command.stdout(writer).output().unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{text}");
+        let told = "the output could not be written; nothing was acked";
+        assert!(text.contains(told), "{text}");
+        assert_eq!(target.json(&["queue", "show", queue])["stats"]["leased"], 3);
+    }
 }

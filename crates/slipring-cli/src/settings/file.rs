@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer};
 
 use crate::failure::Failure;
-use crate::logging::LogFormat;
+use crate::logging::{LogFormat, parse_filter};
 use crate::store::StoreSpec;
 
 use super::Listen;
@@ -19,8 +19,8 @@ const PLACES: [&str; 2] = ["slipring.toml", "/etc/slipring/slipring.toml"];
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FileSettings {
-    /// Read by [`FileSettings::store`]: errors of this format repeat the line, which may hold a
-    /// password.
+    /// Read by [`FileSettings::store`], whose errors repeat no password.
+    #[serde(deserialize_with = "secret")]
     store: Option<String>,
     #[serde(deserialize_with = "from_text")]
     pub sqs: Option<Listen>,
@@ -32,10 +32,12 @@ pub struct FileSettings {
     pub account: Option<String>,
     #[serde(deserialize_with = "region")]
     pub region: Option<String>,
+    #[serde(deserialize_with = "secret")]
     pub admin_token: Option<String>,
     pub insecure: Option<bool>,
     pub job_bytes_max: Option<u32>,
     pub connections_max: Option<usize>,
+    #[serde(deserialize_with = "log")]
     pub log: Option<String>,
     pub log_format: Option<LogFormat>,
     pub sqs_test_mode: Option<bool>,
@@ -90,8 +92,25 @@ fn read(path: &Path) -> Result<Option<Found>, Failure> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(refuse(&error)),
     };
-    let values = toml::from_str(&text).map_err(|error| refuse(&error))?;
+    let values = toml::from_str(&text).map_err(|error| refuse(&without_lines(error, &text)))?;
     Ok(Some(Found { path: Some(path.to_owned()), values }))
+}
+
+/// What is wrong in a file and where, but not the line itself: a password or a token may be on it.
+fn without_lines(mut error: toml::de::Error, text: &str) -> String {
+    // Without the text it names the key in a second line, and repeats no line of the file.
+    error.set_input(None);
+    let what = error.to_string();
+    let (what, key) = match what.trim_end().rsplit_once("\nin ") {
+        Some((what, key)) => (what, format!("in {key}: ")),
+        None => (what.trim_end(), String::new()),
+    };
+    let Some(before) = error.span().and_then(|span| text.get(..span.start)) else {
+        return format!("{key}{what}");
+    };
+    let line = before.matches('\n').count() + 1;
+    let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+    format!("line {line}, column {column}: {key}{what}")
 }
 
 fn from_text<'de, D, T>(from: D) -> Result<Option<T>, D::Error>
@@ -103,6 +122,17 @@ where
     text.parse().map(Some).map_err(serde::de::Error::custom)
 }
 
+/// Reads a text that no error may repeat, not even one of another type.
+fn secret<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    match toml::Value::deserialize(from)? {
+        toml::Value::String(text) => Ok(Some(text)),
+        other => {
+            let text = format!("it is of type {}; use a text in quotes", other.type_str());
+            Err(serde::de::Error::custom(text))
+        }
+    }
+}
+
 fn account<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
     let text = String::deserialize(from)?;
     super::account(&text).map(Some).map_err(serde::de::Error::custom)
@@ -111,4 +141,9 @@ fn account<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Erro
 fn region<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
     let text = String::deserialize(from)?;
     super::region(&text).map(Some).map_err(serde::de::Error::custom)
+}
+
+fn log<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    let text = String::deserialize(from)?;
+    parse_filter(&text).map(Some).map_err(serde::de::Error::custom)
 }

@@ -11,7 +11,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
 
 use crate::failure::Failure;
-use crate::logging::LogFormat;
+use crate::logging::{LogFormat, parse_filter};
 use crate::store::{StoreParser, StoreSpec};
 
 pub use file::FileSettings;
@@ -57,7 +57,7 @@ pub struct SettingsArgs {
     #[arg(long, value_name = "COUNT", env = "SLIPRING_CONNECTIONS_MAX")]
     pub connections_max: Option<usize>,
     /// What is logged: a level, or a list such as info,slipring_server=debug [default: info]
-    #[arg(long, value_name = "FILTER", env = "SLIPRING_LOG")]
+    #[arg(long, value_name = "FILTER", env = "SLIPRING_LOG", value_parser = parse_filter)]
     pub log: Option<String>,
     /// How log lines look [default: human]
     #[arg(long, value_name = "FORMAT", env = "SLIPRING_LOG_FORMAT", value_enum)]

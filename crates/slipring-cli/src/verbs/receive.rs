@@ -42,39 +42,53 @@ impl ReceiveArgs {
         };
         let path = queue_path(&self.queue, "/receive");
         let answer: ReceiveAnswer = target.call(Method::POST, &path, &body).await?;
-        self.print(&answer)?;
+        let text = self.text(&answer)?;
         if self.ack && !answer.deliveries.is_empty() {
+            // Acked messages are gone: first they have to be with whoever reads.
+            print::line_to_reader(&text).map_err(unseen)?;
             let receipts = answer.deliveries.into_iter().map(|delivery| delivery.receipt);
             settle(&target, &Settle { receipts: receipts.collect(), delay_ms: None }).await?;
+        } else {
+            print::line(&text)?;
         }
         target.close().await;
         Ok(())
     }
 
-    fn print(&self, answer: &ReceiveAnswer) -> Result<(), Failure> {
+    /// What is printed, without the last end of line.
+    fn text(&self, answer: &ReceiveAnswer) -> Result<String, Failure> {
         if self.target.json {
-            return print::json(answer);
+            return print::json_text(answer);
         }
         if answer.deliveries.is_empty() {
-            return print::line("no messages");
+            return Ok("no messages".to_owned());
         }
+        let mut lines = Vec::new();
         for delivery in &answer.deliveries {
             let message = &delivery.message;
             let (id, attempts) = (message.id, message.attempts);
-            print::line(&format!("message {id}, attempt {attempts}"))?;
+            lines.push(format!("message {id}, attempt {attempts}"));
             if !self.ack {
-                print::line(&format!("  receipt  {}", delivery.receipt))?;
+                lines.push(format!("  receipt  {}", delivery.receipt));
             }
             for (name, text) in &message.headers {
                 let (name, text) = (print::short(name, 60), print::short(text, 500));
-                print::line(&format!("  header   {name}: {text}"))?;
+                lines.push(format!("  header   {name}: {text}"));
             }
             let (kind, text) = match &message.content {
                 Content::Text(text) => ("body  ", text),
                 Content::Base64(text) => ("base64", text),
             };
-            print::line(&format!("  {kind}   {}", print::short(text, usize::MAX)))?;
+            lines.push(format!("  {kind}   {}", print::short(text, usize::MAX)));
         }
-        Ok(())
+        Ok(lines.join("\n"))
     }
+}
+
+/// The failure of a receive whose messages nobody got to see.
+fn unseen(error: std::io::Error) -> Failure {
+    Failure::failed(format!(
+        "the output could not be written; nothing was acked ({error}); the messages come again \
+         when their leases end"
+    ))
 }

@@ -72,7 +72,22 @@ impl SendArgs {
     }
 
     async fn send_lines(&self, target: &Target) -> Result<Vec<SentView>, Failure> {
-        let (mut sent, mut batch, mut bytes) = (Vec::new(), Vec::new(), 0);
+        let mut sent = Vec::new();
+        match self.send_batches(target, &mut sent).await {
+            Ok(()) => Ok(sent),
+            Err(failure) => {
+                let count = sent.len();
+                let next = count + 1;
+                Err(failure
+                    .with(format!("{count} messages were sent before it; go on with line {next}")))
+            }
+        }
+    }
+
+    /// Sends the lines of stdin batch by batch; each goes in whole or not at all. `sent` has those
+    /// that went in also when a later one fails.
+    async fn send_batches(&self, target: &Target, sent: &mut Vec<SentView>) -> Result<(), Failure> {
+        let (mut batch, mut bytes) = (Vec::new(), 0);
         for line in std::io::stdin().lock().split(b'\n') {
             let line = line.map_err(Failure::failed)?;
             bytes += line.len();
@@ -85,7 +100,7 @@ impl SendArgs {
         if !batch.is_empty() {
             sent.extend(self.send(target, batch).await?);
         }
-        Ok(sent)
+        Ok(())
     }
 
     async fn send(
