@@ -198,6 +198,27 @@ fn the_entries_of_a_batch_stand_alone() {
 }
 
 #[test]
+fn a_handle_from_a_server_whose_clock_goes_before_is_as_good_as_any() {
+    let server = TestServer::start();
+    let mut client = server.connect();
+    let url = client.create("q", json!({}));
+    client.put(&url, "m");
+    let got = client.receive(&url);
+    let handed = handle(&got[0]).as_str().unwrap().to_owned();
+    // Its last digits are the moment of the hand-out.
+    let (receipt, moment) = handed.split_at(handed.len() - 11);
+    let moment = u64::from_str_radix(moment, 16).unwrap() + 500;
+    let ahead = format!("{receipt}{moment:011x}");
+    let change = |seconds: u64| json!({ "QueueUrl": url, "ReceiptHandle": ahead, "VisibilityTimeout": seconds });
+    client.ok("ChangeMessageVisibility", change(43_200));
+    assert_eq!(client.refused("ChangeMessageVisibility", change(43_201)), "InvalidParameterValue");
+    client.ok("DeleteMessage", json!({ "QueueUrl": url, "ReceiptHandle": ahead }));
+    let counted = json!({ "QueueUrl": url, "AttributeNames": ["All"] });
+    let counted = client.ok("GetQueueAttributes", counted);
+    assert_eq!(counted["Attributes"]["ApproximateNumberOfMessagesNotVisible"], "0");
+}
+
+#[test]
 fn a_delay_is_the_messages_or_the_queues() {
     let server = TestServer::start();
     let mut client = server.connect();

@@ -19,6 +19,7 @@ mod move_task;
 mod moves;
 mod paging;
 mod permissions;
+mod purges;
 mod queues;
 mod receives;
 mod recent;

@@ -99,17 +99,20 @@ impl Call<'_> {
 
     pub(super) async fn purge_queue(&self, p: PurgeQueue) -> Result<Answer, SqsError> {
         let queue = self.queue(&p.queue_url).await?;
-        if !self.shared.purged.note(queue.id(), self.now()) {
-            return Err(SqsError::new(
+        let purge = {
+            let queue = queue.clone();
+            async move { queue.purge(|_| {}).await }
+        };
+        match self.shared.purges.run(queue.id(), self.now(), purge).await {
+            Some(purged) => purged.map(|()| Answer::Nothing).map_err(|error| self.refused(&error)),
+            None => Err(SqsError::new(
                 ErrorCode::PurgeQueueInProgress,
                 format!(
                     "Only one PurgeQueue operation on {} is allowed every 60 seconds.",
                     queue.name()
                 ),
-            ));
+            )),
         }
-        queue.purge(|_| {}).await.map_err(|error| self.refused(&error))?;
-        Ok(Answer::Nothing)
     }
 
     /// Deletes every queue, for test suites.
@@ -120,7 +123,7 @@ impl Call<'_> {
             let deleted = self.shared.engine.delete_queue(&queue).await;
             deleted.map_err(|error| self.refused(&error))?;
         }
-        self.shared.purged.clear();
+        self.shared.purges.clear();
         self.shared.deleted.clear();
         Ok(Answer::Nothing)
     }

@@ -47,6 +47,11 @@ impl<K: Ord + Clone> Recent<K> {
         self.0.lock().get(key).is_some_and(|at| now < at.after(WINDOW))
     }
 
+    /// Forgets a key, as if it had never been noted.
+    pub(super) fn forget(&self, key: &K) {
+        self.0.lock().remove(key);
+    }
+
     /// Forgets everything.
     pub(super) fn clear(&self) {
         self.0.lock().clear();

@@ -4,13 +4,14 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use slipring::{Engine, QueueId};
+use slipring::Engine;
 use slipring_wire::sqs::Action;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::Settings;
 use super::moves::Moves;
+use super::purges::Purges;
 use super::recent::Recent;
 use super::replays::Replays;
 use super::service::{BODY_BYTES_MAX, Service};
@@ -37,11 +38,9 @@ pub(super) struct Shared {
     pub(super) failures: FailureLog,
     pub(super) budget: Budget,
     room: http::Room,
-    /// Held while a queue's settings are read, changed and written, and while queues are made and
-    /// deleted, so that no change is lost.
+    /// Held while queues are made and deleted: whether there is one is looked at before.
     pub(super) changes: tokio::sync::Mutex<()>,
-    /// When queues were purged.
-    pub(super) purged: Recent<QueueId>,
+    pub(super) purges: Purges,
     /// When queues were deleted, by name.
     pub(super) deleted: Recent<String>,
     pub(super) replays: Replays,
@@ -90,7 +89,7 @@ impl Server {
             room: http::Room::new(settings.connections_max),
             budget: Budget::new(settings.arriving_bytes_max, BODY_BYTES_MAX),
             changes: tokio::sync::Mutex::new(()),
-            purged: Recent::default(),
+            purges: Purges::default(),
             deleted: Recent::default(),
             replays: Replays::default(),
             moves: Moves::default(),
@@ -103,12 +102,13 @@ impl Server {
     }
 
     /// Serves a listener until `stop`; then answers waiting receives with nothing, lets requests
-    /// in hand finish, stops move tasks, and returns.
+    /// in hand finish, stops move tasks and purges, and returns.
     pub async fn serve(&self, listener: TcpListener, stop: CancellationToken) {
         let service = Service::new(Arc::clone(&self.0), stop.clone());
         let clock = Arc::clone(self.0.engine.clock());
         http::serve(listener, service, &self.0.room, FULL, clock, stop).await;
         self.0.moves.end().await;
+        self.0.purges.end().await;
     }
 }
 
