@@ -24,6 +24,25 @@ fn works(server: &TestServer) {
 }
 
 #[test]
+fn a_page_in_a_browser_deletes_no_queue() {
+    let server = TestServer::start();
+    let mut client = server.connect();
+    let url = client.create("q", json!({}));
+    let foreign = "origin: http://evil.example\r\nsec-fetch-site: cross-site\r\n";
+    let form = format!("Action=DeleteQueue&QueueUrl={url}");
+    client.ask("GET", &format!("/?{form}"), foreign, b"");
+    let reply = client.reply();
+    assert_eq!(reply.status, 403);
+    assert!(reply.text().contains("<Code>AccessDenied</Code>"), "{}", reply.text());
+    let form_type = "content-type: application/x-www-form-urlencoded\r\n";
+    let mut page = server.connect();
+    page.ask("POST", "/", &format!("{foreign}{form_type}"), form.as_bytes());
+    assert_eq!(page.reply().status, 403);
+    let mut client = server.connect();
+    client.ok("GetQueueUrl", json!({ "QueueName": "q" }));
+}
+
+#[test]
 fn a_body_that_is_too_large_is_refused_and_read_away() {
     let server = TestServer::start();
     let mut client = server.connect();

@@ -209,7 +209,10 @@ fn a_handle_from_a_server_whose_clock_goes_before_is_as_good_as_any() {
     let (receipt, moment) = handed.split_at(handed.len() - 11);
     let moment = u64::from_str_radix(moment, 16).unwrap() + 500;
     let ahead = format!("{receipt}{moment:011x}");
-    let change = |seconds: u64| json!({ "QueueUrl": url, "ReceiptHandle": ahead, "VisibilityTimeout": seconds });
+    let change = |seconds: u64| {
+        let (url, handle) = (&url, &ahead);
+        json!({ "QueueUrl": url, "ReceiptHandle": handle, "VisibilityTimeout": seconds })
+    };
     client.ok("ChangeMessageVisibility", change(43_200));
     assert_eq!(client.refused("ChangeMessageVisibility", change(43_201)), "InvalidParameterValue");
     client.ok("DeleteMessage", json!({ "QueueUrl": url, "ReceiptHandle": ahead }));

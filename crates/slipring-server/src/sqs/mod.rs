@@ -17,6 +17,7 @@ mod failure;
 mod messages;
 mod move_task;
 mod moves;
+mod origin;
 mod paging;
 mod permissions;
 mod purges;

@@ -16,6 +16,7 @@ use slipring_wire::sqs::{ErrorCode, Head, Protocol, Request, Response, SqsError}
 use tokio_util::sync::CancellationToken;
 
 use super::call::Call;
+use super::origin;
 use super::server::Shared;
 use crate::budget::{Budget, Room};
 
@@ -79,6 +80,7 @@ impl Service {
         head: &Head<'_>,
         body: Incoming,
     ) -> Result<(&'static str, slipring_wire::sqs::Answer), SqsError> {
+        origin::check(&parts.headers)?;
         let (body, _room) = self.read(body).await?;
         let call = Call { shared: &self.shared, host: host_of(parts), stop: &self.stop };
         if self.shared.settings.test_mode && head.path == "/moto-api/reset" {

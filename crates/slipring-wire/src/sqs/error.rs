@@ -45,6 +45,8 @@ codes! {
     /// The queue was purged less than 60 seconds ago.
     PurgeQueueInProgress "PurgeQueueInProgress"
         "AWS.SimpleQueueService.PurgeQueueInProgress" 403;
+    /// The request comes from where none may come from.
+    AccessDenied "AccessDeniedException" "AccessDenied" 403;
     /// A limit that clears itself by use: messages in flight, actions of a permission.
     OverLimit "OverLimit" "OverLimit" 403;
     /// A batch without entries.
