@@ -184,6 +184,7 @@ async fn the_metrics_count_queues_waits_and_commands() {
     let (status, text) = running.ask("GET /metrics", HOST, "").await;
     assert_eq!(status, 200);
     for line in [
+        "slipring_store_up 1",
         "slipring_queues 1",
         "slipring_queue_messages{queue=\"q\",state=\"ready\"} 1",
         "slipring_queue_bytes{queue=\"q\"} 4",
@@ -195,6 +196,19 @@ async fn the_metrics_count_queues_waits_and_commands() {
     }
     let start = text.lines().find_map(|line| line.strip_prefix("process_start_time_seconds "));
     assert!(start.unwrap().parse::<f64>().unwrap() > 1.6e9);
+}
+
+#[tokio::test]
+async fn a_store_that_is_away_does_not_take_the_metrics_with_it() {
+    let running = start(Settings::default()).await;
+    running.engine.create_queue("q", QueueSettings::default()).await.unwrap();
+    running.engine.shutdown().await;
+    let (status, text) = running.ask("GET /metrics", HOST, "").await;
+    assert_eq!(status, 200, "{text}");
+    let has = |start: &str| text.lines().any(|line| line.starts_with(start));
+    assert!(has("slipring_store_up 0"), "{text}");
+    assert!(has("slipring_wait_acquisitions_total{") && has("process_open_fds "), "{text}");
+    assert!(!has("slipring_queue"), "{text}");
 }
 
 #[tokio::test]

@@ -57,6 +57,18 @@ fn creating_again_compares_the_attributes_that_are_named() {
 }
 
 #[test]
+fn creating_again_compares_what_attributes_mean() {
+    // S14.2
+    let server = TestServer::start();
+    let mut client = server.connect();
+    let attributes = |wait: &str, policy: &str| -> Value {
+        json!({ "ReceiveMessageWaitTimeSeconds": wait, "Policy": policy })
+    };
+    let url = client.create("q", attributes("007", "{ \"a\": 1 }"));
+    assert_eq!(client.create("q", attributes("+7", "{\"a\":1}")), url);
+}
+
+#[test]
 fn attributes_are_set_and_described() {
     let server = TestServer::start();
     let mut client = server.connect();

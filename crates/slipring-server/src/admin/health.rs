@@ -54,9 +54,9 @@ fn wait(seen: WaitSnapshot) -> WaitView {
     }
 }
 
-pub(super) async fn metrics(State(api): State<Api>) -> Result<Response, Failure> {
-    let text = api.metrics().await?;
-    Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response())
+pub(super) async fn metrics(State(api): State<Api>) -> Response {
+    let text = api.metrics().await;
+    ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response()
 }
 
 pub(super) async fn openapi() -> Response {

@@ -122,7 +122,7 @@ impl Api {
         all.into_iter().find(|queue| queue.id() == id)
     }
 
-    async fn metrics(&self) -> Result<String, Error> {
+    async fn metrics(&self) -> String {
         self.0.metrics.render().await
     }
 

@@ -7,7 +7,9 @@
 mod text;
 
 use std::fmt;
+use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use slipring::{Engine, Error, ErrorKind, QueueStats, Timestamp, WaitSnapshot};
 
@@ -17,6 +19,19 @@ use self::text::Text;
 
 /// Queues with lines of their own, the first by name; the others are only counted.
 pub const QUEUES_MAX: usize = 1000;
+
+/// A store that has not given its figures within this time counts as one that does not answer:
+/// enough for thousands of queues one after another, and less than the 10 s after which
+/// Prometheus by default gives up.
+const STORE_WITHIN: Duration = Duration::from_secs(8);
+
+/// What the store says of the queues.
+struct Stored {
+    /// How many there are.
+    queues: usize,
+    /// Name, receives that wait, and statistics of those with lines of their own.
+    seen: Vec<(String, usize, QueueStats)>,
+}
 
 /// What a protocol has counted since the start.
 pub(crate) trait Counted: Send + Sync {
@@ -51,18 +66,27 @@ impl Metrics {
 
     /// The figures in Prometheus' text format. Costs one look at the statistics of each of the
     /// first [`QUEUES_MAX`] queues.
-    pub(crate) async fn render(&self) -> Result<String, Error> {
+    ///
+    /// A store that is away takes only its own families with it: the others tell why it is.
+    /// `slipring_store_up` says whether the store answered.
+    pub(crate) async fn render(&self) -> String {
         let mut text = Text::default();
-        self.queues(&mut text).await?;
+        let stored = answered(STORE_WITHIN, self.stored()).await;
+        text.gauge("slipring_store_up", "1 when the store gave its figures, 0 when it did not.")
+            .plain(u8::from(stored.is_some()));
+        if let Some(stored) = stored {
+            self.queues(&mut text, &stored);
+        }
         waits(&mut text, &self.engine.waits());
         self.protocols(&mut text);
         self.process(&mut text);
-        Ok(text.finish())
+        text.finish()
     }
 
-    async fn queues(&self, text: &mut Text) -> Result<(), Error> {
+    async fn stored(&self) -> Result<Stored, Error> {
+        // With no queues nothing else would ask the store.
+        self.engine.check().await?;
         let all = self.engine.queues().await?;
-        text.gauge("slipring_queues", "Queues there are.").plain(all.len());
         let mut seen = Vec::new();
         for queue in all.iter().take(QUEUES_MAX) {
             match queue.stats().await {
@@ -72,32 +96,36 @@ impl Metrics {
                 Err(error) => return Err(error),
             }
         }
-        let unlabelled = all.len().saturating_sub(QUEUES_MAX);
+        Ok(Stored { queues: all.len(), seen })
+    }
+
+    fn queues(&self, text: &mut Text, stored: &Stored) {
+        let Stored { queues, seen } = stored;
+        text.gauge("slipring_queues", "Queues there are.").plain(queues);
         text.gauge("slipring_queues_without_lines", "Queues beyond the first 1000 by name.")
-            .plain(unlabelled);
+            .plain(queues.saturating_sub(QUEUES_MAX));
         let mut family = text.gauge("slipring_queue_messages", "Messages of a queue by state.");
-        for (name, _, stats) in &seen {
+        for (name, _, stats) in seen {
             for (state, count) in by_state(stats) {
                 family.sample(&[("queue", name), ("state", state)], count);
             }
         }
         let mut family = text.gauge("slipring_queue_bytes", "Bytes of a queue's messages.");
-        for (name, _, stats) in &seen {
+        for (name, _, stats) in seen {
             family.sample(&[("queue", name)], stats.bytes);
         }
         let help = "Age of a queue's oldest ready message; 0 when none is ready.";
         let mut family = text.gauge("slipring_queue_oldest_ready_seconds", help);
         let now = self.engine.clock().now();
-        for (name, _, stats) in &seen {
+        for (name, _, stats) in seen {
             let age = stats.oldest_ready_sent_at.map(|sent| sent.until(now)).unwrap_or_default();
             family.sample(&[("queue", name)], age.as_secs_f64());
         }
         let help = "Receives that wait on a queue in this server.";
         let mut family = text.gauge("slipring_queue_waiting_receives", help);
-        for (name, waiting, _) in &seen {
+        for (name, waiting, _) in seen {
             family.sample(&[("queue", name)], *waiting as u64);
         }
-        Ok(())
     }
 
     fn protocols(&self, text: &mut Text) {
@@ -129,6 +157,11 @@ impl Metrics {
         text.gauge("process_start_time_seconds", "When the server started, since 1970-01-01 UTC.")
             .plain(self.started.as_millis() as f64 / 1000.0);
     }
+}
+
+/// What the store answered; nothing when it failed, or had not by then.
+async fn answered<T>(within: Duration, asked: impl Future<Output = Result<T, Error>>) -> Option<T> {
+    tokio::time::timeout(within, asked).await.ok()?.ok()
 }
 
 fn by_state(stats: &QueueStats) -> [(&'static str, u64); 4] {
@@ -183,6 +216,37 @@ fn seconds(ns: u64) -> f64 {
 mod tests {
     use super::*;
     use slipring::Waits;
+    use slipring::stores::MemoryStore;
+
+    #[tokio::test]
+    async fn a_store_that_fails_or_hangs_gives_nothing() {
+        let failed = async { Err(Error::new(ErrorKind::StorageUnavailable, "away")) };
+        assert_eq!(answered::<u8>(STORE_WITHIN, failed).await, None);
+        let hanging = std::future::pending::<Result<u8, Error>>();
+        assert_eq!(answered(Duration::from_millis(1), hanging).await, None);
+        assert_eq!(answered(STORE_WITHIN, async { Ok(1) }).await, Some(1));
+    }
+
+    #[tokio::test]
+    async fn a_store_that_is_away_takes_only_its_own_families_with_it() {
+        let engine = Engine::open(MemoryStore::shared(), Default::default()).await.unwrap();
+        let metrics = Metrics::new(engine.clone(), Vec::new());
+        let up = metrics.render().await;
+        assert!(up.contains("\nslipring_store_up 1\n"), "{up}");
+        engine.shutdown().await;
+        let away = metrics.render().await;
+        for line in ["slipring_store_up 0", "# TYPE slipring_store_up gauge"] {
+            assert!(away.lines().any(|given| given == line), "{line} is not in\n{away}");
+        }
+        let names = |text: &str| -> Vec<String> {
+            let heads = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
+            heads.map(str::to_owned).collect()
+        };
+        let lost: Vec<String> =
+            names(&up).into_iter().filter(|name| !names(&away).contains(name)).collect();
+        assert!(lost.iter().all(|name| name.starts_with("slipring_queue")), "{lost:?}");
+        assert_eq!(lost.len(), 6);
+    }
 
     #[test]
     fn a_wait_is_counted_in_every_bound_above_it() {

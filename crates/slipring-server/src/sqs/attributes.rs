@@ -40,6 +40,13 @@ const KEPT: [(&str, &str); 9] = [
     ("SqsManagedSseEnabled", "true"),
 ];
 
+/// Those of them that are numbers.
+const NUMBERS: [&str; 3] =
+    ["KmsDataKeyReusePeriodSeconds", "MaximumMessageSize", "ReceiveMessageWaitTimeSeconds"];
+
+/// Those of them that are JSON.
+const DOCUMENTS: [&str; 2] = ["Policy", "RedriveAllowPolicy"];
+
 /// Attributes that only FIFO queues have.
 const FIFO_ONLY: [&str; 3] =
     ["ContentBasedDeduplication", "DeduplicationScope", "FifoThroughputLimit"];
@@ -55,14 +62,40 @@ pub(super) fn kept<'s>(settings: &'s QueueSettings, name: &str) -> &'s str {
     found.next().unwrap_or_else(default)
 }
 
-/// Keeps an attribute's text; the default and an empty text are kept by being absent.
+/// Keeps an attribute's text in its one form; the default and an empty text are kept by being
+/// absent.
 pub(super) fn keep(settings: &mut QueueSettings, name: &str, value: &str) {
     let key = format!("{KEY}{name}");
-    if value.is_empty() || KEPT.contains(&(name, value)) {
+    let value = one_form(name, value);
+    if value.is_empty() || KEPT.contains(&(name, value.as_str())) {
         settings.attributes.remove(&key);
     } else {
-        settings.attributes.insert(key, value.to_string());
+        settings.attributes.insert(key, value);
     }
+}
+
+/// The one form of all texts that mean the same: a number without zeros and sign before it, a
+/// document without white space and with members by name.
+fn one_form(name: &str, value: &str) -> String {
+    let found = if NUMBERS.contains(&name) {
+        value.parse::<u64>().ok().map(|number| number.to_string())
+    } else if DOCUMENTS.contains(&name) {
+        serde_json::from_str::<serde_json::Value>(value).ok().map(|document| document.to_string())
+    } else {
+        None
+    };
+    found.unwrap_or_else(|| value.to_string())
+}
+
+/// Settings with every kept text in its one form: earlier versions and other protocols may have
+/// written another.
+pub(super) fn in_one_form(mut settings: QueueSettings) -> QueueSettings {
+    for (name, _) in KEPT {
+        if let Some(value) = settings.attributes.get(&format!("{KEY}{name}")).cloned() {
+            keep(&mut settings, name, &value);
+        }
+    }
+    settings
 }
 
 /// Whether messages without a deduplication id are known by their body.
@@ -248,6 +281,34 @@ mod tests {
         ] {
             assert_eq!(applied(&fifo, name, value), fifo, "{name}");
         }
+    }
+
+    #[test]
+    fn texts_that_mean_the_same_are_kept_as_one() {
+        let fresh = fresh_settings();
+        for (name, one, other) in [
+            ("VisibilityTimeout", "7", "007"),
+            ("MaximumMessageSize", "2048", "+2048"),
+            ("MaximumMessageSize", "1048576", "01048576"),
+            ("ReceiveMessageWaitTimeSeconds", "5", "+5"),
+            ("ReceiveMessageWaitTimeSeconds", "0", "00"),
+            ("KmsDataKeyReusePeriodSeconds", "60", "0060"),
+            ("Policy", "{\"a\":[1,{}]}", " { \"a\" : [ 1,\n{} ] } "),
+            ("Policy", "{\"a\":2,\"b\":1}", "{\"b\":1,\"a\":2}"),
+            (
+                "RedriveAllowPolicy",
+                "{\"redrivePermission\":\"denyAll\"}",
+                "{\"redrivePermission\": \"denyAll\"}",
+            ),
+        ] {
+            assert_eq!(applied(&fresh, name, one), applied(&fresh, name, other), "{name} {other}");
+        }
+        // As an earlier version may have kept it.
+        let mut earlier = fresh.clone();
+        earlier.attributes.insert(format!("{KEY}Policy"), "{\"a\": 1}".to_string());
+        assert_eq!(in_one_form(earlier), applied(&fresh, "Policy", "{\"a\":1}"));
+        assert_eq!(kept(&applied(&fresh, "Policy", "{ }"), "Policy"), "{}");
+        assert_eq!(kept(&applied(&fresh, "KmsMasterKeyId", "007"), "KmsMasterKeyId"), "007");
     }
 
     #[test]

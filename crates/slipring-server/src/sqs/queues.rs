@@ -6,7 +6,7 @@ use slipring_wire::sqs::{
     ListQueues, ListQueuesAnswer, PurgeQueue, SqsError, attributes_by_name,
 };
 
-use super::attributes::{apply, fresh_settings};
+use super::attributes::{apply, fresh_settings, in_one_form};
 use super::call::Call;
 use super::paging::page;
 use super::tags::tag;
@@ -22,10 +22,10 @@ impl Call<'_> {
         let _turn = self.shared.changes.lock().await;
         if let Some(queue) = self.queue_named(&p.queue_name).await? {
             // Attributes that are not named may have any value.
-            let info = queue.info();
-            let mut settings = info.settings.clone();
+            let present = in_one_form(queue.info().settings.clone());
+            let mut settings = present.clone();
             apply(&mut settings, &attributes, redrive.as_ref()).map_err(|_| exists())?;
-            return if settings == info.settings { Ok(answer) } else { Err(exists()) };
+            return if settings == present { Ok(answer) } else { Err(exists()) };
         }
         let recently = self.shared.deleted.has(p.queue_name.as_str(), self.now());
         if recently && !self.shared.settings.test_mode {

@@ -5,6 +5,7 @@ use std::ops::Deref;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::bounded::Map;
@@ -56,6 +57,18 @@ pub struct AttributeValue {
     /// The value of a binary attribute.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub binary_value: Option<Binary>,
+    /// How many texts came as `StringListValues`, which the protocol reserves for later.
+    #[serde(skip_serializing, deserialize_with = "counted")]
+    pub string_list_values: usize,
+    /// How many values came as `BinaryListValues`, which the protocol reserves for later.
+    #[serde(skip_serializing, deserialize_with = "counted")]
+    pub binary_list_values: usize,
+}
+
+/// The number of elements of a list, which take no memory.
+fn counted<'de, D: Deserializer<'de>>(from: D) -> Result<usize, D::Error> {
+    let list: Option<Vec<IgnoredAny>> = Option::deserialize(from)?;
+    Ok(list.map_or(0, |list| list.len()))
 }
 
 impl AttributeValue {
@@ -64,7 +77,7 @@ impl AttributeValue {
         AttributeValue {
             data_type: "String".to_string(),
             string_value: Some(text.into()),
-            binary_value: None,
+            ..AttributeValue::default()
         }
     }
 
@@ -91,6 +104,8 @@ impl AttributeValue {
             data_type: value.string("DataType"),
             string_value: value.maybe("StringValue"),
             binary_value: binary,
+            string_list_values: value.texts("StringListValue").sent,
+            binary_list_values: value.texts("BinaryListValue").sent,
         })
     }
 
@@ -197,7 +212,36 @@ fn check_value(name: &str, value: &AttributeValue, limits: &Limits) -> Result<()
             "The message attribute '{name}' has an invalid message attribute type, the set of \
              supported type prefixes is Binary, Number, and String."
         ))),
+    }?;
+    check_fields(name, value)
+}
+
+/// Refuses a value beside the one of the type: the digest and the client would each choose one.
+pub(super) fn check_fields(name: &str, value: &AttributeValue) -> Result<(), SqsError> {
+    let binary = value.data_type.split('.').next() == Some("Binary");
+    let (right, wrong, both) = match binary {
+        true => ("BinaryValue", "StringValue", value.string_value.is_some()),
+        false => ("StringValue", "BinaryValue", value.binary_value.is_some()),
+    };
+    if both {
+        return Err(SqsError::invalid(format!(
+            "The message attribute '{name}' with type '{}' must use field '{right}' and no \
+             '{wrong}': an attribute has one value.",
+            value.data_type
+        )));
     }
+    for (field, count) in [
+        ("StringListValues", value.string_list_values),
+        ("BinaryListValues", value.binary_list_values),
+    ] {
+        if count > 0 {
+            return Err(SqsError::invalid(format!(
+                "The message attribute '{name}' has {count} {field}. Message attribute list \
+                 values are not supported; use field '{right}'."
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Whether a receive with these names asks for the attribute: `All`, `.*`, `prefix.*` (with or

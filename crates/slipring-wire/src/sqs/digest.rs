@@ -59,6 +59,7 @@ mod tests {
             data_type: data_type.to_string(),
             string_value: text.map(str::to_string),
             binary_value: bytes.map(|bytes| bytes.to_vec().into()),
+            ..AttributeValue::default()
         };
         of_attributes(&BTreeMap::from([(name.to_string(), value)])).unwrap()
     }

@@ -115,6 +115,7 @@ impl OutgoingMessage {
             match &value.string_value {
                 Some(text) if value.data_type == "String" && !text.is_empty() => {
                     text::check(text)?;
+                    attribute::check_fields(name, value)?;
                 }
                 _ => {
                     return Err(SqsError::invalid(
