@@ -151,6 +151,9 @@ pub struct Delivery {
     pub lease_ms: u64,
     /// Whether the lease ends with the connection (beanstalkd).
     pub session: bool,
+    /// When its own answer was read, on the clock of events, where one operation has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered_ns: Option<u64>,
 }
 
 /// One message to be settled.

@@ -292,19 +292,17 @@ impl Facts {
     fn hand_out(&mut self, receives: &[(&Event, &Event)]) {
         for (begun, answer) in receives {
             let Operation::Receive { queue, deliveries } = &answer.operation else { continue };
-            let span = Span { begin: begun.time, end: answer.time };
             for delivery in deliveries {
+                let end = delivery.answered_ns.unwrap_or(answer.time);
+                let span = Span { begin: begun.time, end };
                 let lapse = self.lapse(delivery, span);
                 let cut = if delivery.session { self.cut(answer.process, span) } else { u64::MAX };
                 let forgotten = self.forgotten(span);
                 let message = self.messages.entry(delivery.body.clone()).or_default();
                 let settled = message.settlements.iter().filter(|s| s.receipt == delivery.receipt);
-                let settled =
-                    settled.filter(|s| s.span.begin >= span.end).map(|s| s.span.begin).min();
-                let valid_until = lapse
-                    .min(cut)
-                    .min(settled.unwrap_or(u64::MAX))
-                    .min(forgotten.unwrap_or(u64::MAX));
+                let settled = settled.map(|s| s.span.begin).filter(|begin| *begin >= span.end);
+                let ended = settled.chain(forgotten).min().unwrap_or(u64::MAX);
+                let valid_until = lapse.min(cut).min(ended);
                 message.hand_outs.push(HandOut {
                     queue: queue.clone(),
                     span,
@@ -317,6 +315,9 @@ impl Facts {
                     cut: cut < lapse,
                 });
             }
+        }
+        for message in self.messages.values_mut() {
+            message.hand_outs.sort_by_key(|hand_out| hand_out.span.end);
         }
     }
 

@@ -85,6 +85,18 @@ mod tests {
     }
 
     #[test]
+    fn what_an_operation_answered_first_is_older_than_its_end() {
+        // Reserved 3,000 ms ago and lapsed, then received by somebody else, while the operation
+        // waited for more; or reserved when that somebody had it.
+        for (answered_ms, found) in [(3000, 0), (100, 1)] {
+            let mut scenario = Scenario::new();
+            scenario.sent("standard", "a").pass(2500).received("standard", "a", 2);
+            scenario.pass(500).reserved_among(3000, answered_ms, "a");
+            assert_eq!(scenario.properties().len(), found, "{answered_ms} ms");
+        }
+    }
+
+    #[test]
     fn a_lapse_a_nack_and_a_cut_connection_explain_a_second_delivery() {
         let mut scenario = Scenario::new();
         scenario.sent("standard", "a").received("standard", "a", 1);

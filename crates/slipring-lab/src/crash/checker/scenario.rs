@@ -95,6 +95,21 @@ impl Scenario {
         self.done(Kind::Ok, receive(queue, vec![delivery]))
     }
 
+    /// A reserve that was begun so long ago, and answered so long ago, in one operation with others
+    /// that were answered now.
+    pub fn reserved_among(&mut self, begun_ms: u64, answered_ms: u64, body: &str) -> &mut Scenario {
+        let mut delivery = self.delivery(body, None);
+        delivery.answered_ns = Some(self.now - answered_ms * 1_000_000);
+        let operation = receive("standard", vec![delivery]);
+        for (kind, ago) in [(Kind::Invoke, begun_ms * 1_000_000), (Kind::Ok, 0)] {
+            let (index, time) = (self.events.len() as u64, self.now - ago);
+            let at = self.events.partition_point(|event| event.time <= time);
+            let operation = operation.clone();
+            self.events.insert(at, Event { index, time, process: u64::MAX, kind, operation });
+        }
+        self
+    }
+
     pub fn cut_receive(&mut self, queue: &str) -> &mut Scenario {
         self.done(Kind::Info, receive(queue, Vec::new()))
     }
@@ -103,7 +118,8 @@ impl Scenario {
         self.last_receipt = format!("receipt {}", self.receipts.len() + self.events.len());
         self.receipts.insert(body.into(), self.last_receipt.clone());
         let (body, receipt) = (body.into(), self.last_receipt.clone());
-        Delivery { body, receipt, count, lease_ms: LEASE_MS, session: count.is_none() }
+        let session = count.is_none();
+        Delivery { body, receipt, count, lease_ms: LEASE_MS, session, answered_ns: None }
     }
 
     pub fn acked(&mut self, queue: &str, body: &str) -> &mut Scenario {

@@ -115,6 +115,7 @@ impl Client for SqlClient {
                 count: u32::try_from(attempts).ok(),
                 lease_ms: LEASE_MS,
                 session: false,
+                answered_ns: None,
             });
         }
         end(transaction, stays).await?;

@@ -143,6 +143,7 @@ impl Client for SqsClient {
             count: message.attributes.get("ApproximateReceiveCount").and_then(|c| c.parse().ok()),
             lease_ms: LEASE_MS,
             session: false,
+            answered_ns: None,
         };
         Ok(answer.messages.iter().map(delivery).collect())
     }

@@ -7,6 +7,7 @@ use slipring_wire::beanstalkd::{Command, DEFAULT_TUBE, Put, Reply, TubeName};
 use super::{Client, Failure, Places};
 use crate::crash::history::{Delivery, Entry, Sending};
 use crate::crash::queues::{self, LEASE_MS, Rules};
+use crate::time::monotonic_ns;
 use crate::wire::beanstalkd::Connection;
 
 /// A connection, with the tube it uses and the one it watches.
@@ -131,6 +132,7 @@ impl Client for TubeClient {
                         count: None,
                         lease_ms: LEASE_MS,
                         session: true,
+                        answered_ns: Some(monotonic_ns()),
                     });
                 }
                 Reply::TimedOut | Reply::DeadlineSoon => {}
