@@ -7,6 +7,7 @@ TABLE ack PARTITION BY LIST (slot)
   id bigint NOT NULL
   message_id bigint NOT NULL
   fence bigint NOT NULL
+  ids int8multirange
 
 TABLE ack_0 OF slipring.ack FOR VALUES IN (0) WITH (autovacuum_enabled=false)
 
@@ -339,10 +340,14 @@ CREATE INDEX tally_queue ON ONLY slipring.tally USING btree (queue_id, entry)
 CREATE INDEX tally_sum_newest ON ONLY slipring.tally_sum USING btree (queue_id, seq)
 FUNCTION ack(receipt text) RETURNS void
 FUNCTION ack(receipts text[]) RETURNS bigint SECURITY DEFINER
+FUNCTION ack_enter(p_queue integer, p_generation bigint, p_before bigint, p_messages bigint[], p_fences bigint[], p_whole bigint[], p_ids int8multirange[]) RETURNS bigint
 FUNCTION ack_queue(p_queue integer, p_messages bigint[], p_fences bigint[]) RETURNS void
 FUNCTION ack_refused(p_queue slipring.queue, p_message bigint) RETURNS void
+FUNCTION ack_whole(p_queue integer, p_messages bigint[], p_fences bigint[]) RETURNS TABLE(fence bigint, ids int8multirange)
+FUNCTION ack_whole_open(p_queue integer, p_messages bigint[], p_fences bigint[]) RETURNS TABLE(fence bigint, ids int8multirange)
 FUNCTION acked(p_message bigint, p_fence bigint) RETURNS boolean
 FUNCTION acks_in(p_queue integer, p_ids int8multirange) RETURNS TABLE(message_id bigint, fence bigint)
+FUNCTION acks_read(p_queue integer, p_ids int8multirange) RETURNS TABLE(message_id bigint, fence bigint, ids int8multirange)
 FUNCTION acks_take(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint) RETURNS slipring.state
 FUNCTION acks_wait(p_queue slipring.queue, p_state slipring.state) RETURNS boolean
 FUNCTION append_fits(p_queue slipring.queue, p_before bigint, p_first integer, p_last integer, p_bodies bytea[], p_groups text[], p_dedup_ids text[], p_headers text[], p_firsts bigint[], INOUT p_total bigint, INOUT p_bytes bigint, INOUT p_entered bigint[], OUT p_over jsonb) RETURNS record
@@ -362,7 +367,7 @@ FUNCTION commit_defer(p_relaxed boolean) RETURNS text
 FUNCTION commit_mode(p_relaxed boolean) RETURNS void
 FUNCTION company(p_queue slipring.queue, p_attempts bigint, p_up_to bigint) RETURNS bigint
 FUNCTION configure(queue text, changes jsonb) RETURNS jsonb SECURITY DEFINER
-FUNCTION count_check(p_limit text, p_most integer, p_n integer) RETURNS integer
+FUNCTION count_check(p_limit text, p_most integer, p_n integer, p_queue text DEFAULT NULL::text) RETURNS integer
 FUNCTION create_queue(name text, settings jsonb DEFAULT '{}'::jsonb) RETURNS boolean SECURITY DEFINER
 FUNCTION cut(p_xid_base bigint) RETURNS int8multirange
 FUNCTION dead_letter_queue(p_queue slipring.queue) RETURNS slipring.queue
@@ -372,13 +377,13 @@ FUNCTION dedup_newest(p_queue integer, p_scope text, p_dedup_id text, p_slot int
 FUNCTION dedup_scope(p_by_group boolean, p_group text) RETURNS text
 FUNCTION dedup_slots() RETURNS integer[]
 FUNCTION endings_note(p_queue slipring.queue) RETURNS void
-FUNCTION entries_check(p_name text, p_entries integer, p_bodies integer) RETURNS void
+FUNCTION entries_check(p_name text, p_entries integer, p_bodies integer, p_queue text) RETURNS void
 FUNCTION entry_now(p_xid_base bigint) RETURNS bigint
 FUNCTION extend(receipt text, lease interval DEFAULT NULL::interval) RETURNS timestamp with time zone SECURITY DEFINER
 FUNCTION extend(receipts text[], lease interval DEFAULT NULL::interval) RETURNS timestamp with time zone[] SECURITY DEFINER
 FUNCTION extend_each(p_receipts text[], p_lease interval) RETURNS TABLE(receipt text, lease_until timestamp with time zone, error text, error_message text, error_context jsonb)
 FUNCTION fail(p_state text, p_message text, p_context jsonb) RETURNS void
-FUNCTION fail_limit(p_queue slipring.queue, p_limit text, p_value bigint, p_asked bigint, p_index integer DEFAULT NULL::integer) RETURNS void
+FUNCTION fail_limit(p_queue text, p_limit text, p_value bigint, p_asked bigint, p_index integer DEFAULT NULL::integer) RETURNS void
 FUNCTION fifo_bring_in(p_queue slipring.queue, p_state slipring.state, p_wanted bigint) RETURNS slipring.state
 FUNCTION fifo_group_now(p_queue integer, p_name text) RETURNS SETOF slipring.fifo_group
 FUNCTION fifo_groups_set(p_queue slipring.queue, p_names text[], p_ids bigint[]) RETURNS void
@@ -388,9 +393,9 @@ FUNCTION flush() RETURNS text
 FUNCTION generation_now(p_queue slipring.queue) RETURNS bigint
 FUNCTION generation_step(p_now regclass, p_low regclass, p_mark regclass, p_since regclass, p_bytes bigint, p_worth boolean, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint) RETURNS boolean
 FUNCTION headers_bytes(p_headers text) RETURNS integer
-FUNCTION headers_text(p_headers jsonb, p_index integer DEFAULT NULL::integer) RETURNS text
+FUNCTION headers_text(p_headers jsonb, p_queue text, p_index integer DEFAULT NULL::integer) RETURNS text
 FUNCTION id_take(p_queue slipring.queue, p_count integer) RETURNS bigint
-FUNCTION interval_ms(p_interval interval, p_name text) RETURNS bigint
+FUNCTION interval_ms(p_interval interval, p_name text, p_queue text DEFAULT NULL::text, p_receipts text[] DEFAULT NULL::text[]) RETURNS bigint
 FUNCTION isolation_check() RETURNS void
 FUNCTION item_content(p_id bigint) RETURNS SETOF slipring.item_body
 FUNCTION item_hand_out(p_queue slipring.queue, p_now_ms bigint, p_ids bigint[], p_demands integer[], p_fence bigint, p_lease_ms bigint[], p_session boolean[], p_holder bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text)
@@ -417,10 +422,11 @@ FUNCTION lapse_next(p_queue integer, p_after_ms bigint) RETURNS bigint
 FUNCTION lapse_queue(p_queue integer, p_now_ms bigint, p_left bigint, p_ids bigint[], p_holder bigint, p_log boolean) RETURNS TABLE(queue integer, ready bigint, removed bigint, handled bigint, busy boolean)
 FUNCTION lapses() RETURNS TABLE(queue_id integer, lapse_ms bigint)
 FUNCTION lease_ack(p_queue slipring.queue, INOUT p_state slipring.state, p_messages bigint[], p_fences bigint[], OUT rest integer[]) RETURNS record
+FUNCTION lease_ack_ids(p_queue slipring.queue, INOUT p_state slipring.state, p_fences bigint[], p_ids int8multirange[], OUT messages bigint[], OUT fences bigint[]) RETURNS record
 FUNCTION lease_add(p_queue slipring.queue, INOUT p_state slipring.state, p_now_ms bigint, p_lane bigint, p_region int8multirange, p_ids bigint[], p_bytes integer[], p_own_ms bigint[], p_demands integer[], p_lease_ms bigint[], p_session boolean[], p_holder bigint, OUT fences bigint[], OUT deadlines bigint[]) RETURNS record
 FUNCTION lease_check(p_error text, p_message text, p_context jsonb) RETURNS void
 FUNCTION lease_key(p_queue integer, p_fence bigint, p_message bigint) RETURNS bigint
-FUNCTION lease_lost(p_late boolean) RETURNS text
+FUNCTION lease_lost(p_why text) RETURNS text
 FUNCTION lease_members(p_from text, p_lease slipring.lease, p_limit bigint) RETURNS TABLE(id bigint, bytes integer, sent_ms bigint)
 FUNCTION lease_newest(p_queue integer, p_fences bigint[]) RETURNS SETOF slipring.lease
 FUNCTION lease_open(p_queue integer) RETURNS SETOF slipring.lease
@@ -438,7 +444,7 @@ FUNCTION log_messages(p_from text, p_lanes bigint[], p_ids bigint[]) RETURNS TAB
 FUNCTION log_own_lease(p_queue slipring.queue, p_state slipring.state, p_lane bigint, p_message bigint) RETURNS bigint
 FUNCTION log_row(p_from text, p_lane text, p_id text) RETURNS text
 FUNCTION log_rows(p_from text, p_lane text, p_low text, p_high text) RETURNS text
-FUNCTION log_show(p_queue slipring.queue, p_state slipring.state, p_lanes bigint[], p_ids bigint[], p_leased_ms bigint[], p_untils_ms bigint[]) RETURNS TABLE(rank bigint, queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint)
+FUNCTION log_show(p_queue slipring.queue, p_state slipring.state, p_lanes bigint[], p_ids bigint[], p_leased_ms bigint[], p_untils_ms bigint[]) RETURNS TABLE(rank bigint, queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint, bytes integer)
 FUNCTION log_to_items(p_from text, p_to slipring.queue, p_lanes bigint[], p_ids bigint[], p_states integer[], p_untils_ms bigint[], p_priorities bigint[], p_attempts bigint[], p_fences bigint[], p_first_ms bigint[], p_delays_ms bigint[], p_source text, p_holders bigint[] DEFAULT NULL::bigint[], p_foreign boolean DEFAULT false) RETURNS void
 FUNCTION mark_read(p_queue integer, p_kind integer) RETURNS slipring.mark
 FUNCTION mark_write(p_mark slipring.mark, p_turn bigint, p_id bigint, p_done int8multirange) RETURNS void
@@ -459,11 +465,11 @@ FUNCTION pack_open(p_rows bytea[], p_ns integer[]) RETURNS bytea[]
 FUNCTION parked_take(p_queue slipring.queue, p_limit bigint) RETURNS bigint[]
 FUNCTION pause(queue text, until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS void SECURITY DEFINER
 FUNCTION peek(queue text, state text DEFAULT NULL::text, n integer DEFAULT 10) RETURNS TABLE(id bigint, message_state text, until timestamp with time zone, body bytea, priority bigint, attempts bigint, sent_at timestamp with time zone, "group" text, dedup_id text, headers jsonb, dead_letter_source text) SECURITY DEFINER
-FUNCTION peek_items(p_queue integer, p_state integer, p_limit bigint) RETURNS TABLE(rank bigint, queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint)
+FUNCTION peek_items(p_queue integer, p_state integer, p_limit bigint) RETURNS TABLE(rank bigint, queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint, bytes integer)
 FUNCTION place_take(p_queue integer) RETURNS integer
 FUNCTION places_empty() RETURNS boolean
 FUNCTION purge(queue text) RETURNS bigint SECURITY DEFINER
-FUNCTION queue_gone(p_queue integer) RETURNS void
+FUNCTION queue_gone(p_queue integer, p_name text DEFAULT NULL::text) RETURNS void
 FUNCTION queue_head(p_queue slipring.queue) RETURNS TABLE(priority bigint, sent_ms bigint, id bigint)
 FUNCTION queue_hold(p_queue integer) RETURNS slipring.queue
 FUNCTION queue_lock(p_queue integer, p_needed boolean DEFAULT true) RETURNS slipring.queue
@@ -474,7 +480,10 @@ FUNCTION queue_peek(p_queue slipring.queue, p_state text, p_limit integer) RETUR
 FUNCTION queue_retire(p_queue integer, p_now_ms bigint, p_age_ms bigint) RETURNS boolean
 FUNCTION queue_stats(p_queue slipring.queue) RETURNS TABLE(ready bigint, urgent bigint, delayed bigint, leased bigint, parked bigint, bytes bigint, oldest_ready_ms bigint)
 FUNCTION receipt_open(p_receipts text[]) RETURNS TABLE(n integer, queue integer, message bigint, fence bigint)
+FUNCTION receipt_parts(p_receipts text[]) RETURNS TABLE(n bigint, receipt text, what text)
+FUNCTION receipt_right(p_key bytea, p_receipt text, p_what text) RETURNS boolean
 FUNCTION receipt_seal(p_key bytea, p_queue integer, p_message bigint, p_fence bigint) RETURNS text
+FUNCTION receipt_text(p_key bytea, p_what text) RETURNS text
 FUNCTION receipts_by_queue(p_receipts text[]) RETURNS TABLE(queue integer, messages bigint[], fences bigint[], receipts text[])
 FUNCTION receive(queue text, n integer DEFAULT 1, lease interval DEFAULT NULL::interval) RETURNS TABLE(receipt text, body bytea, id bigint, priority bigint, attempts bigint, sent_at timestamp with time zone, lease_until timestamp with time zone, "group" text, dedup_id text, headers jsonb) SECURITY DEFINER
 FUNCTION redrive(source text, target text DEFAULT NULL::text, n integer DEFAULT 1000) RETURNS bigint SECURITY DEFINER
@@ -496,14 +505,16 @@ FUNCTION send_batch(queue text, bodies jsonb[], priority bigint DEFAULT 1024, de
 FUNCTION send_batch(queue text, bodies text[], priority bigint DEFAULT 1024, delay interval DEFAULT NULL::interval, "group" text DEFAULT NULL::text, dedup_ids text[] DEFAULT NULL::text[], headers jsonb[] DEFAULT NULL::jsonb[]) RETURNS bigint[]
 FUNCTION send_rows(p_queue text, p_bodies bytea[], p_priorities bigint[], p_delays_ms bigint[], p_groups text[], p_dedup_ids text[], p_headers text[]) RETURNS bigint[]
 FUNCTION settings_backoff(p_backoff jsonb) RETURNS boolean
-FUNCTION settings_check(p_settings jsonb) RETURNS void
+FUNCTION settings_check(p_settings jsonb, p_queue text) RETURNS void
 FUNCTION settings_default() RETURNS jsonb
 FUNCTION settings_fill(p_queue slipring.queue, p_settings jsonb) RETURNS slipring.queue
-FUNCTION settings_merge(p_settings jsonb, p_changes jsonb) RETURNS jsonb
+FUNCTION settings_merge(p_settings jsonb, p_changes jsonb, p_queue text) RETURNS jsonb
 FUNCTION settings_number(p_settings jsonb, p_name text) RETURNS bigint
 FUNCTION settings_whole(p_value jsonb, p_low bigint, p_high bigint) RETURNS boolean
 FUNCTION settle_items(p_queue slipring.queue, p_target slipring.queue, p_now_ms bigint, p_ns integer[], p_messages bigint[], p_fences bigint[], p_kinds text[], p_delays_ms bigint[], p_priorities bigint[], p_jitter double precision[]) RETURNS TABLE(n integer, outcome text, until_ms bigint, target integer)
+FUNCTION settle_items_apply(p_queue slipring.queue, p_target slipring.queue, p_done bigint[], p_dead bigint[], p_moves slipring.move[]) RETURNS void
 FUNCTION settle_log(p_queue slipring.queue, p_target slipring.queue, p_now_ms bigint, p_ns integer[], p_messages bigint[], p_fences bigint[], p_kinds text[], p_delays_ms bigint[], p_priorities bigint[], p_jitter double precision[]) RETURNS TABLE(n integer, outcome text, until_ms bigint, target integer)
+FUNCTION settle_log_apply(p_queue slipring.queue, p_state slipring.state, p_target slipring.queue, p_ids bigint[], p_fences bigint[], p_moves slipring.move[]) RETURNS void
 FUNCTION settle_next(p_queue slipring.queue, p_kind text, p_attempts bigint, p_delay_ms bigint, p_jitter double precision, OUT next text, OUT delay_ms bigint) RETURNS record
 FUNCTION settle_others(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_messages bigint[], p_fences bigint[], p_kinds text[], p_delays_ms bigint[], p_priorities bigint[], p_jitter double precision[]) RETURNS TABLE(n integer, outcome text, until_ms bigint, target integer, error text, error_message text, error_context jsonb)
 FUNCTION settled(p_message bigint, p_n integer, p_outcome text, p_until_ms bigint, p_target integer) RETURNS TABLE(n integer, outcome text, until_ms bigint, target integer, error text, error_message text, error_context jsonb)
@@ -523,6 +534,7 @@ FUNCTION state_read(p_queue slipring.queue) RETURNS slipring.state
 FUNCTION state_uncount(p_state slipring.state, p_at integer, p_ids bigint[], p_bytes integer[], p_counts integer[] DEFAULT NULL::integer[]) RETURNS slipring.state
 FUNCTION state_write(p_queue slipring.queue, p_state slipring.state) RETURNS void
 FUNCTION stats(queue text) RETURNS TABLE(ready bigint, urgent bigint, delayed bigint, leased bigint, parked bigint, bytes bigint, oldest_ready_at timestamp with time zone) SECURITY DEFINER
+FUNCTION stats_acked(p_queue slipring.queue, p_state slipring.state, OUT n bigint, OUT bytes bigint) RETURNS record
 FUNCTION store_ack(p_queue integer, p_lows bigint[], p_highs bigint[], p_fences bigint[], OUT done boolean, OUT flush text) RETURNS record
 FUNCTION store_append(p_queue integer, p_now_ms bigint, p_units integer[], p_bodies bytea[], p_priorities bigint[], p_delays_ms bigint[], p_leases_ms bigint[], p_groups text[], p_dedup_ids text[], p_headers text[], p_ns integer[], p_eachs_bytes integer[]) RETURNS TABLE(ord integer, id bigint, duplicate boolean, due_ms bigint, error text, error_message text, error_context jsonb)
 FUNCTION store_cancel(p_message bigint, p_now_ms bigint) RETURNS integer

@@ -1,8 +1,7 @@
 -- Purpose: acks messages of one queue inside the caller's transaction.
 -- Inputs:  p_queue; p_messages with p_fences.
--- Lock:    the leases' locks, shared.
--- Index:   lease_newest, item_picture_N_newest; ack's indexes grow, and make who acks the same
---          wait; those of the older slot as well while the journal moves.
+-- Lock:    the leases' locks, shared; see ack_whole, ack_enter.
+-- Index:   lease_newest, item_picture_N_newest; see ack_whole, ack_enter.
 CREATE OR REPLACE FUNCTION slipring.ack_queue(
     p_queue int, p_messages bigint[], p_fences bigint[])
 RETURNS void LANGUAGE plpgsql AS $$
@@ -13,6 +12,8 @@ DECLARE
     v_lost bigint;
     v_now bigint;
     v_added bigint;
+    v_whole bigint[];
+    v_ids int8multirange[];
 BEGIN
     SELECT * INTO v_queue FROM slipring.queue q WHERE q.queue_id = p_queue;
     IF v_queue.queue_id IS NULL THEN
@@ -29,11 +30,14 @@ BEGIN
                 'since the transaction''s snapshot; try the transaction again';
         END IF;
     END IF;
+    SELECT array_agg(w.fence), array_agg(w.ids) INTO v_whole, v_ids
+    FROM slipring.ack_whole(p_queue, p_messages, p_fences) w;
     WITH l AS MATERIALIZED (
         SELECT * FROM slipring.lease_newest(p_queue, p_fences) WHERE n > 0)
     SELECT min(a.message) INTO v_lost
     FROM unnest(p_messages, p_fences) AS a(message, fence)
-    WHERE NOT EXISTS (SELECT FROM l WHERE l.fence = a.fence AND a.message <@ l.open)
+    WHERE a.fence <> ALL (coalesce(v_whole, '{}'))
+        AND NOT EXISTS (SELECT FROM l WHERE l.fence = a.fence AND a.message <@ l.open)
         AND NOT EXISTS (SELECT FROM slipring.item_now(a.message) i
             WHERE i.queue_id = p_queue AND i.fence = a.fence AND i.state = 2);
     IF v_lost IS NOT NULL THEN
@@ -45,17 +49,18 @@ BEGIN
     -- and first: what each of two enters meets the other's. Its number keeps acks_in from it.
     FOR v_generation IN greatest(pg_sequence_last_value('slipring.journal_low'), v_now - 1)..v_now
     LOOP
-        INSERT INTO slipring.ack
-        SELECT v_generation % 3, p_queue, CASE WHEN v_generation = v_now THEN v_before + a.n
-            ELSE -1 END, a.message, a.fence
-        FROM unnest(p_messages, p_fences) WITH ORDINALITY AS a(message, fence, n)
-        WHERE NOT EXISTS (SELECT FROM slipring.ack d WHERE d.message_id = a.message
-            AND d.fence = a.fence AND (d.id >= 0 OR v_generation < v_now))
-        ON CONFLICT DO NOTHING;
-        GET DIAGNOSTICS v_added = ROW_COUNT;
+        v_added := slipring.ack_enter(p_queue, v_generation,
+            CASE WHEN v_generation = v_now THEN v_before END, p_messages, p_fences, v_whole,
+            v_ids);
         IF v_added < cardinality(p_messages) THEN
-            PERFORM slipring.fail('SR003', 'a message of these receipts was acked before',
-                jsonb_build_object('queue', v_queue.name));
+            -- Of what others have entered; this call's own numbers are past v_before.
+            PERFORM slipring.message_gone(coalesce((
+                SELECT min(a.message) FROM unnest(p_messages, p_fences) AS a(message, fence)
+                WHERE EXISTS (SELECT FROM slipring.ack d
+                    WHERE d.fence = a.fence AND d.message_id IN (0, a.message)
+                        AND (d.message_id > 0 OR a.message <@ d.ids) AND d.id >= 0
+                        AND d.id NOT BETWEEN v_before + 1
+                            AND v_before + cardinality(p_messages))), p_messages[1]));
         END IF;
     END LOOP;
 END $$;

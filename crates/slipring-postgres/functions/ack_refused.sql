@@ -4,11 +4,17 @@
 -- Index:   item_picture_N_newest; see log_holds.
 CREATE OR REPLACE FUNCTION slipring.ack_refused(p_queue slipring.queue, p_message bigint)
 RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    -- Whoever holds it now is not who asks.
+    v_why text := (SELECT CASE WHEN i.state = 2 THEN 'newer' ELSE 'ended' END
+        FROM slipring.item_now(p_message) i WHERE i.queue_id = p_queue.queue_id);
 BEGIN
-    IF EXISTS (SELECT FROM slipring.item_now(p_message) i
-            WHERE i.queue_id = p_queue.queue_id) OR slipring.log_holds(p_queue, p_message) THEN
-        PERFORM slipring.fail('SR004', 'the lease of the message is lost: its deadline has '
-            'passed, or another hand-out is newer', jsonb_build_object('message', p_message));
+    IF v_why IS NULL AND slipring.log_holds(p_queue, p_message) THEN
+        v_why := 'undone';
+    END IF;
+    IF v_why IS NOT NULL THEN
+        PERFORM slipring.fail('SR004', slipring.lease_lost(v_why),
+            jsonb_build_object('message', p_message));
     END IF;
     PERFORM slipring.message_gone(p_message);
 END $$;

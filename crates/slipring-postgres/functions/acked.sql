@@ -3,9 +3,10 @@
 --          this statement, though it came after acks_take.
 -- Inputs:  p_message, p_fence.
 -- Lock:    the caller holds the lease's lock, see lease_key.
--- Index:   ack_N_once, one step in each slot.
+-- Index:   ack_N_once, two steps in each slot.
 CREATE OR REPLACE FUNCTION slipring.acked(p_message bigint, p_fence bigint)
 RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT EXISTS (SELECT FROM slipring.ack a
-        WHERE a.message_id = p_message AND a.fence = p_fence)
+        WHERE a.fence = p_fence AND a.message_id IN (0, p_message)
+            AND (a.message_id > 0 OR p_message <@ a.ids))
 $$;

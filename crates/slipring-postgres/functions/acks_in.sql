@@ -1,12 +1,11 @@
--- Purpose: acks of SQL users with ids in a set.
+-- Purpose: the messages that acks of SQL users with ids in a set name.
 -- Inputs:  p_queue; p_ids.
 -- Lock:    none.
--- Index:   ack_queue, a range for each run of ids, in each slot. The inner query stays one of its
---          own: joined, it would read all acks of the queue for each range.
+-- Index:   see acks_read.
 CREATE OR REPLACE FUNCTION slipring.acks_in(p_queue int, p_ids int8multirange)
 RETURNS TABLE (message_id bigint, fence bigint) LANGUAGE sql STABLE AS $$
-    SELECT a.message_id, a.fence FROM slipring.spans(p_ids) r CROSS JOIN LATERAL (
-        SELECT a.message_id, a.fence FROM slipring.ack a
-        WHERE a.queue_id = p_queue AND a.id >= r.first AND a.id < r.past
-        OFFSET 0) a
+    SELECT m.id, a.fence FROM slipring.acks_read(p_queue, p_ids) a CROSS JOIN LATERAL (
+        SELECT a.message_id WHERE a.message_id > 0
+        UNION ALL
+        SELECT generate_series(lower(r), upper(r) - 1) FROM unnest(a.ids) r) m(id)
 $$;

@@ -1,7 +1,7 @@
 -- Purpose: takes in acks that users' transactions have committed.
 -- Inputs:  p_queue, p_state, p_now_ms.
 -- Lock:    the caller holds the queue's lock.
--- Index:   see acks_in.
+-- Index:   see acks_read, lease_ack_ids, lease_ack.
 -- Answers: the state, changed where there were acks; the change is written.
 CREATE OR REPLACE FUNCTION slipring.acks_take(
     p_queue slipring.queue, p_state slipring.state, p_now_ms bigint)
@@ -10,26 +10,40 @@ DECLARE
     v_done int8multirange;
     v_messages bigint[];
     v_fences bigint[];
+    v_whole_fences bigint[];
+    v_whole_ids int8multirange[];
     v_answer record;
 BEGIN
     IF NOT slipring.acks_wait(p_queue, p_state) THEN
         RETURN p_state;
     END IF;
     v_done := slipring.cut(p_queue.xid_base);
-    SELECT array_agg(a.message_id), array_agg(a.fence) INTO v_messages, v_fences
-    FROM slipring.acks_in(p_queue.queue_id, p_state.acks * v_done) a;
-    IF v_messages IS NULL THEN
+    SELECT array_agg(a.message_id) FILTER (WHERE a.ids IS NULL),
+        array_agg(a.fence) FILTER (WHERE a.ids IS NULL),
+        array_agg(a.fence) FILTER (WHERE a.ids IS NOT NULL),
+        array_agg(a.ids) FILTER (WHERE a.ids IS NOT NULL)
+    INTO v_messages, v_fences, v_whole_fences, v_whole_ids
+    FROM slipring.acks_read(p_queue.queue_id, p_state.acks * v_done) a;
+    IF coalesce(v_messages, v_whole_fences) IS NULL THEN
         RETURN p_state;
     END IF;
     p_state.seq := p_state.seq + 1;
     p_state.acks := p_state.acks - v_done;
-    v_answer := slipring.lease_ack(p_queue, p_state, v_messages, v_fences);
-    p_state := v_answer.p_state;
-    PERFORM slipring.item_remove(p_queue, ARRAY(
-        SELECT i.id FROM unnest(v_messages, v_fences) WITH ORDINALITY AS a(id, fence, n)
-        CROSS JOIN LATERAL slipring.item_now(a.id) i
-        WHERE a.n = ANY (v_answer.rest) AND i.fence = a.fence
-            AND i.queue_id = p_queue.queue_id));
+    IF v_whole_fences IS NOT NULL THEN
+        v_answer := slipring.lease_ack_ids(p_queue, p_state, v_whole_fences, v_whole_ids);
+        p_state := v_answer.p_state;
+        v_messages := v_messages || v_answer.messages;
+        v_fences := v_fences || v_answer.fences;
+    END IF;
+    IF v_messages <> '{}' THEN
+        v_answer := slipring.lease_ack(p_queue, p_state, v_messages, v_fences);
+        p_state := v_answer.p_state;
+        PERFORM slipring.item_remove(p_queue, ARRAY(
+            SELECT i.id FROM unnest(v_messages, v_fences) WITH ORDINALITY AS a(id, fence, n)
+            CROSS JOIN LATERAL slipring.item_now(a.id) i
+            WHERE a.n = ANY (v_answer.rest) AND i.fence = a.fence
+                AND i.queue_id = p_queue.queue_id));
+    END IF;
     PERFORM slipring.state_write(p_queue, p_state);
     RETURN p_state;
 END $$;

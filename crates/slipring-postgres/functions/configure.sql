@@ -13,7 +13,7 @@ DECLARE
 BEGIN
     PERFORM slipring.isolation_check();
     v_queue := slipring.queue_lock(v_queue.queue_id);
-    v_settings := slipring.settings_merge(v_queue.settings, changes);
+    v_settings := slipring.settings_merge(v_queue.settings, changes, v_queue.name);
     RETURN (SELECT q.settings
             FROM slipring.store_configure(v_queue.queue_id, v_settings, slipring.now_ms()) q);
 END $$;

@@ -14,7 +14,8 @@ BEGIN
         PERFORM slipring.fail('SR007', format('queue name %L is not 1 to 200 of letters, digits '
             'and - + / ; . $ _ ( ), not beginning with -', left(name, 64)), '{}');
     END IF;
-    v_settings := slipring.settings_merge(slipring.settings_default(), coalesce(settings, '{}'));
+    v_settings := slipring.settings_merge(slipring.settings_default(), coalesce(settings, '{}'),
+        name);
     RETURN (SELECT q.created
             FROM slipring.store_create_queue(name, v_settings, slipring.now_ms()) q);
 END $$;

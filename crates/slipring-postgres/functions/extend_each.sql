@@ -9,7 +9,7 @@ RETURNS TABLE (receipt text, lease_until timestamptz, error text, error_message 
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
-    v_lease_ms bigint := slipring.interval_ms(p_lease, 'the lease');
+    v_lease_ms bigint := slipring.interval_ms(p_lease, 'the lease', NULL, p_receipts);
     v_part record;
 BEGIN
     PERFORM slipring.isolation_check();

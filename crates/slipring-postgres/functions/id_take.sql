@@ -19,9 +19,8 @@ BEGIN
         v_next := greatest(v_kept::int, 1);
     END IF;
     IF v_next + p_count > 262144 THEN
-        PERFORM slipring.fail('SR006', format('transaction_messages_max is 262143, but %s was '
-            'asked for', v_next - 1 + p_count), jsonb_build_object('limit',
-            'transaction_messages_max', 'limit_value', 262143, 'asked', v_next - 1 + p_count));
+        PERFORM slipring.fail_limit(p_queue.name, 'transaction_messages_max', 262143,
+            v_next - 1 + p_count);
     END IF;
     v_kept := set_config('slipring.sent', (v_next + p_count)::text, true);
     v_told := nextval(p_queue.activity);

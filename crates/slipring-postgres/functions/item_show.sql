@@ -1,7 +1,7 @@
--- Purpose: one message with pictures as it is shown.
+-- Purpose: one message with pictures as it is shown, unless a user's transaction has acked it.
 -- Inputs:  p_message.
 -- Lock:    none; one snapshot.
--- Index:   item_picture_N_newest, item_body_id.
+-- Index:   item_picture_N_newest, item_body_id; see acked.
 CREATE OR REPLACE FUNCTION slipring.item_show(p_message bigint)
 RETURNS TABLE (queue int, id bigint, sent_ms bigint, priority bigint, attempts bigint,
     first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text,
@@ -14,5 +14,6 @@ BEGIN
         i.source, b.body, (ARRAY['delayed', 'ready', 'leased', 'parked'])[i.state + 1],
         CASE WHEN i.state IN (0, 2) THEN i.turn END
     FROM slipring.item_now(p_message) i CROSS JOIN LATERAL slipring.item_content(i.id) b
-    WHERE EXISTS (SELECT FROM slipring.queue q WHERE q.queue_id = i.queue_id);
+    WHERE EXISTS (SELECT FROM slipring.queue q WHERE q.queue_id = i.queue_id)
+        AND NOT (i.state = 2 AND slipring.acked(i.id, i.fence));
 END $$;

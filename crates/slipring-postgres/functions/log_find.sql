@@ -1,9 +1,9 @@
--- Purpose: where a message of the log is, if it counts.
+-- Purpose: where a message of the log is, if it counts and no user's transaction has acked it.
 -- Inputs:  p_message.
 -- Lock:    none. Those on tables of queues that do not have it are given back at once, so that their
 --          number does not grow with that of the queues.
 -- Index:   the order indexes of the partitions of every queue that has messages, one step for each
---          lane; see lease_open.
+--          lane; see lease_open and acked.
 -- Answers: its queue and lane; whether it is leased, since when and until when; nothing when it is
 --          not in the log.
 CREATE OR REPLACE FUNCTION slipring.log_find(
@@ -44,7 +44,8 @@ BEGIN
         SELECT v_queue.queue_id, true, l.leased_ms, l.deadline_ms
         INTO queue, leased, leased_ms, deadline_ms
         FROM slipring.lease_open(v_queue.queue_id) l
-        WHERE l.lane = log_find.lane AND p_message <@ l.open;
+        WHERE l.lane = log_find.lane AND p_message <@ l.open
+            AND NOT slipring.acked(p_message, l.fence);
         RETURN;
     END LOOP;
 END $$;

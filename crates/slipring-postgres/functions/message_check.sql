@@ -10,7 +10,7 @@ DECLARE
     v_bytes bigint := octet_length(p_body) + slipring.headers_bytes(p_headers)
         + coalesce(octet_length(p_group), 0) + coalesce(octet_length(p_dedup_id), 0);
     v_facts jsonb := jsonb_strip_nulls(jsonb_build_object('queue', p_queue.name, 'index', p_index));
-    v_name bigint := greatest(octet_length(p_group), octet_length(p_dedup_id));
+    v_headers bigint;
 BEGIN
     IF p_body IS NULL THEN
         PERFORM slipring.fail('SR007', 'the body is null; send an empty one instead', v_facts);
@@ -18,14 +18,18 @@ BEGIN
         PERFORM slipring.fail('SR007', format('the priority is %s; give 0 to 4294967295',
             coalesce(p_priority::text, 'null')), v_facts);
     ELSIF v_bytes > p_queue.message_bytes_max THEN
-        PERFORM slipring.fail_limit(p_queue, 'message_bytes_max', p_queue.message_bytes_max,
-            v_bytes, p_index);
-    ELSIF v_name > 128 THEN
-        PERFORM slipring.fail_limit(p_queue, 'group_bytes_max', 128, v_name, p_index);
+        PERFORM slipring.fail_limit(p_queue.name, 'message_bytes_max',
+            p_queue.message_bytes_max, v_bytes, p_index);
+    ELSIF octet_length(p_group) > 128 THEN
+        PERFORM slipring.fail_limit(p_queue.name, 'group_bytes_max', 128, octet_length(p_group),
+            p_index);
+    ELSIF octet_length(p_dedup_id) > 128 THEN
+        PERFORM slipring.fail_limit(p_queue.name, 'dedup_id_bytes_max', 128,
+            octet_length(p_dedup_id), p_index);
     ELSIF p_headers IS NOT NULL THEN
-        v_name := (SELECT count(*) FROM jsonb_object_keys(p_headers::jsonb));
-        IF v_name > 64 THEN
-            PERFORM slipring.fail_limit(p_queue, 'headers_max', 64, v_name, p_index);
+        v_headers := (SELECT count(*) FROM jsonb_object_keys(p_headers::jsonb));
+        IF v_headers > 64 THEN
+            PERFORM slipring.fail_limit(p_queue.name, 'headers_max', 64, v_headers, p_index);
         END IF;
     END IF;
 END $$;

@@ -9,7 +9,7 @@ RETURNS TABLE (receipt text, outcome text, error text, error_message text, error
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
-    v_delay_ms bigint := slipring.interval_ms(p_delay, 'the delay');
+    v_delay_ms bigint := slipring.interval_ms(p_delay, 'the delay', NULL, p_receipts);
     v_part record;
     v_n int;
 BEGIN

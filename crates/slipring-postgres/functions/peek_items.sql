@@ -1,19 +1,21 @@
--- Purpose: messages with pictures of one state in their order, as they are shown.
+-- Purpose: messages with pictures of one state in their order, as they are shown; without those
+--          that users' transactions have acked, and no more after 16 MiB.
 -- Inputs:  p_queue, p_state, p_limit.
 -- Lock:    none.
--- Index:   item_order, past pictures that are out of date; item_body_id.
+-- Index:   item_order, past pictures that are out of date; item_body_id; see acked.
 CREATE OR REPLACE FUNCTION slipring.peek_items(p_queue int, p_state int, p_limit bigint)
 RETURNS TABLE (rank bigint, queue int, id bigint, sent_ms bigint, priority bigint,
     attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint,
     group_name text, dedup_id text, headers text, source text, body bytea, state text,
-    until_ms bigint)
+    until_ms bigint, bytes int)
 LANGUAGE sql STABLE AS $$
     SELECT i.turn, i.queue_id, i.id, i.sent_ms, i.priority, i.attempts, i.first_received_ms,
         i.delay_ms, i.lease_ms, b.group_name, b.dedup_id, b.headers, i.source, b.body,
         (ARRAY['delayed', 'ready', 'leased', 'parked'])[i.state + 1],
-        CASE WHEN i.state IN (0, 2) THEN i.turn END
+        CASE WHEN i.state IN (0, 2) THEN i.turn END, i.bytes
     FROM (SELECT i.*, sum(i.bytes) OVER (ORDER BY i.turn, i.id) - i.bytes AS before
           FROM slipring.item i WHERE i.queue_id = p_queue AND i.state = p_state
+              AND (p_state <> 2 OR NOT slipring.acked(i.id, i.fence))
           ORDER BY i.turn, i.id LIMIT p_limit) i
     CROSS JOIN LATERAL slipring.item_content(i.id) b
     WHERE i.before < 16777216

@@ -7,11 +7,16 @@ CREATE OR REPLACE FUNCTION slipring.queue_lock(p_queue int, p_needed boolean DEF
 RETURNS slipring.queue LANGUAGE plpgsql AS $$
 DECLARE
     v_queue slipring.queue;
+    v_name text;
 BEGIN
-    PERFORM pg_advisory_xact_lock(1397511505, p_queue);
+    IF NOT pg_try_advisory_xact_lock(1397511505, p_queue) THEN
+        -- Whoever has the lock may be deleting the queue: afterwards nothing tells its name.
+        v_name := (SELECT q.name FROM slipring.queue q WHERE q.queue_id = p_queue AND p_needed);
+        PERFORM pg_advisory_xact_lock(1397511505, p_queue);
+    END IF;
     SELECT * INTO v_queue FROM slipring.queue q WHERE q.queue_id = p_queue;
     IF v_queue.queue_id IS NULL AND p_needed THEN
-        PERFORM slipring.queue_gone(p_queue);
+        PERFORM slipring.queue_gone(p_queue, v_name);
     ELSIF pg_sequence_last_value(v_queue.generation) < 0 THEN
         -- A deletion that has not committed has left it so. It was the oldest generation or the one
         -- after it; the latter is right for both, for it is a step of the rotation.

@@ -13,11 +13,12 @@ DECLARE
     v_state slipring.state := slipring.state_read(p_queue);
     v_name text;
     v_log record;
+    v_row record;
     v_left bigint := p_limit;
-    v_count bigint;
+    v_bytes bigint := 0;
 BEGIN
     FOREACH v_name IN ARRAY ARRAY['ready', 'delayed', 'leased', 'parked'] LOOP
-        CONTINUE WHEN v_name <> p_state OR v_left <= 0;
+        CONTINUE WHEN v_name <> p_state OR v_left <= 0 OR v_bytes >= 16777216;
         SELECT NULL::bigint[] AS lanes, NULL::bigint[] AS ids, NULL::bigint[] AS leased,
             NULL::bigint[] AS untils INTO v_log;
         IF v_name = 'ready' THEN
@@ -31,16 +32,22 @@ BEGIN
                 array_agg(l.leased_ms) AS leased, array_agg(l.deadline_ms) AS untils
             INTO v_log FROM slipring.leased_log(p_queue, v_state, v_left) l;
         END IF;
-        RETURN QUERY SELECT s.queue, s.id, s.sent_ms, s.priority, s.attempts,
-            s.first_received_ms, s.delay_ms, s.lease_ms, s.group_name, s.dedup_id, s.headers,
-            s.source, s.body, s.state, s.until_ms
-        FROM (SELECT * FROM slipring.log_show(p_queue, v_state, v_log.lanes, v_log.ids,
-                  v_log.leased, v_log.untils)
-              UNION ALL
-              SELECT * FROM slipring.peek_items(p_queue.queue_id, array_position(
-                  ARRAY['delayed', 'ready', 'leased', 'parked'], v_name) - 1, v_left)) s
-        ORDER BY s.rank, s.id LIMIT v_left;
-        GET DIAGNOSTICS v_count = ROW_COUNT;
-        v_left := v_left - v_count;
+        FOR v_row IN
+            SELECT * FROM slipring.log_show(p_queue, v_state, v_log.lanes, v_log.ids,
+                v_log.leased, v_log.untils)
+            UNION ALL
+            SELECT * FROM slipring.peek_items(p_queue.queue_id, array_position(
+                ARRAY['delayed', 'ready', 'leased', 'parked'], v_name) - 1, v_left)
+            ORDER BY rank, id LIMIT v_left
+        LOOP
+            -- Where one of the two has ended for its size, this ends before it is missed.
+            EXIT WHEN v_bytes >= 16777216;
+            v_bytes := v_bytes + v_row.bytes;
+            v_left := v_left - 1;
+            RETURN QUERY SELECT v_row.queue, v_row.id, v_row.sent_ms, v_row.priority,
+                v_row.attempts, v_row.first_received_ms, v_row.delay_ms, v_row.lease_ms,
+                v_row.group_name, v_row.dedup_id, v_row.headers, v_row.source, v_row.body,
+                v_row.state, v_row.until_ms;
+        END LOOP;
     END LOOP;
 END $$;

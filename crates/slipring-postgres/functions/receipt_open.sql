@@ -8,29 +8,18 @@ LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
     v_key bytea := (SELECT s.receipt_key FROM slipring.store s);
-    v_receipt text;
-    v_part text[];
+    v_opened bigint;
+    v_wrong bigint;
 BEGIN
-    n := 0;
-    FOREACH v_receipt IN ARRAY coalesce(p_receipts, '{}') LOOP
-        v_part := string_to_array(v_receipt, '.');
-        -- What is no number, or one that is too large, must not reach the casts.
-        IF cardinality(v_part) IS DISTINCT FROM 5
-            OR translate(v_part[2] || v_part[3] || v_part[4], '0123456789', '') <> ''
-            OR length(v_part[2]) NOT BETWEEN 1 AND 9 OR length(v_part[3]) NOT BETWEEN 1 AND 19
-            OR length(v_part[4]) NOT BETWEEN 1 AND 19
-            OR greatest(v_part[3]::numeric, v_part[4]::numeric) > 9223372036854775807 THEN
-            v_part := NULL;
-        END IF;
-        IF v_part IS NULL OR slipring.receipt_seal(v_key, v_part[2]::int, v_part[3]::bigint,
-                v_part[4]::bigint) IS DISTINCT FROM v_receipt THEN
-            PERFORM slipring.fail('SR005', 'the receipt is not one that slipring.receive has given '
-                'here', jsonb_build_object('index', n));
-        END IF;
-        n := n + 1;
-        queue := v_part[2];
-        message := v_part[3];
-        fence := v_part[4];
-        RETURN NEXT;
-    END LOOP;
+    RETURN QUERY SELECT w.n::int, split_part(w.what, '.', 1)::int,
+        split_part(w.what, '.', 2)::bigint, split_part(w.what, '.', 3)::bigint
+    FROM slipring.receipt_parts(p_receipts) w
+    WHERE slipring.receipt_right(v_key, w.receipt, w.what);
+    GET DIAGNOSTICS v_opened = ROW_COUNT;
+    IF v_opened < cardinality(p_receipts) THEN
+        SELECT min(w.n) - 1 INTO v_wrong FROM slipring.receipt_parts(p_receipts) w
+        WHERE slipring.receipt_right(v_key, w.receipt, w.what) IS NOT TRUE;
+        PERFORM slipring.fail('SR005', 'the receipt is not one that slipring.receive has given '
+            'here', jsonb_build_object('index', v_wrong));
+    END IF;
 END $$;

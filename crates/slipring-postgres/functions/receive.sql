@@ -17,12 +17,12 @@ DECLARE
     v_key bytea := (SELECT s.receipt_key FROM slipring.store s);
 BEGIN
     PERFORM slipring.isolation_check(),
-        slipring.count_check('receive_messages_max', 10000, receive.n);
+        slipring.count_check('receive_messages_max', 10000, receive.n, receive.queue);
     RETURN QUERY SELECT slipring.receipt_seal(v_key, v_queue.queue_id, m.id, c.fence), m.body,
         m.id, c.priority, c.attempts, to_timestamp(m.sent_ms / 1000.0),
         to_timestamp(c.deadline_ms / 1000.0), m.group_name, m.dedup_id, m.headers::jsonb
     FROM slipring.store_claim(v_queue.queue_id, slipring.now_ms(), ARRAY[receive.n],
-        ARRAY[slipring.interval_ms(receive.lease, 'the lease')], '{f}', NULL) c
+        ARRAY[slipring.interval_ms(receive.lease, 'the lease', receive.queue)], '{f}', NULL) c
     CROSS JOIN LATERAL (
         SELECT c.id, c.sent_ms, c.body, c.group_name, c.dedup_id, c.headers
         WHERE c.id IS NOT NULL

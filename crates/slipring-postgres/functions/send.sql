@@ -42,8 +42,8 @@ BEGIN
         END IF;
     END IF;
     RETURN (slipring.send_rows(queue, ARRAY[body], ARRAY[priority],
-        ARRAY[slipring.interval_ms(delay, 'the delay')], ARRAY["group"], ARRAY[dedup_id],
-        ARRAY[slipring.headers_text(headers)]))[1];
+        ARRAY[slipring.interval_ms(delay, 'the delay', queue)], ARRAY["group"], ARRAY[dedup_id],
+        ARRAY[slipring.headers_text(headers, queue)]))[1];
 END $$;
 
 CREATE OR REPLACE FUNCTION slipring.send(

@@ -19,13 +19,16 @@ DECLARE
     v_dedup_ids text[];
     v_headers text[];
 BEGIN
-    IF v_last > 10000 THEN
-        PERFORM slipring.fail_limit(NULL, 'batch_messages_max', 10000, v_last);
-    END IF;
-    PERFORM slipring.entries_check('dedup_ids', cardinality(dedup_ids), v_last),
-        slipring.entries_check('headers', cardinality(headers), v_last);
     v_queue := slipring.queue_named(queue);
+    IF v_last > 10000 THEN
+        PERFORM slipring.fail_limit(queue, 'batch_messages_max', 10000, v_last);
+    END IF;
+    PERFORM slipring.entries_check('dedup_ids', cardinality(dedup_ids), v_last, queue),
+        slipring.entries_check('headers', cardinality(headers), v_last, queue);
     IF v_last = 0 THEN
+        -- What holds for all is checked for none of them as well.
+        PERFORM slipring.message_check(v_queue, '', priority, "group", NULL, NULL, NULL),
+            slipring.interval_ms(delay, 'the delay', queue);
         RETURN '{}';
     ELSIF array_ndims(bodies) > 1 OR array_lower(bodies, 1) <> 1 THEN
         bodies := ARRAY(SELECT u.b FROM unnest(bodies) WITH ORDINALITY AS u(b, n) ORDER BY u.n);
@@ -48,10 +51,11 @@ BEGIN
     -- Whatever dimensions and bounds they came with.
     SELECT array_agg(u.d ORDER BY u.n) INTO v_dedup_ids
     FROM unnest(dedup_ids) WITH ORDINALITY AS u(d, n);
-    SELECT array_agg(slipring.headers_text(u.h, u.n::int - 1) ORDER BY u.n) INTO v_headers
+    SELECT array_agg(slipring.headers_text(u.h, queue, u.n::int - 1) ORDER BY u.n)
+    INTO v_headers
     FROM unnest(headers) WITH ORDINALITY AS u(h, n);
     RETURN slipring.send_rows(queue, bodies, array_fill(priority, ARRAY[v_last]),
-        array_fill(slipring.interval_ms(delay, 'the delay'), ARRAY[v_last]),
+        array_fill(slipring.interval_ms(delay, 'the delay', queue), ARRAY[v_last]),
         array_fill("group", ARRAY[v_last]),
         coalesce(v_dedup_ids, array_fill(NULL::text, ARRAY[v_last])),
         coalesce(v_headers, array_fill(NULL::text, ARRAY[v_last])));

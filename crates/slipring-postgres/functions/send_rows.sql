@@ -18,7 +18,7 @@ DECLARE
     v_bytes bigint := (SELECT sum(octet_length(b)) FROM unnest(p_bodies) b);
 BEGIN
     IF v_last > 1 AND v_bytes > 67108864 THEN
-        PERFORM slipring.fail_limit(v_queue, 'batch_bytes_max', 67108864, v_bytes);
+        PERFORM slipring.fail_limit(v_queue.name, 'batch_bytes_max', 67108864, v_bytes);
     END IF;
     FOR n IN 1..v_last LOOP
         PERFORM slipring.message_check(v_queue, p_bodies[n], p_priorities[n], p_groups[n],
@@ -34,7 +34,7 @@ BEGIN
             slipring.append_fits(v_queue, v_before, 1, v_last, p_bodies, p_groups, p_dedup_ids,
                 p_headers, v_first, s.ready + s.delayed + s.leased + s.parked, s.bytes, '{}') f;
         IF v_over IS NOT NULL THEN
-            PERFORM slipring.fail_limit(v_queue, v_over ->> 'limit',
+            PERFORM slipring.fail_limit(v_queue.name, v_over ->> 'limit',
                 (v_over ->> 'limit_value')::bigint, (v_over ->> 'asked')::bigint,
                 CASE WHEN v_last > 1 THEN (v_over ->> 'index')::int END);
         END IF;

@@ -1,9 +1,9 @@
 -- Purpose: checks the settings of a queue that are given by SQL: names, kinds and ranges. What
 --          passes is what programs can read.
--- Inputs:  p_settings with every key.
+-- Inputs:  p_settings with every key; p_queue, the name of the queue, for errors.
 -- Lock:    none.
 -- Index:   none.
-CREATE OR REPLACE FUNCTION slipring.settings_check(p_settings jsonb)
+CREATE OR REPLACE FUNCTION slipring.settings_check(p_settings jsonb, p_queue text)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_bad text;
@@ -14,7 +14,8 @@ BEGIN
     IF v_bad IS NOT NULL THEN
         PERFORM slipring.fail('SR007', format('there is no setting %s; the settings are %s', v_bad,
             (SELECT string_agg(k, ', ' ORDER BY k)
-             FROM jsonb_object_keys(slipring.settings_default()) k)), '{}');
+             FROM jsonb_object_keys(slipring.settings_default()) k)),
+            jsonb_build_object('queue', p_queue));
     END IF;
     SELECT min(format('%s is %s; give a whole number from %s to %s', s.name,
         p_settings -> s.name, s.low, s.high))
@@ -50,11 +51,11 @@ BEGIN
         AS s(name, ok, wanted)
     WHERE s.ok IS NOT TRUE;
     IF v_bad IS NOT NULL THEN
-        PERFORM slipring.fail('SR007', v_bad, '{}');
+        PERFORM slipring.fail('SR007', v_bad, jsonb_build_object('queue', p_queue));
     END IF;
     v_bytes := (SELECT sum(octet_length(a.key) + octet_length(a.value))
                 FROM jsonb_each_text(p_settings -> 'attributes') a);
     IF v_bytes > 262144 THEN
-        PERFORM slipring.fail_limit(NULL, 'queue_attribute_bytes_max', 262144, v_bytes);
+        PERFORM slipring.fail_limit(p_queue, 'queue_attribute_bytes_max', 262144, v_bytes);
     END IF;
 END $$;

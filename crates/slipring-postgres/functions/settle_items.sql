@@ -18,7 +18,7 @@ DECLARE
 BEGIN
     FOR v_row IN
         SELECT u.n, p_messages[u.n] AS message, i.id, i.fence = p_fences[u.n] AS newest,
-            p_kinds[u.n] AS kind, i.state = 2 AND p_now_ms < i.turn AS held, i.attempts,
+            p_kinds[u.n] AS kind, i.state = 2 AS leased, i.turn, i.attempts,
             p_priorities[u.n] AS priority, s.next, s.delay_ms
         FROM unnest(p_ns) AS u(n)
         LEFT JOIN LATERAL slipring.item_now(p_messages[u.n]) i
@@ -30,13 +30,14 @@ BEGIN
         until_ms := NULL;
         target := NULL;
         outcome := CASE
-            WHEN v_row.id IS NULL AND slipring.log_holds(p_queue, v_row.message) THEN 'old'
+            WHEN v_row.id IS NULL AND slipring.log_holds(p_queue, v_row.message) THEN 'undone'
             WHEN v_row.id IS NULL THEN 'gone'
-            WHEN NOT v_row.newest THEN 'old'
+            WHEN NOT v_row.newest THEN 'newer'
             WHEN v_row.kind = 'ack' THEN 'done'
-            WHEN NOT v_row.held OR NOT pg_try_advisory_xact_lock(
-                slipring.lease_key(p_queue.queue_id, p_fences[v_row.n],
-                    v_row.message)) THEN 'late'
+            WHEN NOT v_row.leased THEN 'ended'
+            WHEN p_now_ms >= v_row.turn THEN 'late'
+            WHEN NOT pg_try_advisory_xact_lock(slipring.lease_key(p_queue.queue_id,
+                p_fences[v_row.n], v_row.message)) THEN 'acked'
             WHEN v_row.next = 'dead_letter' AND p_target.queue_id IS NULL THEN 'parked'
             WHEN v_row.next = 'dead_letter' THEN 'dead_lettered'
             ELSE v_row.next END;
@@ -61,17 +62,5 @@ BEGIN
         END IF;
         RETURN NEXT;
     END LOOP;
-    PERFORM slipring.item_remove(p_queue, v_done);
-    IF v_moves <> '{}' THEN
-        PERFORM slipring.item_set(p_queue, array_agg(m.id), array_agg(m.state),
-            array_agg(m.until_ms), array_agg(m.priority), array_agg(m.attempts), NULL,
-            array_agg(m.delay_ms))
-        FROM unnest(v_moves) m;
-    END IF;
-    IF v_dead <> '{}' THEN
-        PERFORM slipring.item_move(p_queue, p_target, v_dead, p_queue.name);
-    END IF;
-    IF v_moves <> '{}' OR v_dead <> '{}' THEN
-        PERFORM slipring.endings_note(p_queue);
-    END IF;
+    PERFORM slipring.settle_items_apply(p_queue, p_target, v_done, v_dead, v_moves);
 END $$;

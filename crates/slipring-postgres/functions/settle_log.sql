@@ -3,7 +3,7 @@
 --          message twice; the rest as store_settle.
 -- Lock:    the queue's lock; the leases' locks are tried.
 -- Index:   lease_newest; the partitions' order indexes for what stays.
--- Answers: the entries that a lease of the log covers, done with or refused (late).
+-- Answers: the entries that a lease of the log covers, done with or refused.
 CREATE OR REPLACE FUNCTION slipring.settle_log(
     p_queue slipring.queue, p_target slipring.queue, p_now_ms bigint, p_ns int[],
     p_messages bigint[], p_fences bigint[], p_kinds text[], p_delays_ms bigint[],
@@ -12,13 +12,10 @@ RETURNS TABLE (n int, outcome text, until_ms bigint, target int)
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
-    v_state slipring.state := slipring.state_read(p_queue);
-    v_leaves record;
     v_row record;
     v_moves slipring.move[] := '{}';
     v_ids bigint[] := '{}';
     v_fences bigint[] := '{}';
-    v_from text := slipring.live_tables(p_queue, v_state);
 BEGIN
     FOR v_row IN
         WITH l AS MATERIALIZED (
@@ -27,9 +24,9 @@ BEGIN
             WHERE n > 0)
         SELECT u.n, p_messages[u.n] AS id, p_fences[u.n] AS fence, p_kinds[u.n] AS kind,
             p_priorities[u.n] AS priority, l.lane, l.leased_ms,
-            p_kinds[u.n] <> 'ack' AND (p_now_ms >= l.deadline_ms
-                OR NOT pg_try_advisory_xact_lock(slipring.lease_key(p_queue.queue_id, l.fence,
-                    p_messages[u.n]))) AS late, s.next, s.delay_ms
+            CASE WHEN p_kinds[u.n] = 'ack' THEN NULL WHEN p_now_ms >= l.deadline_ms THEN 'late'
+                WHEN NOT pg_try_advisory_xact_lock(slipring.lease_key(p_queue.queue_id, l.fence,
+                    p_messages[u.n])) THEN 'acked' END AS lost, s.next, s.delay_ms
         FROM unnest(p_ns) AS u(n)
         JOIN l ON l.fence = p_fences[u.n] AND p_messages[u.n] <@ l.open
         CROSS JOIN LATERAL slipring.settle_next(p_queue, p_kinds[u.n], 1, p_delays_ms[u.n],
@@ -38,8 +35,8 @@ BEGIN
         n := v_row.n;
         until_ms := NULL;
         target := NULL;
-        IF v_row.late THEN
-            outcome := 'late';
+        IF v_row.lost IS NOT NULL THEN
+            outcome := v_row.lost;
             RETURN NEXT;
             CONTINUE;
         ELSIF v_row.kind <> 'ack' AND slipring.acked(v_row.id, v_row.fence) THEN
@@ -67,15 +64,8 @@ BEGIN
         END IF;
         RETURN NEXT;
     END LOOP;
-    IF v_ids = '{}' THEN
-        RETURN;
+    IF v_ids <> '{}' THEN
+        PERFORM slipring.settle_log_apply(p_queue, slipring.state_read(p_queue), p_target, v_ids,
+            v_fences, v_moves);
     END IF;
-    v_state.seq := v_state.seq + 1;
-    v_leaves := slipring.lease_ack(p_queue, v_state, v_ids, v_fences);
-    v_state := v_leaves.p_state;
-    IF v_moves <> '{}' THEN
-        v_state.endings := nextval(p_queue.endings);
-        PERFORM slipring.moves_apply(v_from, p_queue, p_target, v_moves);
-    END IF;
-    PERFORM slipring.state_write(p_queue, v_state);
 END $$;

@@ -1,5 +1,5 @@
 -- Purpose: the answer to one settlement or prolongation.
--- Inputs:  p_message; p_n, its place; p_outcome, or gone, old or late for an error.
+-- Inputs:  p_message; p_n, its place; p_outcome, or for an error gone or what lease_lost knows.
 -- Lock:    none.
 -- Index:   none.
 CREATE OR REPLACE FUNCTION slipring.settled(
@@ -7,14 +7,11 @@ CREATE OR REPLACE FUNCTION slipring.settled(
 RETURNS TABLE (n int, outcome text, until_ms bigint, target int, error text,
     error_message text, error_context jsonb)
 LANGUAGE sql IMMUTABLE AS $$
-    SELECT p_n, CASE WHEN p_outcome NOT IN ('gone', 'old', 'late') THEN p_outcome END,
-        p_until_ms, p_target,
-        CASE p_outcome WHEN 'gone' THEN 'message_gone' WHEN 'old' THEN 'lease_lost'
-            WHEN 'late' THEN 'lease_lost' END,
-        CASE p_outcome
-            WHEN 'gone' THEN format('message %s is not in the queue any more', p_message)
-            WHEN 'old' THEN slipring.lease_lost(false)
-            WHEN 'late' THEN slipring.lease_lost(true) END,
-        CASE WHEN p_outcome IN ('gone', 'old', 'late')
-            THEN jsonb_build_object('message', p_message) END
+    SELECT p_n, CASE WHEN e.error IS NULL THEN p_outcome END, p_until_ms, p_target, e.error,
+        CASE e.error
+            WHEN 'message_gone' THEN format('message %s is not in the queue any more', p_message)
+            WHEN 'lease_lost' THEN slipring.lease_lost(p_outcome) END,
+        CASE WHEN e.error IS NOT NULL THEN jsonb_build_object('message', p_message) END
+    FROM (SELECT CASE WHEN p_outcome = 'gone' THEN 'message_gone'
+        WHEN slipring.lease_lost(p_outcome) IS NOT NULL THEN 'lease_lost' END AS error) e
 $$;

@@ -38,7 +38,13 @@ BEGIN
     v_queue.endings := format('slipring.endings_%s', v_queue.queue_id)::regclass;
     v_queue.activity := format('slipring.activity_%s', v_queue.queue_id % 16)::regclass;
     PERFORM setval(v_queue.generation, 0), setval(v_queue.endings, 0);
-    INSERT INTO slipring.queue OVERRIDING SYSTEM VALUE SELECT (v_queue).*;
+    BEGIN
+        INSERT INTO slipring.queue OVERRIDING SYSTEM VALUE SELECT (v_queue).*;
+    EXCEPTION WHEN unique_violation THEN
+        -- Nobody else creates under the lock: what the snapshot did not see came before it.
+        RAISE EXCEPTION USING ERRCODE = '40001', MESSAGE = format('queue %s was created since the '
+            'transaction''s snapshot; try the transaction again', p_name);
+    END;
     PERFORM slipring.state_begin(v_queue, p_now_ms);
     RETURN QUERY SELECT v_queue.queue_id, v_queue.name, v_queue.settings,
         v_queue.created_ms, v_queue.modified_ms, true;

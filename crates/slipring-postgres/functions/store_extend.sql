@@ -31,7 +31,7 @@ BEGIN
         WITH l AS MATERIALIZED (
             SELECT * FROM slipring.lease_newest(v_queue.queue_id, p_fences) WHERE n > 0)
         SELECT e.n::int, e.message, e.fence, l.lane, l.deadline_ms AS lapses, i.id,
-            i.fence = e.fence AS newest, i.state = 2 AND p_now_ms < i.turn AS held,
+            i.fence = e.fence AS newest, i.state = 2 AS leased, i.turn,
             p_now_ms + coalesce(e.lease_ms, i.lease_ms,
                 CASE WHEN l.lane IS NOT NULL
                     THEN slipring.log_own_lease(v_queue, v_state, l.lane, e.message) END,
@@ -46,10 +46,11 @@ BEGIN
             WHEN v_queue.queue_id IS NULL THEN 'gone'
             WHEN v_row.lane IS NOT NULL AND p_now_ms >= v_row.lapses THEN 'late'
             WHEN v_row.lane IS NOT NULL THEN 'log'
-            WHEN v_row.id IS NULL AND slipring.log_holds(v_queue, v_row.message) THEN 'old'
+            WHEN v_row.id IS NULL AND slipring.log_holds(v_queue, v_row.message) THEN 'undone'
             WHEN v_row.id IS NULL THEN 'gone'
-            WHEN NOT v_row.newest THEN 'old'
-            WHEN NOT v_row.held THEN 'late'
+            WHEN NOT v_row.newest THEN 'newer'
+            WHEN NOT v_row.leased THEN 'ended'
+            WHEN p_now_ms >= v_row.turn THEN 'late'
             ELSE 'item' END;
         IF v_outcome = 'log' THEN
             v_ids := v_ids || v_row.message;

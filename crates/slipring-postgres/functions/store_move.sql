@@ -20,7 +20,7 @@ DECLARE
 BEGIN
     IF p_target = p_source THEN
         PERFORM slipring.fail('SR007', 'source and target are the same queue; name two queues',
-            jsonb_build_object('queue', p_source));
+            jsonb_build_object('queue', v_source.name));
     END IF;
     PERFORM slipring.acks_take(v_source, slipring.state_read(v_source), p_now_ms);
     IF p_target IS NOT NULL THEN

@@ -1,5 +1,5 @@
 -- Purpose: messages as a receive would get them, then the delayed by due time, the leased by
---          deadline, the parked by rank; nothing is taken.
+--          deadline, the parked by rank, up to about 16 MiB; nothing is taken.
 -- Inputs:  p_queue; p_state, only messages of this state, or null; p_limit; p_now_ms.
 -- Lock:    see queue_hold.
 -- Index:   see queue_hold and queue_peek.
@@ -17,7 +17,8 @@ DECLARE
 BEGIN
     IF p_state NOT IN ('ready', 'delayed', 'leased', 'parked') THEN
         PERFORM slipring.fail('SR007', format('the state is %L; give ready, delayed, leased or '
-            'parked, or null for all', left(p_state, 64)), '{}');
+            'parked, or null for all', left(p_state, 64)),
+            jsonb_build_object('queue', v_queue.name));
     END IF;
     RETURN QUERY SELECT * FROM slipring.queue_peek(v_queue, p_state, p_limit);
 END $$;

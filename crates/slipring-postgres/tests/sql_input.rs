@@ -90,7 +90,11 @@ async fn an_error_of_a_batch_names_the_message() {
     for (batch, code, says) in [
         ("ARRAY['a', NULL]", "SR007", "the body is null"),
         ("ARRAY['a', repeat('x', 2000000)]", "SR006", "message_bytes_max is 1048576"),
-        ("'{a,b}', dedup_ids => ARRAY[NULL, repeat('x', 129)]", "SR006", "group_bytes_max is 128"),
+        (
+            "'{a,b}', dedup_ids => ARRAY[NULL, repeat('x', 129)]",
+            "SR006",
+            "dedup_id_bytes_max is 128",
+        ),
         ("'{a,b}', headers => '{NULL,[]}'", "SR007", "headers are a JSON array"),
     ] {
         let send = format!("SELECT slipring.send_batch('q', {batch})");
@@ -139,7 +143,7 @@ async fn counts_states_names_and_receipts_are_checked() {
         refused(&client, &sql, "SR007", "give ready, delayed, leased or parked").await;
     }
     refused(&client, "SELECT slipring.send(NULL, 'a'::text)", "SR007", "name of the queue").await;
-    refused(&client, "SELECT slipring.pause('q', '-infinity')", "SR007", "the pause").await;
+    refused(&client, "SELECT slipring.pause('q', '-infinity')", "SR007", "until is").await;
     refused(&client, "SELECT slipring.ack(ARRAY['x'])", "SR005", "slipring.receive").await;
     assert_eq!(messages(&client).await, 2);
     run(&client, "SELECT slipring.pause('q', 'infinity')").await;

@@ -147,7 +147,8 @@ impl Writer<'_> {
         let source = self.live(request.source)?;
         if request.target == Some(request.source) {
             let text = "source and target are the same queue; name two queues";
-            let error = Error::new(ErrorKind::Invalid, text).with("queue", request.source);
+            let name = &source.lock().info.name;
+            let error = Error::new(ErrorKind::Invalid, text).with("queue", name);
             return Err(error.into());
         }
         self.promise(Durability::Full);

@@ -164,7 +164,10 @@ pub fn check_valid(held: &Held, fence: Fence, now: Timestamp) -> Result<(), Erro
     if fence != held.fence {
         return Err(lease_lost("another hand-out is newer"));
     }
-    if held.state != State::Leased || now >= held.deadline {
+    if held.state != State::Leased {
+        return Err(lease_lost("it was given back before, or its deadline had passed"));
+    }
+    if now >= held.deadline {
         return Err(lease_lost("its deadline has passed"));
     }
     Ok(())
@@ -263,6 +266,11 @@ mod tests {
         let nack = settle(&late, Fence(5), NACK, &settings(None), now, 0.0);
         assert_eq!(nack.unwrap_err().kind(), ErrorKind::LeaseLost);
         assert!(check_valid(&late, Fence(5), now).is_err());
+        // What was given back before its deadline is not called late.
+        let early = check_valid(&late, Fence(5), Timestamp::from_millis(1)).unwrap_err();
+        assert!(early.message().ends_with("it was given back before, or its deadline had passed"));
+        let late = check_valid(&held(State::Leased, 1), Fence(5), now).unwrap_err();
+        assert!(late.message().ends_with("its deadline has passed"));
     }
 
     #[test]

@@ -17,8 +17,10 @@ pub struct Limits {
     pub receive_messages_max: u32,
     /// Largest message any queue may allow. Default 999,000,000, what SQLite can hold in a row.
     pub message_bytes_max: u64,
-    /// Longest group name or deduplication id in bytes. Default 128.
+    /// Longest group name in bytes. Default 128.
     pub group_bytes_max: usize,
+    /// Longest deduplication id in bytes. Default 128.
+    pub dedup_id_bytes_max: usize,
     /// Most headers of a message. Default 64.
     pub headers_max: usize,
     /// Longest delay, visibility timeout, retention and window. Default 2³² s, the most
@@ -47,6 +49,7 @@ impl Default for Limits {
             receive_messages_max: 10_000,
             message_bytes_max: 999_000_000,
             group_bytes_max: 128,
+            dedup_id_bytes_max: 128,
             headers_max: 64,
             duration_max: Duration::from_secs(1 << 32),
             wait_max: Duration::from_secs(1 << 32),
@@ -71,8 +74,11 @@ impl Limits {
     ) -> Result<(), Error> {
         let size = message.size_bytes();
         check("message_bytes_max", settings.message_bytes_max.min(self.message_bytes_max), size)?;
-        for name in [&message.group, &message.dedup_id].into_iter().flatten() {
-            check("group_bytes_max", self.group_bytes_max as u64, name.len() as u64)?;
+        if let Some(group) = &message.group {
+            check("group_bytes_max", self.group_bytes_max as u64, group.len() as u64)?;
+        }
+        if let Some(id) = &message.dedup_id {
+            check("dedup_id_bytes_max", self.dedup_id_bytes_max as u64, id.len() as u64)?;
         }
         if let Some(headers) = &message.headers {
             check("headers_max", self.headers_max as u64, headers.len() as u64)?;
@@ -155,4 +161,23 @@ fn check(limit: &'static str, limit_value: u64, asked: u64) -> Result<(), Error>
 
 fn invalid(why: &str) -> Error {
     Error::new(ErrorKind::Invalid, why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn group_and_deduplication_id_have_limits_of_their_own_names() {
+        // S12.2
+        let long = "x".repeat(129);
+        for (message, limit) in [
+            (NewMessage::new("a").group(long.clone()), "group_bytes_max"),
+            (NewMessage::new("a").dedup_id(long), "dedup_id_bytes_max"),
+        ] {
+            let error = Limits::default().check_message(&message, &QueueSettings::default());
+            let error = error.expect_err(limit);
+            assert!(error.context().contains(&("limit", limit.to_owned())), "{error}");
+        }
+    }
 }

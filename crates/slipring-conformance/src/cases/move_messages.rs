@@ -197,7 +197,9 @@ async fn moving_from_a_queue_to_itself_is_refused(b: Bench) {
     let delivery = q.claim_one().await;
     q.park(&delivery).await.unwrap();
     let request = MoveRequest { source: q.id, target: Some(q.id), limit: 10 };
-    refused(b.store().move_messages(request, b.now()).await, ErrorKind::Invalid);
+    let error = refused(b.store().move_messages(request, b.now()).await, ErrorKind::Invalid);
+    let name = q.info.name.to_string();
+    assert!(error.context().contains(&("queue", name)), "{error}");
     q.holds(1, 0, 0, 1).await;
 }
 

@@ -165,7 +165,8 @@ impl AdminStore for MemoryStore {
         let source = self.queue(request.source)?;
         if request.target == Some(request.source) {
             let text = "source and target are the same queue; name two queues";
-            return Err(Error::new(ErrorKind::Invalid, text).with("queue", request.source));
+            let name = source.lock()?.info.name.clone();
+            return Err(Error::new(ErrorKind::Invalid, text).with("queue", name));
         }
         let target = request.target.map(|id| self.queue(id)).transpose()?;
         let mut moved = Vec::new();

@@ -1,0 +1,12 @@
+-- Purpose: acks of SQL users with ids in a set, as they were entered: of a message, or of ids.
+-- Inputs:  p_queue; p_ids.
+-- Lock:    none.
+-- Index:   ack_queue, a range for each run of ids, in each slot. The inner query stays one of its
+--          own: joined, it would read all acks of the queue for each range.
+CREATE OR REPLACE FUNCTION slipring.acks_read(p_queue int, p_ids int8multirange)
+RETURNS TABLE (message_id bigint, fence bigint, ids int8multirange) LANGUAGE sql STABLE AS $$
+    SELECT a.message_id, a.fence, a.ids FROM slipring.spans(p_ids) r CROSS JOIN LATERAL (
+        SELECT a.message_id, a.fence, a.ids FROM slipring.ack a
+        WHERE a.queue_id = p_queue AND a.id >= r.first AND a.id < r.past
+        OFFSET 0) a
+$$;
