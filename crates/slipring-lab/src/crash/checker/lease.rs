@@ -1,8 +1,9 @@
 //! Property 2: at most one valid lease. It also means that each duplicate is explained: by a
 //! nack, a lapse, or the end of the holder's connection.
 
-use super::facts::{Facts, HandOut};
+use super::facts::{Facts, HandOut, Message};
 use super::{CLOCK_STEP_NS, Violation};
+use crate::crash::history::Kind;
 
 /// The pass.
 pub fn check(facts: &Facts) -> Vec<Violation> {
@@ -14,7 +15,7 @@ pub fn check(facts: &Facts) -> Vec<Violation> {
         for hand_out in &message.hand_outs {
             if let Some(holder) = holder
                 && hand_out.span.end + CLOCK_STEP_NS < holder.valid_until
-                && !came_late(hand_out, holder)
+                && !came_late(message, hand_out, holder)
             {
                 let what = format!(
                     "{body} was handed out by {} ns, under a lease valid to {} ns",
@@ -32,9 +33,17 @@ pub fn check(facts: &Facts) -> Vec<Violation> {
 
 /// Whether a hand-out is older than one that was answered before it, and was over when that began:
 /// its server was stopped with the answer on the way. The counts tell which of two that were asked
-/// for at the same time came first.
-fn came_late(hand_out: &HandOut, answered: &HandOut) -> bool {
-    let older = hand_out.count.zip(answered.count).is_some_and(|(own, other)| own < other);
+/// for at the same time came first; where the protocol has none, that the older settles nothing.
+fn came_late(message: &Message, hand_out: &HandOut, answered: &HandOut) -> bool {
+    let older = match hand_out.count.zip(answered.count) {
+        Some((own, other)) => own < other,
+        None => {
+            let own = |receipt: &str| receipt == hand_out.receipt;
+            let mut settled = message.settlements.iter().filter(|s| s.kind == Kind::Ok);
+            let mut extended = message.extensions.iter();
+            !settled.any(|s| own(&s.receipt)) && !extended.any(|e| own(&e.receipt))
+        }
+    };
     older
         && hand_out.span.begin < answered.span.end
         && hand_out.valid_until <= answered.span.end + CLOCK_STEP_NS
@@ -87,12 +96,33 @@ mod tests {
     #[test]
     fn what_an_operation_answered_first_is_older_than_its_end() {
         // Reserved 3,000 ms ago and lapsed, then received by somebody else, while the operation
-        // waited for more; or reserved when that somebody had it.
+        // waited for more; or reserved when that somebody had it, as its ack shows.
         for (answered_ms, found) in [(3000, 0), (100, 1)] {
             let mut scenario = Scenario::new();
             scenario.sent("standard", "a").pass(2500).received("standard", "a", 2);
             scenario.pass(500).reserved_among(3000, answered_ms, "a");
-            assert_eq!(scenario.properties().len(), found, "{answered_ms} ms");
+            if found > 0 {
+                scenario.acked("standard", "a");
+            }
+            let violations = scenario.properties();
+            let found_here = violations.iter().filter(|what| **what == "one valid lease");
+            assert_eq!(found_here.count(), found, "{answered_ms} ms");
+        }
+    }
+
+    #[test]
+    fn a_reserve_whose_answer_comes_late_settles_nothing() {
+        // Begun so long before somebody else was answered: its lease is over then, or is not.
+        for (begun_ms, settles, found) in [(3000, false, 0), (3000, true, 1), (1500, false, 1)] {
+            let mut scenario = Scenario::new();
+            scenario.sent("standard", "a").pass(2500).received("standard", "a", 2);
+            scenario.pass(500).reserved_among(begun_ms, 0, "a");
+            if settles {
+                scenario.acked("standard", "a");
+            }
+            let violations = scenario.properties();
+            let found_here = violations.iter().filter(|what| **what == "one valid lease");
+            assert_eq!(found_here.count(), found, "{begun_ms} ms, settles: {settles}");
         }
     }
 
