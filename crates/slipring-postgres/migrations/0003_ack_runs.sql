@@ -12,7 +12,8 @@ DO $$
 BEGIN
     FOR slot IN 0..2 LOOP
         EXECUTE format('DROP INDEX slipring.ack_%s_once', slot);
-        EXECUTE format('CREATE UNIQUE INDEX ack_%s_once ON slipring.ack_%s (fence, message_id)',
-            slot, slot);
+        -- Hand-outs of different queues may have the same fence.
+        EXECUTE format('CREATE UNIQUE INDEX ack_%s_once
+            ON slipring.ack_%s (fence, message_id, queue_id)', slot, slot);
     END LOOP;
 END $$;

@@ -10,8 +10,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use slipring::{QueueId, Store, Timestamp};
-use slipring_conformance::verbs::{ack_all, at, claim, counts, drain, plain};
+use slipring::{QueueId, QueueSettings, Store, Timestamp};
+use slipring_conformance::verbs::{ack_all, at, claim, counts, drain, plain, queue};
 use slipring_postgres::PostgresStore;
 use slipring_testbed::{Cluster, Database, one, rotation_step, run, waiting};
 use tokio_postgres::Client;
@@ -293,4 +293,45 @@ async fn packs_and_messages_apart_are_acked_as_a_whole() {
         assert_eq!(g.left().await, NONE);
     }
     assert_eq!(counts(&g.store, g.q).await, [0; 4]);
+}
+
+#[tokio::test]
+async fn leases_of_two_queues_with_the_same_fence_are_acked_each_for_itself() {
+    let g = Ground::new().await;
+    let user = g.client().await;
+    let second = queue(&g.store, "second", &QueueSettings::default()).await;
+    // Both claims at one moment of a clock that is ahead, from which fences are made.
+    for (round, isolation) in ["READ COMMITTED", "REPEATABLE READ"].iter().enumerate() {
+        let mut receipts = Vec::new();
+        let mut fences = Vec::new();
+        for (name, q) in [("plain", g.q), ("second", second)] {
+            let send =
+                format!("SELECT slipring.send('{name}', 'm'::text) FROM generate_series(1, 2)");
+            run(&g.user, &send).await;
+            let claim = format!(
+                "SELECT slipring.receipt_seal(s.receipt_key, {q}, i, c.fence), c.fence
+                 FROM slipring.store s, slipring.store_claim({q}, 4000000000000 + {round},
+                     ARRAY[10], ARRAY[NULL]::bigint[], '{{f}}', NULL) c, unnest(c.ids) i",
+                q = q.0
+            );
+            for row in g.user.query(&claim, &[]).await.unwrap() {
+                receipts.push(row.get::<_, String>(0));
+                fences.push(row.get::<_, i64>(1));
+            }
+        }
+        assert_eq!(fences, [fences[0]; 4]);
+        let (first, other) = receipts.split_at(2);
+        let begin = format!("BEGIN ISOLATION LEVEL {isolation}");
+        run(&g.user, &format!("{begin}; {}", ack(first))).await;
+        run(&user, &format!("SET lock_timeout = '10s'; {begin}")).await;
+        run(&user, &format!("{}; COMMIT", ack(other))).await;
+        run(&g.user, "COMMIT").await;
+        for q in [g.q, second] {
+            assert_eq!(claim(&g.store, q, 10, FAR).await.len(), 0);
+            assert_eq!(counts(&g.store, q).await, [0; 4], "{isolation}");
+        }
+        for receipts in [first, other] {
+            assert_eq!(refused(&g.user, &ack(receipts)).await, "SR003");
+        }
+    }
 }
