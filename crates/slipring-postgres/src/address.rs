@@ -95,6 +95,7 @@ impl FromStr for Address {
                 scheme(base)
             ));
         }
+        one_at(base)?;
         let mut address = Address {
             config: Config::new(),
             protection: Protection::default(),
@@ -150,6 +151,18 @@ fn refused(base: &str, query: &str, why: &str) -> String {
         return format!("{scheme}://…: it cannot be read; {USE}, with %3F for ? and %40 for @");
     }
     format!("{}: {why}; {USE}", shown(base, ""))
+}
+
+/// The driver takes what follows the first `@` for the host, and shows it in errors.
+fn one_at(base: &str) -> Result<(), String> {
+    let place = base.split_once("://").map_or(base, |(_, rest)| rest);
+    if place.split('/').next().is_some_and(|place| place.matches('@').count() > 1) {
+        return Err(format!(
+            "{}://…: a second @ before the host; an @ in a password must be written %40; {USE}",
+            scheme(base)
+        ));
+    }
+    Ok(())
 }
 
 fn switch(key: &str, value: &str) -> Result<bool, String> {
@@ -215,7 +228,7 @@ mod tests {
         for text in [
             "postgres://me:secret@db.example:5433/queue?sslmode=require",
             "postgresql://me@db/queue?password=secret&application_name=x",
-            "postgres://me:se@secret@db/queue",
+            "postgres://me:se%40secret@db/queue",
         ] {
             let address: Address = text.parse().unwrap();
             let shown = format!("{address} {address:?}");
@@ -235,6 +248,8 @@ mod tests {
             ("postgres://me:secret@db/q?oops=1", "`oops`"),
             ("postgres://me:SEC?secret@db/q", "must be written %3F"),
             ("postgres://me:SE@SEC?secret@db/q", "must be written %3F"),
+            ("postgres://me:SEC@secret@db/q", "must be written %40"),
+            ("postgres://me:SEC@secret@db/q?connections=3", "must be written %40"),
             ("postgres://me:SEC?secret=secret@db/q", "%3F for ?"),
             ("postgres://me@db/q?application_name=secret&Password=secret", "`Password`"),
             ("postgres://me@db/q?pass%57ord=secret", "`passWord`"),

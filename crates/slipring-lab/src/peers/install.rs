@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+use nix::unistd::geteuid;
 use serde_json::Value;
+use tokio_postgres::Client;
 
 use super::Prepared;
 
@@ -40,6 +42,31 @@ pub fn pgmq() -> Result<Prepared> {
         sql: Some(read(PGMQ_SQL)?),
         program: Vec::new(),
     })
+}
+
+/// PgQ: an extension, from the Debian package for the PostgreSQL behind `admin`. Installed when
+/// that is `ours`, as root, where there is apt-get. The server finds it without being restarted.
+pub async fn pgq(admin: &Client, ours: bool) -> Result<Prepared> {
+    let look = include_str!("../../queries/pgq_package.sql");
+    let row = admin.query_one(look, &[]).await?;
+    let (package, there): (String, bool) = (row.try_get(0)?, row.try_get(1)?);
+    if there {
+        return Ok(Prepared::default());
+    }
+    if !ours {
+        bail!("its Debian package for that PostgreSQL is {package}");
+    }
+    if !geteuid().is_root() || output(Command::new("apt-get").arg("--version")).is_err() {
+        bail!("on Debian: sudo apt-get install {package}");
+    }
+    output(Command::new("apt-get").args(["update", "-q"]))?;
+    let mut install = Command::new("apt-get");
+    install.args(["install", "-q", "-y", "--no-install-recommends"]).arg(&package);
+    output(install.env("DEBIAN_FRONTEND", "noninteractive"))?;
+    if !admin.query_one(look, &[]).await?.try_get::<_, bool>(1)? {
+        bail!("{package} was installed, but this PostgreSQL does not find its extension");
+    }
+    Ok(Prepared::default())
 }
 
 /// A driver in JavaScript, with the Node.js that its lock file names.

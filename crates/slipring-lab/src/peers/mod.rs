@@ -9,6 +9,7 @@ mod install;
 use std::process::Command;
 
 use anyhow::{Context, Result};
+use tokio_postgres::Client;
 
 use crate::targets::Kind;
 use crate::targets::postgres::connect;
@@ -61,14 +62,15 @@ impl Peer {
         }
     }
 
-    /// Gets it from its registry, unless it is there already.
+    /// Gets it from its registry, unless it is there already; an extension for the PostgreSQL
+    /// behind `admin`, where that is on this machine and `ours`.
     ///
     /// # Errors
     /// When it cannot be had; the error says why, and then the peer is absent from the table.
-    pub fn prepare(self) -> Result<Prepared> {
+    pub async fn prepare(self, admin: &Client, ours: bool) -> Result<Prepared> {
         match self {
             Peer::Pgmq => install::pgmq(),
-            Peer::Pgq => Ok(Prepared::default()),
+            Peer::Pgq => install::pgq(admin, ours).await,
             Peer::GraphileWorker | Peer::PgBoss => install::npm(self.name()),
             Peer::River => install::go(self.name()),
             Peer::Awa => install::cargo(self.name()),

@@ -78,6 +78,11 @@ impl Cluster {
         Ok(cluster)
     }
 
+    /// Whether it was started here, and so ends with the run.
+    pub fn is_own(&self) -> bool {
+        self.own.is_some()
+    }
+
     /// The address of a database.
     pub fn url(&self, database: &str) -> String {
         let (before, after) = &self.address;

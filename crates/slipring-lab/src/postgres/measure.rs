@@ -104,7 +104,7 @@ impl<'a> Bench<'a> {
     async fn measure(&mut self, side: &Side, beside: Beside) -> Result<(Ready, Round)> {
         let prepared = match side.program {
             Program::Own(_) => None,
-            Program::Peer(peer) => Some(self.prepared(peer)?),
+            Program::Peer(peer) => Some(self.prepared(peer).await?),
         };
         let database = self.cluster.create_database(&self.admin).await?;
         // Pages written for the first time after a checkpoint cost more WAL; this way all sides
@@ -116,9 +116,13 @@ impl<'a> Bench<'a> {
     }
 
     /// What a peer needs, installed when it is first asked for.
-    fn prepared(&mut self, peer: Peer) -> Result<Prepared> {
-        let install = || peer.prepare().map_err(|error| format!("absent: {error:#}"));
-        self.peers.entry(peer).or_insert_with(install).clone().map_err(anyhow::Error::msg)
+    async fn prepared(&mut self, peer: Peer) -> Result<Prepared> {
+        if !self.peers.contains_key(&peer) {
+            let prepared = peer.prepare(&self.admin, self.cluster.is_own()).await;
+            self.peers.insert(peer, prepared.map_err(|error| format!("absent: {error:#}")));
+        }
+        let found = self.peers.get(&peer).context("a peer that was not prepared")?;
+        found.clone().map_err(anyhow::Error::msg)
     }
 
     async fn measure_in(
