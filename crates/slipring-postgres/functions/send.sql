@@ -15,10 +15,20 @@ DECLARE
     v_id bigint;
     v_kept text;
     v_next int := 0;
+    v_headers text;
+    v_more bigint := 0;
+    v_fits boolean := true;
 BEGIN
-    -- A message that needs nothing but a row of the log: what id_take and generation_now do, with
-    -- as little as possible.
-    IF delay IS NULL AND "group" IS NULL AND dedup_id IS NULL AND headers IS NULL THEN
+    -- A message that needs nothing but a row of the log: what id_take, generation_now and
+    -- append_rows do, with as little as possible. What it may not have, send_rows finds and tells.
+    IF delay IS NULL AND dedup_id IS NULL THEN
+        IF "group" IS NOT NULL OR headers IS NOT NULL THEN
+            v_headers := slipring.headers_text(headers, queue);
+            SELECT coalesce(sum(octet_length(h.key) + octet_length(h.value)), 0)
+                    + coalesce(octet_length("group"), 0),
+                count(*) <= 64 AND coalesce(octet_length("group") <= 128, true)
+            INTO v_more, v_fits FROM jsonb_each_text(v_headers::jsonb) h;
+        END IF;
         IF pg_current_xact_id_if_assigned() IS NOT NULL THEN
             v_kept := current_setting('slipring.sent', true);
             v_next := CASE WHEN v_kept <> '' THEN greatest(v_kept::int, 1) ELSE 1 END;
@@ -26,15 +36,18 @@ BEGIN
         END IF;
         -- The transaction's number comes before the generation is read and those who poll are told.
         v_id := pg_current_xact_id()::text::bigint;
-        INSERT INTO slipring.message (id, lane, sent_ms, place, bytes, body)
-        SELECT ((v_id + q.xid_base) << 18) + v_next, send.priority,
+        INSERT INTO slipring.message (id, lane, sent_ms, place, bytes, priority, group_name,
+            headers, body)
+        SELECT ((v_id + q.xid_base) << 18) + v_next, CASE WHEN q.fifo THEN 0 ELSE send.priority END,
             (date_part('epoch', clock_timestamp()) * 1000)::bigint,
-            q.place * 4 + pg_sequence_last_value(q.generation) % 3, octet_length(send.body),
-            send.body
+            q.place * 4 + pg_sequence_last_value(q.generation) % 3,
+            octet_length(send.body) + v_more, CASE WHEN q.fifo THEN send.priority END, send."group",
+            v_headers, send.body
         FROM slipring.queue q
-        WHERE q.name = send.queue AND send.priority = ANY (q.lanes) AND NOT q.fifo
-            AND q.delay_ms = 0 AND octet_length(send.body) <= q.message_bytes_max
-            AND q.messages_max IS NULL AND q.bytes_max IS NULL AND v_next <= 262143
+        WHERE q.name = send.queue AND (send.priority = ANY (q.lanes)
+                OR q.fifo AND send.priority BETWEEN 0 AND 4294967295)
+            AND q.delay_ms = 0 AND octet_length(send.body) + v_more <= q.message_bytes_max
+            AND q.messages_max IS NULL AND q.bytes_max IS NULL AND v_next <= 262143 AND v_fits
             AND pg_sequence_last_value(q.generation) >= 0 AND nextval(q.activity) >= 0
         RETURNING id INTO v_id;
         IF v_id IS NOT NULL THEN
@@ -46,16 +59,17 @@ BEGIN
         ARRAY[slipring.headers_text(headers, queue)]))[1];
 END $$;
 
+-- Inlined, which a search path of its own would prevent; every name has its schema instead.
 CREATE OR REPLACE FUNCTION slipring.send(
     queue text, body jsonb, priority bigint DEFAULT 1024, delay interval DEFAULT NULL,
     "group" text DEFAULT NULL, dedup_id text DEFAULT NULL, headers jsonb DEFAULT NULL)
-RETURNS bigint LANGUAGE sql SET search_path = pg_catalog, slipring, pg_temp AS $$
-    SELECT slipring.send($1, convert_to($2::text, 'UTF8'), $3, $4, $5, $6, $7)
+RETURNS bigint LANGUAGE sql AS $$
+    SELECT slipring.send($1, pg_catalog.convert_to($2::text, 'UTF8'), $3, $4, $5, $6, $7)
 $$;
 
 CREATE OR REPLACE FUNCTION slipring.send(
     queue text, body text, priority bigint DEFAULT 1024, delay interval DEFAULT NULL,
     "group" text DEFAULT NULL, dedup_id text DEFAULT NULL, headers jsonb DEFAULT NULL)
-RETURNS bigint LANGUAGE sql SET search_path = pg_catalog, slipring, pg_temp AS $$
-    SELECT slipring.send($1, convert_to($2, 'UTF8'), $3, $4, $5, $6, $7)
+RETURNS bigint LANGUAGE sql AS $$
+    SELECT slipring.send($1, pg_catalog.convert_to($2, 'UTF8'), $3, $4, $5, $6, $7)
 $$;

@@ -90,6 +90,11 @@ async fn a_server_never_calls_what_somebody_else_has_made() {
     assert!(!migrated.await.unwrap().is_empty());
 }
 
+/// One statement that is inlined into the caller's: all its functions with their schema, and no
+/// operator, which would be looked for.
+const PLACED: &str = "p.prolang = (SELECT l.oid FROM pg_language l WHERE l.lanname = 'sql')
+    AND p.prosrc !~ '[^.a-z0-9_][a-z0-9_]+\\s*[(]' AND p.prosrc !~ '[-+*/<>=~!@#%^&|?]'";
+
 #[tokio::test]
 async fn every_function_that_a_program_calls_names_where_it_looks() {
     let cluster = Cluster::shared();
@@ -107,7 +112,7 @@ async fn every_function_that_a_program_calls_names_where_it_looks() {
             }
             let sql = format!(
                 "SELECT count(*) FILTER (WHERE p.prosecdef OR p.proconfig::text LIKE
-                     '%search_path=pg_catalog, slipring, pg_temp%') - count(*) + 1
+                     '%search_path=pg_catalog, slipring, pg_temp%' OR {PLACED}) - count(*) + 1
                  FROM pg_proc p WHERE p.pronamespace = 'slipring'::regnamespace
                      AND p.proname = '{name}'"
             );

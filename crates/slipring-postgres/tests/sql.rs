@@ -272,13 +272,16 @@ async fn a_search_path_or_a_name_full_of_sql_changes_nothing() {
         &producer,
         "CREATE FUNCTION public.now_ms() RETURNS bigint LANGUAGE sql AS 'SELECT 1/0::bigint';
          CREATE FUNCTION public.cardinality(anyarray) RETURNS int LANGUAGE sql AS 'SELECT 1/0';
+         CREATE FUNCTION public.convert_to(text, name) RETURNS bytea LANGUAGE sql AS
+             'SELECT (1/0)::text::bytea';
          CREATE TEMP TABLE queue (queue_id int, name text);
          CREATE TEMP TABLE store (receipt_key bytea);
          SET search_path = pg_temp, public, pg_catalog, slipring",
     )
     .await;
     run(&producer, "SELECT slipring.send('q', 'a'::text, dedup_id => 'x')").await;
-    assert_eq!(total(&client).await, 1);
+    run(&producer, "SELECT slipring.send('q', '[]'::jsonb)").await;
+    assert_eq!(total(&client).await, 2);
     for name in ["q'; DROP TABLE slipring.queue; --", "q\"", "a b", "%I", ""] {
         let quoted = name.replace('\'', "''");
         let sql = format!("SELECT slipring.create_queue('{quoted}')");
@@ -286,5 +289,5 @@ async fn a_search_path_or_a_name_full_of_sql_changes_nothing() {
         let sql = format!("SELECT slipring.send('{quoted}', 'a'::text)");
         assert_eq!(refused(&producer, &sql).await, "SR001", "{name:?}");
     }
-    assert_eq!(total(&client).await, 1);
+    assert_eq!(total(&client).await, 2);
 }
