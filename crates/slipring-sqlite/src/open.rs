@@ -1,19 +1,21 @@
-//! Opening a file: refusing what is not ours untouched, bringing an older schema up to date,
-//! settings of connections.
+//! Opening a file that was found sound: settings of connections, bringing an older schema up to
+//! date.
 
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use slipring::{Error, ErrorKind};
 
 use crate::fault::{self, storage_error};
 use crate::migrate;
 use crate::options::SqliteOptions;
+use crate::sound;
 
 /// "slip" in ASCII; marks the file as ours (`PRAGMA application_id`).
-const APPLICATION_ID: i64 = 0x736c_6970;
+pub(crate) const APPLICATION_ID: i64 = 0x736c_6970;
 
 /// The size of a page of the file.
 pub(crate) const PAGE_BYTES: u64 = 4096;
@@ -25,17 +27,19 @@ pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Opens the writing connection; creates the file and migrates it as needed.
+/// Opens the writing connection; creates the file if need be. Nothing is changed in a file that is
+/// there before [`ready`].
 ///
 /// # Errors
 /// `StorageTooNew` and `StorageCorrupt` for files that are refused; nothing is changed in them.
 pub(crate) fn writing(path: &Path, options: &SqliteOptions) -> Result<Connection, Error> {
-    check_header(path).map_err(|error| fault::at(error, path))?;
-    let opened = open_writing(path, options).map_err(storage_error);
-    let mut connection = opened.map_err(|error| fault::at(error, path))?;
-    migrate::up(&mut connection, options).map_err(|error| fault::at(error, path))?;
-    sync_folder(path).map_err(|error| fault::at(unreadable(error), path))?;
-    Ok(connection)
+    let open = || {
+        sound::check_header(path)?;
+        let connection = open_writing(path, options).map_err(storage_error)?;
+        sound::check_database(&connection, path)?;
+        Ok(connection)
+    };
+    open().map_err(|error| fault::at(error, path))
 }
 
 fn open_writing(path: &Path, options: &SqliteOptions) -> rusqlite::Result<Connection> {
@@ -43,12 +47,55 @@ fn open_writing(path: &Path, options: &SqliteOptions) -> rusqlite::Result<Connec
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
+    // The log of a file that is refused is not copied into it.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     connection.busy_timeout(options.busy_timeout)?;
-    connection.pragma_update(None, "page_size", PAGE_BYTES as i64)?;
-    let known: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
-    if known != APPLICATION_ID {
-        connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+    Ok(connection)
+}
+
+/// Makes a connection from [`writing`] ready to write: settings, the schema brought up to date.
+///
+/// # Errors
+/// `StorageTooNew` and `StorageCorrupt` as before, for what has become of the file meanwhile;
+/// storage errors.
+pub(crate) fn ready(
+    connection: &mut Connection,
+    path: &Path,
+    options: &SqliteOptions,
+) -> Result<(), Error> {
+    let mut steps = || {
+        mark(connection, path)?;
+        configure(connection, options).map_err(storage_error)?;
+        migrate::up(connection, options)?;
+        let copy_again = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
+        connection.set_db_config(copy_again, false).map_err(storage_error)?;
+        sync_folder(path).map_err(unreadable)
+    };
+    steps().map_err(|error| fault::at(error, path))
+}
+
+/// Marks a file with nothing in it as ours.
+fn mark(connection: &Connection, path: &Path) -> Result<(), Error> {
+    if !sound::check_database(connection, path)? {
+        return Ok(());
     }
+    connection.pragma_update(None, "page_size", PAGE_BYTES as i64).map_err(storage_error)?;
+    // Looked at again under the write lock: others may open the file at the same moment.
+    let text = include_str!("../queries/begin.sql");
+    connection.execute_batch(text).map_err(storage_error)?;
+    let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let marked = || {
+        // Within a transaction that writes, a file with nothing in it has its first page.
+        if (number("page_count")?, number("application_id")?) == (1, 0) {
+            connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+        }
+        connection.execute_batch(include_str!("../queries/commit.sql"))
+    };
+    marked().map_err(storage_error)?;
+    sound::check_database(connection, path).map(drop)
+}
+
+fn configure(connection: &Connection, options: &SqliteOptions) -> rusqlite::Result<()> {
     connection.pragma_update(None, "journal_mode", "wal")?;
     // The writer flushes by itself after transactions that need it; see docs/decisions/0003.
     connection.pragma_update(None, "synchronous", "normal")?;
@@ -58,7 +105,7 @@ fn open_writing(path: &Path, options: &SqliteOptions) -> rusqlite::Result<Connec
         let pages = i64::try_from(bytes / PAGE_BYTES).unwrap_or(i64::MAX);
         connection.pragma_update(None, "max_page_count", pages)?;
     }
-    Ok(connection)
+    Ok(())
 }
 
 /// Opens a connection that only copies the log into the file.
@@ -92,47 +139,6 @@ pub(crate) fn reading(path: &Path, options: &SqliteOptions) -> Result<Connection
 
 fn kibibytes(bytes: u64) -> i64 {
     i64::try_from(bytes / 1024).unwrap_or(i64::MAX)
-}
-
-/// Looks at an existing file as it stands, before SQLite may recover or change anything. This
-/// goes through SQLite too, since closing a file of its own would drop the locks that another
-/// store of this process has on it.
-fn check_header(path: &Path) -> Result<(), Error> {
-    match std::fs::metadata(path) {
-        Ok(file) if file.len() > 0 => {}
-        Ok(_) => return Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(unreadable(error)),
-    }
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
-        | OpenFlags::SQLITE_OPEN_URI
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let numbers = || {
-        let connection = Connection::open_with_flags(immutable(path), flags)?;
-        let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-        Ok((number("application_id")?, number("user_version")?))
-    };
-    let (application_id, user_version) = numbers().map_err(storage_error)?;
-    if application_id != APPLICATION_ID {
-        let text = "the file is a SQLite database of another program; nothing in it was changed";
-        return Err(Error::new(ErrorKind::StorageCorrupt, text));
-    }
-    migrate::check_version(user_version)
-}
-
-/// The address under which SQLite reads a file without locks, recovery or a log.
-fn immutable(path: &Path) -> String {
-    let mut address = String::from("file:");
-    for byte in path.as_os_str().as_encoded_bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => {
-                address.push(char::from(*byte));
-            }
-            _ => address.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    address.push_str("?immutable=1");
-    address
 }
 
 /// Makes the names of new files in the folder last.

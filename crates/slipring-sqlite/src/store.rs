@@ -23,6 +23,7 @@ use crate::inbox::Inbox;
 use crate::open::{self, beside, unreadable};
 use crate::options::SqliteOptions;
 use crate::reader::{Reader, ReaderTask, start_reading};
+use crate::sound;
 use crate::task::{Call, Classes};
 use crate::writer::{Core, Writer};
 
@@ -67,6 +68,11 @@ impl SqliteStore {
         let mut connection = open::writing(path, &options)?;
         let at_path = |error| fault::at(error, path);
         let (lock, only) = lock(path).map_err(|error| at_path(unreadable(error)))?;
+        if only {
+            // A process that has the file open has found it sound.
+            sound::check_whole(&connection).map_err(at_path)?;
+        }
+        open::ready(&mut connection, path, &options)?;
         let key = receipt_key(&connection).map_err(at_path)?;
         let log_pages = count_log_pages(&mut connection).map_err(at_path)?;
         let classes = Classes::new(&options.waits);

@@ -105,3 +105,57 @@ async fn an_empty_file_becomes_a_store_and_odd_names_do_not_matter() {
     }
     assert!(odd.exists());
 }
+
+/// What a program in the middle of a change leaves when it is killed.
+fn killed_in_a_change(folder: &Path, wal: bool, application_id: i64) {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let other = support::look(elsewhere.path());
+    let mode = if wal { "wal" } else { "delete" };
+    let sql = format!(
+        "PRAGMA journal_mode = {mode}; PRAGMA application_id = {application_id};
+         PRAGMA cache_size = 5; CREATE TABLE mine (a);
+         INSERT INTO mine SELECT randomblob(900) FROM (VALUES (1), (2), (3), (4), (5));
+         INSERT INTO mine SELECT randomblob(900) FROM mine a, mine b;
+         BEGIN; UPDATE mine SET a = randomblob(901)"
+    );
+    other.execute_batch(&sql).unwrap();
+    for entry in std::fs::read_dir(elsewhere.path()).unwrap() {
+        let entry = entry.unwrap();
+        std::fs::copy(entry.path(), folder.join(entry.file_name())).unwrap();
+    }
+}
+
+#[test]
+fn a_file_of_another_program_that_was_killed_in_a_change_is_refused_with_all_beside_it() {
+    // SQLite rolls a broken-off change back as soon as it is asked anything.
+    for (wal, beside) in [(false, "slipring.db-journal"), (true, "slipring.db-wal")] {
+        for application_id in [0, 77] {
+            let folder = tempfile::tempdir().unwrap();
+            killed_in_a_change(folder.path(), wal, application_id);
+            let journal = std::fs::read(folder.path().join(beside)).unwrap();
+            assert!(journal.len() > 512, "{beside} has {} bytes", journal.len());
+            let names = |folder: &Path| {
+                let names = std::fs::read_dir(folder).unwrap();
+                names.map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>()
+            };
+            let before = names(folder.path());
+            let error = refused_unchanged(folder.path());
+            assert!(error.to_string().contains("another program"), "{error}");
+            assert_eq!(std::fs::read(folder.path().join(beside)).unwrap(), journal);
+            assert_eq!(names(folder.path()), before, "nothing was made beside it");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_newer_version_in_the_log_is_refused_without_copying_the_log() {
+    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let store = support::open(folder.path());
+    verbs::plain(&store).await;
+    let newer = support::look(folder.path());
+    newer.pragma_update(None, "user_version", 99).unwrap();
+    support::copy_as_after_a_crash(folder.path(), other.path());
+    let log = std::fs::read(support::log::path(other.path())).unwrap();
+    assert_eq!(refused_unchanged(other.path()).kind(), ErrorKind::StorageTooNew);
+    assert_eq!(std::fs::read(support::log::path(other.path())).unwrap(), log);
+}

@@ -7,6 +7,8 @@
 )]
 #![allow(dead_code)] // Each test file uses a part of it.
 
+pub mod log;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
