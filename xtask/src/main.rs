@@ -3,6 +3,7 @@
 
 mod clients;
 mod cluster;
+mod failing;
 mod process;
 mod readme;
 mod repository;

@@ -1,7 +1,10 @@
 //! Running other programs: with a time limit, with their output shown or caught.
 
 use std::ffi::OsStr;
-use std::process::{Command, Stdio};
+use std::io::{BufRead, BufReader, PipeReader};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
 
 /// What everything here answers: a value, or a sentence that says what to do.
 pub type Outcome<T = ()> = Result<T, String>;
@@ -10,6 +13,49 @@ pub type Outcome<T = ()> = Result<T, String>;
 pub fn run(command: &mut Command) -> Outcome {
     println!("$ {}", printed(command));
     let status = command.status().map_err(|error| not_started(command, &error))?;
+    ended_well(command, status)
+}
+
+/// Like [`run`], and hands every line of the output to `watch`, stdout and stderr in the order in
+/// which they were written. What the command leaves running may keep the output open: a silence of
+/// `grace` after the command has ended is the end of it.
+pub fn watched(command: &mut Command, grace: Duration, mut watch: impl FnMut(&str)) -> Outcome {
+    println!("$ {}", printed(command));
+    let (reader, writer) = std::io::pipe().map_err(|error| not_started(command, &error))?;
+    let second = writer.try_clone().map_err(|error| not_started(command, &error))?;
+    let started = command.stdout(writer).stderr(second).spawn();
+    // The command holds the writing ends, too, and would keep them open.
+    command.stdout(Stdio::inherit()).stderr(Stdio::inherit());
+    let mut child = started.map_err(|error| not_started(command, &error))?;
+    let (sender, lines) = mpsc::channel();
+    std::thread::spawn(move || read_lines(reader, &sender));
+    let mut status = None;
+    loop {
+        match lines.recv_timeout(grace) {
+            Ok(line) => {
+                println!("{line}");
+                watch(&line);
+            }
+            Err(mpsc::RecvTimeoutError::Timeout) if status.is_none() => {
+                status = child.try_wait().map_err(|error| not_started(command, &error))?;
+            }
+            Err(_) => break,
+        }
+    }
+    let status = status.map_or_else(|| child.wait(), Ok);
+    ended_well(command, status.map_err(|error| not_started(command, &error))?)
+}
+
+fn read_lines(reader: PipeReader, sender: &mpsc::Sender<String>) {
+    for line in BufReader::new(reader).split(b'\n') {
+        let Ok(line) = line else { break };
+        if sender.send(String::from_utf8_lossy(&line).into_owned()).is_err() {
+            break;
+        }
+    }
+}
+
+fn ended_well(command: &Command, status: ExitStatus) -> Outcome {
     if !status.success() {
         return Err(format!("`{}` failed: {status}", printed(command)));
     }

@@ -1,16 +1,28 @@
-//! `cargo xtask test`: every check of the project as named steps, in order, until one fails.
+//! `cargo xtask test`: every check of the project as named steps, in order.
+//!
+//! A step that fails does not stop the others, except those that work with what it makes.
 
 use std::time::{Duration, Instant};
 
 use crate::process::{self, Outcome};
 use crate::repository::Repository;
-use crate::{clients, readme, schema, setup, tidy};
+use crate::{clients, failing, readme, schema, setup, tidy};
 
-/// One step: its name, what it shows, and what it does.
+/// One step: its name, what it shows, what it does, and the step without which it cannot.
 struct Step {
     name: &'static str,
     what: &'static str,
+    needs: Option<&'static str>,
     run: fn(&Repository) -> Outcome,
+}
+
+/// What became of a step.
+enum End {
+    Passed,
+    /// What it said; it names the failing tests.
+    Failed(String),
+    /// The step that it needs failed.
+    NotRun(&'static str),
 }
 
 /// The second run over PostgreSQL replays so many random sequences, a third of the first.
@@ -27,17 +39,25 @@ const STEPS: [Step; 13] = [
     Step {
         name: "set-up",
         what: "install what is missing: PostgreSQL, beanstalkd, Python, Node.js, Go, the clients",
+        needs: None,
         run: setup::run,
     },
     Step {
         name: "fmt",
         what: "the code is formatted",
+        needs: None,
         run: |repository| cargo(repository, &["fmt", "--all", "--check"]),
     },
-    Step { name: "tidy", what: "the house rules", run: |repository| tidy::run(repository.root()) },
+    Step {
+        name: "tidy",
+        what: "the house rules",
+        needs: None,
+        run: |repository| tidy::run(repository.root()),
+    },
     Step {
         name: "clippy",
         what: "no lint is broken",
+        needs: None,
         run: |repository| {
             let lint = ["clippy", "--workspace", "--all-targets", "--", WARNINGS_ARE_ERRORS];
             cargo(repository, &lint)
@@ -46,29 +66,36 @@ const STEPS: [Step; 13] = [
     Step {
         name: "schema",
         what: "the committed schema is the migrated one",
+        needs: None,
         run: |repository| schema::run(repository, schema::Mode::Compare),
     },
     Step {
         name: "tests",
         what: "unit tests, conformance of all stores, wire transcripts, model, faults",
-        run: |repository| cargo(repository, &["test", "--workspace", "--no-fail-fast"]),
+        needs: None,
+        run: |repository| {
+            failing::run(&mut repository.cargo(&["test", "--workspace", "--no-fail-fast"]))
+        },
     },
     Step {
         name: "postgres",
         what: "the PostgreSQL store once more: the newest PostgreSQL, the suite through PgBouncer",
+        needs: Some("set-up"),
         run: |repository| {
             let newest = setup::postgres::Newest::copied(repository)?;
             let mut test = repository.tests(&repository.test_names("slipring-postgres")?);
+            test.arg("--no-fail-fast");
             test.env("SLIPRING_TEST_POOLER", "1");
             if std::env::var_os(MODEL_CASES.0).is_none() {
                 test.env(MODEL_CASES.0, MODEL_CASES.1);
             }
-            process::run(test.env("SLIPRING_POSTGRES_BIN", newest.programs()))
+            failing::run(test.env("SLIPRING_POSTGRES_BIN", newest.programs()))
         },
     },
     Step {
         name: "docs",
         what: "the API documentation builds",
+        needs: None,
         run: |repository| {
             let mut doc = repository.cargo(&["doc", "--workspace", "--no-deps"]);
             process::run(doc.env("RUSTDOCFLAGS", WARNINGS_ARE_ERRORS))
@@ -77,11 +104,13 @@ const STEPS: [Step; 13] = [
     Step {
         name: "release",
         what: "the binary and the lab, built once for the steps below",
+        needs: None,
         run: |repository| repository.lab().map(drop),
     },
     Step {
         name: "lab",
         what: "smoke sizes of the lab's workloads",
+        needs: Some("release"),
         run: |repository| {
             lab(repository, &["run", "foundation", "--smoke"])?;
             lab(repository, &["run", "postgres", "--smoke"])
@@ -90,6 +119,7 @@ const STEPS: [Step; 13] = [
     Step {
         name: "crash",
         what: "kill -9 of the real server, and of PostgreSQL, under load, then the loss checker",
+        needs: Some("release"),
         run: |repository| {
             lab(repository, &["crash", "--rounds", CRASH_ROUNDS])?;
             let postgres = ["--store", "postgres", "--servers", "2", "--strike", "any"];
@@ -99,13 +129,19 @@ const STEPS: [Step; 13] = [
     Step {
         name: "clients",
         what: "unmodified foreign clients, the quickest of them over PostgreSQL as well",
+        needs: Some("release"),
         run: |repository| {
             clients::run(repository, &[], clients::Storage::Sqlite)?;
             let quick = QUICK_CLIENTS.map(str::to_owned);
             clients::run(repository, &quick, clients::Storage::Postgres)
         },
     },
-    Step { name: "readme", what: "the examples of README.md as printed", run: readme::run },
+    Step {
+        name: "readme",
+        what: "the examples of README.md as printed",
+        needs: Some("release"),
+        run: readme::run,
+    },
 ];
 
 /// Which steps to run.
@@ -137,37 +173,62 @@ pub fn list() {
     }
 }
 
-/// Runs the selected steps up to the first that fails, then says what each took.
+/// Runs the selected steps, then says what each took and why those that failed did.
 ///
 /// The last line is `N passed, N failed`.
 pub fn run(repository: &Repository, selection: &Selection) -> Outcome {
     selection.check()?;
     let started = Instant::now();
-    let mut done = Vec::new();
-    let mut failure = None;
+    let mut done: Vec<(&Step, Duration, End)> = Vec::new();
     for step in STEPS.iter().filter(|step| selection.takes(step)) {
-        println!("\n=== {}: {}", step.name, step.what);
         let begun = Instant::now();
-        let outcome = (step.run)(repository);
-        done.push((step.name, begun.elapsed(), outcome.is_ok()));
-        if let Err(message) = outcome {
-            failure = Some((step.name, message));
-            break;
+        let end = match missing(step, &done) {
+            Some(needed) => End::NotRun(needed),
+            None => {
+                println!("\n=== {}: {}", step.name, step.what);
+                (step.run)(repository).map_or_else(End::Failed, |()| End::Passed)
+            }
+        };
+        done.push((step, begun.elapsed(), end));
+    }
+    summarise(&done, started.elapsed())
+}
+
+/// The step that this one needs, if it was run and did not pass.
+fn missing(step: &Step, done: &[(&Step, Duration, End)]) -> Option<&'static str> {
+    let needs = step.needs?;
+    let failed =
+        |(step, _, end): &(&Step, _, End)| step.name == needs && !matches!(end, End::Passed);
+    done.iter().any(failed).then_some(needs)
+}
+
+/// Prints the summary; fails when a step failed.
+fn summarise(done: &[(&Step, Duration, End)], took: Duration) -> Outcome {
+    println!("\n=== summary");
+    let (mut passed, mut failed) = (0, 0);
+    for (step, took, end) in done {
+        match end {
+            End::Passed => {
+                passed += 1;
+                println!("{:<8} ok      {}", step.name, minutes(*took));
+            }
+            End::Failed(_) => {
+                failed += 1;
+                println!("{:<8} FAILED  {}", step.name, minutes(*took));
+            }
+            End::NotRun(needed) => println!("{:<8} not run: it needs `{needed}`", step.name),
         }
     }
-    println!("\n=== summary");
-    for (name, took, passed) in &done {
-        println!("{name:<8} {:<6} {}", if *passed { "ok" } else { "FAILED" }, minutes(*took));
+    println!("total            {}", minutes(took));
+    for (step, _, end) in done {
+        if let End::Failed(message) = end {
+            println!("\nstep `{}` failed: {message}", step.name);
+            println!("again, this step alone: cargo xtask test --only {}", step.name);
+        }
     }
-    println!("total           {}", minutes(started.elapsed()));
-    let failed = usize::from(failure.is_some());
-    if let Some((name, message)) = &failure {
-        println!("\nstep `{name}` failed: {message}");
-        println!("again, this step alone: cargo xtask test --only {name}");
-    }
-    println!("{} passed, {failed} failed", done.len() - failed);
+    println!("{passed} passed, {failed} failed");
     // The summary has said it all, and its last line is to stay the last.
-    failure.map_or(Ok(()), |_| Err(String::new()))
+    if failed == 0 { Ok(()) } else { Err(String::new()) }
 }
 
 fn minutes(took: Duration) -> String {
@@ -180,4 +241,43 @@ fn cargo(repository: &Repository, arguments: &[&str]) -> Outcome {
 
 fn lab(repository: &Repository, arguments: &[&str]) -> Outcome {
     process::run(repository.lab()?.args(arguments))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(name: &'static str, needs: Option<&'static str>) -> Step {
+        Step { name, what: "", needs, run: |_| Ok(()) }
+    }
+
+    #[test]
+    fn a_step_is_left_out_only_when_what_it_needs_did_not_pass() {
+        let (built, uses, free) = (step("a", None), step("b", Some("a")), step("c", None));
+        let after = |end| [(&built, Duration::ZERO, end)];
+        let failed = after(End::Failed("why".to_owned()));
+        assert_eq!((missing(&uses, &failed), missing(&free, &failed)), (Some("a"), None));
+        assert_eq!(missing(&uses, &after(End::Passed)), None);
+        assert_eq!(missing(&uses, &after(End::NotRun("z"))), Some("a"));
+        // With `--only` it is on its own.
+        assert_eq!(missing(&uses, &[]), None);
+    }
+
+    #[test]
+    fn one_failed_step_fails_the_run() {
+        let (first, second) = (step("a", None), step("b", None));
+        let both = |end| [(&first, Duration::ZERO, End::Passed), (&second, Duration::ZERO, end)];
+        assert!(summarise(&both(End::Passed), Duration::ZERO).is_ok());
+        let failed = both(End::Failed("why".to_owned()));
+        assert_eq!(summarise(&failed, Duration::ZERO), Err(String::new()));
+    }
+
+    #[test]
+    fn every_step_needs_one_before_it() {
+        for (at, step) in STEPS.iter().enumerate() {
+            let before = STEPS.iter().take(at);
+            let known = |needed| before.clone().any(|earlier| earlier.name == needed);
+            assert!(step.needs.is_none_or(known), "{}", step.name);
+        }
+    }
 }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::cluster::Cluster;
+use crate::failing;
 use crate::process::Outcome;
 use crate::repository::Repository;
 use crate::server::Server;
@@ -143,6 +144,8 @@ struct Report {
     what: &'static str,
     took: Duration,
     outcome: Outcome<Count>,
+    /// The names of its tests that failed.
+    failing: Vec<String>,
 }
 
 /// Clients whose tests are about the server's own files.
@@ -172,10 +175,22 @@ pub fn run(repository: &Repository, only: &[String], store: Storage) -> Outcome 
         if let Err(message) = &outcome {
             println!("{message}");
         }
+        let failing = match &outcome {
+            Ok(count) if count.is_clean() => Vec::new(),
+            _ => failing_tests(repository, client.name),
+        };
         let (name, what, took) = (client.name, client.what, started.elapsed());
-        reports.push(Report { name, what, took, outcome });
+        reports.push(Report { name, what, took, outcome, failing });
     }
     summarise(&reports)
+}
+
+/// The names of the tests that failed, from what a client's tests have written.
+fn failing_tests(repository: &Repository, name: &str) -> Vec<String> {
+    let read = |path: PathBuf| std::fs::read(path).map_err(|error| error.to_string());
+    let output = repository.scratch(&format!("runs/{name}/output.log")).and_then(read);
+    // Without output it did not come so far.
+    failing::of_client(&String::from_utf8_lossy(&output.unwrap_or_default()))
 }
 
 fn run_one(
@@ -195,7 +210,8 @@ fn run_one(
 fn summarise(reports: &[Report]) -> Outcome {
     println!();
     let mut failed = Vec::new();
-    for Report { name, what, took, outcome } in reports {
+    let mut tests = Vec::new();
+    for Report { name, what, took, outcome, failing } in reports {
         let words = match outcome {
             Ok(count) => count.to_string(),
             Err(_) => "could not be run to its end".to_owned(),
@@ -203,12 +219,15 @@ fn summarise(reports: &[Report]) -> Outcome {
         println!("{name:<13} {words:<46} {:>6.1} s  {what}", took.as_secs_f64());
         if !outcome.as_ref().is_ok_and(Count::is_clean) {
             failed.push(*name);
+            tests.extend(failing.iter().map(|test| format!("{name}: {test}")));
         }
     }
     if failed.is_empty() {
         return Ok(());
     }
-    Err(format!("foreign clients failed: {}; their output is above", failed.join(", ")))
+    let clients = failed.join(", ");
+    let message = format!("foreign clients failed: {clients}; their output is above");
+    Err(failing::with_names(message, &tests))
 }
 
 #[cfg(test)]
@@ -216,14 +235,16 @@ mod tests {
     use super::*;
 
     fn report(outcome: Outcome<Count>) -> Report {
-        Report { name: "a", what: "b", took: Duration::from_secs(1), outcome }
+        let failing = vec!["test_c".to_owned()];
+        Report { name: "a", what: "b", took: Duration::from_secs(1), outcome, failing }
     }
 
     #[test]
     fn a_client_that_passed_nothing_or_failed_something_fails_the_run() {
         let clean = Count { passed: 3, failed: 0, excluded: 1 };
         assert!(summarise(&[report(Ok(clean))]).is_ok());
-        assert!(summarise(&[report(Ok(Count { failed: 1, ..clean }))]).is_err());
+        let error = summarise(&[report(Ok(Count { failed: 1, ..clean }))]).unwrap_err();
+        assert!(error.ends_with("\n    a: test_c"), "{error}");
         assert!(summarise(&[report(Ok(Count { passed: 0, ..clean }))]).is_err());
         assert!(summarise(&[report(Err("no server".to_owned()))]).is_err());
     }

@@ -25,7 +25,7 @@ const SHOWN_LINES: usize = 150;
 pub fn moto(bench: &Bench<'_>) -> Outcome<Count> {
     let plugins = bench.repository.clients("moto");
     let mut command = process::limited(LIMIT_SECONDS, TODAY.python(bench.repository)?);
-    command.args(["-m", "pytest", "-q", "--color=no", "-rs", "-p", "fresh_server"]);
+    command.args(["-m", "pytest", "-q", "--color=no", "-rsfE", "-p", "fresh_server"]);
     command.args(["-p", "no:cacheprovider", "-W", "ignore"]);
     command.args(["tests/test_sqs/test_sqs.py", "tests/test_sqs/test_sqs_message_attributes.py"]);
     command.current_dir(python::moto_tests(bench.repository)?);
@@ -46,7 +46,7 @@ pub fn moto(bench: &Bench<'_>) -> Outcome<Count> {
 pub fn pytest(bench: &Bench<'_>, environment: &Environment, pattern: &str) -> Outcome<Count> {
     let folder = bench.repository.clients("python");
     let mut command = process::limited(LIMIT_SECONDS, environment.python(bench.repository)?);
-    command.args(["-m", "pytest", "-q", "--color=no", "-rs", "-p", "no:cacheprovider"]);
+    command.args(["-m", "pytest", "-q", "--color=no", "-rsfE", "-p", "no:cacheprovider"]);
     command.args(files(&folder, pattern)?);
     command.current_dir(folder).env("PYTHONDONTWRITEBYTECODE", "1");
     command.env("CLIENTS_SQS_PROTOCOL", environment.sqs_protocol);

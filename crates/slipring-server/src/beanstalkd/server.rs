@@ -168,3 +168,44 @@ impl Server {
         clock.sleep_until(clock.now().after(ACCEPT_AGAIN_AFTER)).await;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::os::unix::net::UnixStream as Pipe;
+
+    use slipring::EngineOptions;
+    use slipring::stores::MemoryStore;
+    use tokio::net::UnixStream;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_large_body_has_its_room_before_the_replies_in_front_of_it_are_out() {
+        // S12.3
+        let store = MemoryStore::shared();
+        let engine = Engine::open(store, EngineOptions::default()).await.unwrap();
+        let settings = Settings { arriving_bytes_max: 100 * 1024, ..Settings::default() };
+        let server = Server::new(engine, settings);
+        let (served, mut client) = Pipe::pair().unwrap();
+        // The replies do not fit: the server is still busy with them when the first arrive.
+        socket2::SockRef::from(&served).set_send_buffer_size(1).unwrap();
+        client.write_all("stats\r\n".repeat(30).as_bytes()).unwrap();
+        client.write_all(b"put 0 0 60 65535\r\nbegins").unwrap();
+        served.set_nonblocking(true).unwrap();
+        client.set_nonblocking(true).unwrap();
+        let (stop, sessions) = (CancellationToken::new(), TaskTracker::new());
+        let stream = Stream::Unix(UnixStream::from_std(served).unwrap());
+        server.welcome(stream, &stop, &sessions);
+        let client = UnixStream::from_std(client).unwrap();
+        let replies = async {
+            client.readable().await.unwrap();
+            assert!(server.0.budget.take(64 * 1024).is_none(), "the room is not taken yet");
+        };
+        tokio::time::timeout(Duration::from_secs(30), replies).await.unwrap();
+        drop(client);
+        sessions.close();
+        tokio::time::timeout(Duration::from_secs(30), sessions.wait()).await.unwrap();
+        assert!(server.0.budget.take(64 * 1024).is_some(), "a body that never came keeps its room");
+    }
+}

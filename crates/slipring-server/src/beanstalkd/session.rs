@@ -113,11 +113,13 @@ impl Session {
                     break;
                 }
             }
+            // Before the replies go out: a client that has them has its room, or is refused it,
+            // before those that come after them.
+            self.ask_for_room();
             self.flush().await?;
             if self.half_closed || self.stop.is_cancelled() {
                 return ControlFlow::Break(());
             }
-            self.ask_for_room();
             self.read().await?;
         }
     }
