@@ -10,7 +10,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use slipring::store::{
-    AppendBatch, ClaimBatch, Claimed, Demand, ExtendBatch, Head, Pass, Sent, SettleBatch, Settled,
+    AppendBatch, ClaimAny, ClaimBatch, Claimed, ClaimedAny, Demand, ExtendBatch, Head, Pass, Sent,
+    SettleBatch, Settled,
 };
 use slipring::{
     AdminStore, Capabilities, Delivery, Error, ErrorKind, MessageId, MoveRequest, PeekFilter,
@@ -28,6 +29,7 @@ const WAKE_TURNS: u32 = 20;
 pub enum Verb {
     Append,
     Claim,
+    ClaimAny,
     ClaimMessage,
     Heads,
     Settle,
@@ -194,6 +196,10 @@ impl Store for FaultyStore {
 
     async fn claim(&self, batch: ClaimBatch) -> Result<Claimed, Error> {
         self.through(Verb::Claim, self.inner.claim(batch)).await
+    }
+
+    async fn claim_any(&self, claim: ClaimAny) -> Result<ClaimedAny, Error> {
+        self.through(Verb::ClaimAny, self.inner.claim_any(claim)).await
     }
 
     async fn claim_message(

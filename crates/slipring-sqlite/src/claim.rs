@@ -23,16 +23,29 @@ use crate::writer::Writer;
 /// A range may span so many places without a message.
 const GAP_MAX: u64 = 16;
 /// A claim gives no more messages once it has given so many bytes.
-const CLAIM_BYTES_MAX: u64 = 64 << 20;
+pub(crate) const CLAIM_BYTES_MAX: u64 = 64 << 20;
 
 /// What a claim has done so far.
-struct Dealing {
+pub(crate) struct Dealing {
     now: Timestamp,
     /// How many more messages may be leased.
-    room: u64,
-    bytes: u64,
+    pub(crate) room: u64,
+    pub(crate) bytes: u64,
+    /// Only messages before this turn and stamp.
+    pub(crate) before: Option<(u64, u64)>,
     /// The range that the next message of the log may continue.
     range: Option<Lease>,
+}
+
+impl Dealing {
+    pub(crate) fn new(now: Timestamp, room: u64) -> Dealing {
+        Dealing { now, room, bytes: 0, before: None, range: None }
+    }
+
+    /// Whether a range is to be ended.
+    pub(crate) fn is_open(&self) -> bool {
+        self.range.is_some()
+    }
 }
 
 impl Writer<'_> {
@@ -47,7 +60,7 @@ impl Writer<'_> {
             false => ClaimEnd::More,
         };
         let room = settings.in_flight_max.saturating_sub(picture.leased());
-        let mut dealing = Dealing { now: batch.now, room, bytes: 0, range: None };
+        let mut dealing = Dealing::new(batch.now, room);
         let wanted = batch.demands.iter().map(|demand| u64::from(demand.up_to.max(1))).sum();
         let mut feed = Feed::new(picture, wanted);
         let mut deliveries = Vec::with_capacity(batch.demands.len());
@@ -75,7 +88,7 @@ impl Writer<'_> {
     }
 
     /// Serves one demand of a standard queue; also answers whether more is ready.
-    fn deal(
+    pub(crate) fn deal(
         &mut self,
         picture: &mut Picture,
         feed: &mut Feed,
@@ -88,6 +101,9 @@ impl Writer<'_> {
         loop {
             let Some(attempts) = feed.peek(&self.db, picture)? else { return Ok((list, false)) };
             if !company.admits(list.len(), attempts) || dealing.bytes >= CLAIM_BYTES_MAX {
+                return Ok((list, true));
+            }
+            if dealing.before.is_some_and(|before| feed.place().is_some_and(|at| at > before)) {
                 return Ok((list, true));
             }
             let delivery = match feed.take() {
@@ -140,7 +156,11 @@ impl Writer<'_> {
         Ok(delivery(picture.id(), message, first_fence(terms.leased_ms), deadline))
     }
 
-    fn end_range(&mut self, picture: &mut Picture, dealing: &mut Dealing) -> Outcome<()> {
+    pub(crate) fn end_range(
+        &mut self,
+        picture: &mut Picture,
+        dealing: &mut Dealing,
+    ) -> Outcome<()> {
         if let Some(range) = dealing.range.take() {
             self.note(picture);
             self.add_lease(picture, range)?;
@@ -190,7 +210,7 @@ impl Writer<'_> {
     }
 
     /// Serves one demand of a FIFO queue; also answers whether more may be handed out.
-    fn deal_groups(
+    pub(crate) fn deal_groups(
         &mut self,
         picture: &mut Picture,
         dealing: &mut Dealing,

@@ -72,6 +72,13 @@ impl Feed {
         })
     }
 
+    /// The turn and stamp of the next message, as far as it was read.
+    pub(crate) fn place(&self) -> Option<(u64, u64)> {
+        let item = self.items.front().map(|item| (item.turn, item.sent));
+        let log = self.log.front().map(|log| (u64::from(log.message.priority.0), log.sent));
+        [item, log].into_iter().flatten().min()
+    }
+
     /// Takes the message that [`Feed::peek`] spoke of.
     pub(crate) fn take(&mut self) -> Option<Next> {
         self.wanted = self.wanted.saturating_sub(1);

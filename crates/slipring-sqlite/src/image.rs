@@ -124,6 +124,7 @@ impl Writer<'_> {
             lanes,
             leases: std::collections::BTreeMap::new(),
             items: item_count(&self.db, queue)?,
+            log_head: None,
             items_dirty: false,
             touched_groups: std::collections::BTreeMap::new(),
             noted: false,

@@ -17,6 +17,7 @@ mod bulk;
 mod catalog;
 mod checkpoint;
 mod claim;
+mod claim_any;
 mod dedup;
 mod driver;
 mod extend;

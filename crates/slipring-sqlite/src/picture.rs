@@ -22,6 +22,8 @@ pub(crate) struct Picture {
     pub(crate) lanes: Vec<Lane>,
     /// Leases of the log by first position; those that were not touched yet may be missing.
     pub(crate) leases: BTreeMap<u64, Lease>,
+    /// The first ready message of the log, as it was seen last.
+    pub(crate) log_head: Option<LogHead>,
     pub(crate) items: ItemCount,
     pub(crate) items_dirty: bool,
     /// FIFO groups whose messages have changed, with the change of their `blocking`; their rows
@@ -29,6 +31,15 @@ pub(crate) struct Picture {
     pub(crate) touched_groups: BTreeMap<i64, i64>,
     /// Whether the writer has noted to write back what is dirty.
     pub(crate) noted: bool,
+}
+
+/// The first ready message of a log. It is still that while the lane stands where it stood.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LogHead {
+    /// The position of the lane's cursor and the holes after it.
+    pub(crate) stands: (u64, u64),
+    /// The stamp of the message.
+    pub(crate) sent: u64,
 }
 
 /// How many rows of the table `item` a queue has.

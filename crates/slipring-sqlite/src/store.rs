@@ -10,8 +10,8 @@ use std::thread::JoinHandle;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use slipring::store::{
-    AppendBatch, Capabilities, ClaimBatch, Claimed, Demand, ExtendBatch, Head, Pass, Sent,
-    SettleBatch, Settled, Store,
+    AppendBatch, Capabilities, ClaimAny, ClaimBatch, Claimed, ClaimedAny, Demand, ExtendBatch,
+    Head, Pass, Sent, SettleBatch, Settled, Store,
 };
 use slipring::{Delivery, Error, MessageId, QueueId, ReceiptKey, Timestamp};
 
@@ -265,6 +265,11 @@ impl Store for SqliteStore {
     async fn claim(&self, batch: ClaimBatch) -> Result<Claimed, Error> {
         let weight = batch.demands.iter().map(|demand| demand.up_to as usize).sum();
         self.write("claim", weight, move |writer| writer.claim(&batch)).await
+    }
+
+    async fn claim_any(&self, claim: ClaimAny) -> Result<ClaimedAny, Error> {
+        let weight = claim.demand.up_to as usize;
+        self.write("claim_any", weight, move |writer| writer.claim_any(&claim)).await
     }
 
     async fn claim_message(

@@ -36,7 +36,7 @@ pub mod worker;
 
 pub use admin::{AdminStore, MessageState, MoveRequest, PeekFilter, Peeked, Reconfigured};
 pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
-pub use engine::{Engine, EngineOptions, Queue, ReceiveRequest};
+pub use engine::{Engine, EngineOptions, Queue, ReceiveRequest, Several};
 pub use error::{Error, ErrorKind, Retry};
 pub use lease::{Fence, Receipt, ReceiptKey};
 pub use limits::Limits;

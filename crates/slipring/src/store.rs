@@ -10,7 +10,7 @@ use async_trait::async_trait;
 
 use crate::admin::AdminStore;
 use crate::clock::Timestamp;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::lease::Receipt;
 use crate::lifecycle::Settlement;
 use crate::message::{Delivery, MessageId, NewMessage, Priority};
@@ -105,6 +105,26 @@ pub struct Claimed {
     pub end: ClaimEnd,
 }
 
+/// A receive over several queues.
+#[derive(Debug, Clone)]
+pub struct ClaimAny {
+    /// The queues, each once.
+    pub queues: Vec<QueueId>,
+    /// The present moment.
+    pub now: Timestamp,
+    /// What the receive wants.
+    pub demand: Demand,
+}
+
+/// The answer to a claim over several queues.
+#[derive(Debug)]
+pub struct ClaimedAny {
+    /// The messages, in order.
+    pub deliveries: Vec<Delivery>,
+    /// Why each queue gave no more. A queue that is unknown is drained.
+    pub ends: Vec<ClaimEnd>,
+}
+
 /// Settlements of one queue.
 #[derive(Debug)]
 pub struct SettleBatch {
@@ -185,6 +205,50 @@ pub trait Store: AdminStore {
     /// # Errors
     /// `QueueNotFound` and storage errors; nothing is handed out then.
     async fn claim(&self, batch: ClaimBatch) -> Result<Claimed, Error>;
+
+    /// Hands out ready messages of several queues: the best priority first, then the oldest send
+    /// (S7.6). It may give fewer than are wanted and ready, but gives one if there is one. Not
+    /// flushed before it returns (S1.4).
+    ///
+    /// A store that has no call of its own for it looks at the heads and claims from the best
+    /// queue: one message, or all that are wanted where no other queue has any.
+    ///
+    /// # Errors
+    /// Storage errors; nothing is handed out then.
+    async fn claim_any(&self, claim: ClaimAny) -> Result<ClaimedAny, Error> {
+        let ClaimAny { queues, now, demand } = claim;
+        let heads = self.heads(&queues, now).await?;
+        let mut ends: Vec<ClaimEnd> = heads
+            .iter()
+            .map(|head| if head.is_some() { ClaimEnd::More } else { ClaimEnd::Drained })
+            .collect();
+        loop {
+            let open = || (0..queues.len()).filter(|at| ends[*at] == ClaimEnd::More);
+            let Some(best) = open().min_by_key(|at| heads[*at]) else {
+                return Ok(ClaimedAny { deliveries: Vec::new(), ends });
+            };
+            let up_to = if open().nth(1).is_some() { 1 } else { demand.up_to };
+            let demands = vec![Demand { up_to, ..demand }];
+            let claimed = self.claim(ClaimBatch { queue: queues[best], now, demands }).await;
+            let Claimed { deliveries, end } = match claimed {
+                // It was deleted since its head was seen.
+                Err(error) if error.kind() == ErrorKind::QueueNotFound => {
+                    ends[best] = ClaimEnd::Drained;
+                    continue;
+                }
+                claimed => claimed?,
+            };
+            ends[best] = end;
+            let deliveries: Vec<Delivery> = deliveries.into_iter().flatten().collect();
+            if !deliveries.is_empty() {
+                return Ok(ClaimedAny { deliveries, ends });
+            }
+            if end == ClaimEnd::More {
+                // It promised more and gave nothing; another call sees what there is.
+                return Ok(ClaimedAny { deliveries, ends });
+            }
+        }
+    }
 
     /// Hands out one given message that nobody holds, in whatever state it is (beanstalkd's
     /// reserve-job).

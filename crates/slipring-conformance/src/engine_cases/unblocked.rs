@@ -190,13 +190,13 @@ async fn about_to_meet_the_limit(e: &EngineBench) -> (Queue, Receipt) {
     let q = e.queue("limited", settings(|to| to.in_flight_max = 1)).await;
     q.send_batch(vec![m("a"), m("b")]).await.unwrap();
     let held = take_one(&q).await;
-    e.store.plan(Verb::Claim, 1, Fault::HangAfter);
     (q, held.receipt)
 }
 
 async fn room_in_flight_wakes_who_is_looking(b: Bench) {
     let e = EngineBench::open(b).await;
     let (q, held) = about_to_meet_the_limit(&e).await;
+    e.store.plan(Verb::Claim, 1, Fault::HangAfter);
     let waits = next(&q);
     e.store.hanging(1).await;
     q.ack(&held).await.unwrap();
@@ -207,6 +207,7 @@ async fn room_in_flight_wakes_who_is_looking(b: Bench) {
 async fn room_in_flight_wakes_who_is_looking_at_several_queues(b: Bench) {
     let e = EngineBench::open(b).await;
     let (q, held) = about_to_meet_the_limit(&e).await;
+    e.store.plan(Verb::ClaimAny, 1, Fault::HangAfter);
     let queues = [q.clone(), e.plain().await];
     let engine = e.engine.clone();
     let request = ReceiveRequest::up_to(1).wait(s(3600));

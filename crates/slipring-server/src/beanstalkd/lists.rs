@@ -6,10 +6,10 @@ use std::time::Duration;
 use slipring::{Error, QueueSettings};
 use slipring_wire::beanstalkd::{Reply, TubeName, yaml};
 
-use super::session::{Session, Watched};
+use super::session::Session;
 use super::tubes::Role;
 
-/// Tubes that a connection may watch: each costs a queue, and a look with every reserve.
+/// Tubes that a connection may watch: each costs a queue, and a place in it.
 const WATCHED_MAX: usize = 1000;
 
 impl Session {
@@ -30,7 +30,8 @@ impl Session {
             }
             let shared = &self.shared;
             let tube = shared.tubes.refer(name, Role::Watch, &shared.engine).await?;
-            self.watched.push(Watched { tube, queue: None });
+            self.watched.push(tube);
+            self.queues = None;
         }
         Ok(Reply::Watching(self.watched.len() as u64))
     }
@@ -40,14 +41,17 @@ impl Session {
         match self.place_of(name) {
             Some(_) if self.watched.len() == 1 => return Reply::NotIgnored,
             // The original fills the gap with the last tube, and its lists show it.
-            Some(place) => drop(self.watched.swap_remove(place)),
+            Some(place) => {
+                self.watched.swap_remove(place);
+                self.queues = None;
+            }
             None => {}
         }
         Reply::Watching(self.watched.len() as u64)
     }
 
     fn place_of(&self, name: &TubeName) -> Option<usize> {
-        self.watched.iter().position(|watched| watched.tube.tube().name == *name)
+        self.watched.iter().position(|watched| watched.tube().name == *name)
     }
 
     pub(super) async fn list_tubes(&mut self) -> Result<Reply, Error> {
@@ -63,7 +67,7 @@ impl Session {
 
     pub(super) fn list_tubes_watched(&mut self) -> Reply {
         self.shared.counters.list_tubes_watched.add(1);
-        Reply::Ok(yaml::list(self.watched.iter().map(|watched| &watched.tube.tube().name)))
+        Reply::Ok(yaml::list(self.watched.iter().map(|watched| &watched.tube().name)))
     }
 
     pub(super) async fn pause_tube(

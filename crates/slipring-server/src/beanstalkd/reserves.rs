@@ -3,20 +3,22 @@
 //! A run of reserves takes what is there in one receive; what is left over waits one by one. While
 //! a connection waits it still reads, so that a client that leaves does not go on waiting.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use slipring::engine::ReceiveRequest;
-use slipring::{Delivery, Error, ErrorKind, MessageId, Queue};
+use slipring::{Delivery, Error, ErrorKind, MessageId, QueueId};
 use slipring_wire::beanstalkd::{Command, Reply};
 use tokio::io::AsyncReadExt;
 
 use super::failure::is_no_such_job;
 use super::reservations::Reservation;
 use super::server::Shared;
-use super::session::{OUT_BYTES_FULL, RUN_MAX, Session};
+use super::session::{OUT_BYTES_FULL, Queues, RUN_MAX, Session};
 use super::tube::Tube;
+use super::tubes::TubeRef;
 
 /// Most jobs one receive asks for.
 const RECEIVE_MAX: usize = 512;
@@ -94,12 +96,8 @@ impl Session {
         0
     }
 
-    /// How many jobs to ask for: one at a time over several tubes, as their order is decided job
-    /// by job.
+    /// How many jobs to ask for.
     fn ask_for(&self, wanted: usize) -> u32 {
-        if self.watched.len() > 1 {
-            return 1;
-        }
         u32::try_from(wanted.min(self.receive_most)).unwrap_or(1)
     }
 
@@ -107,8 +105,7 @@ impl Session {
     async fn receive_now(&mut self, wanted: usize) -> Result<Vec<Delivery>, Error> {
         let request =
             ReceiveRequest { session: true, ..ReceiveRequest::up_to(self.ask_for(wanted)) };
-        let queues = self.watched_queues().await?;
-        let received = self.shared.engine.receive_any(&queues, request).await;
+        let received = self.watched_queues().await?.several.receive(request).await;
         self.look_again_or(received.map(Some)).map(Option::unwrap_or_default)
     }
 
@@ -119,10 +116,26 @@ impl Session {
         wanted: usize,
         wait: Option<Duration>,
     ) -> ControlFlow<(), Result<Waited, Error>> {
-        let queues = match self.watched_queues().await {
-            Ok(queues) => queues,
-            Err(error) => return ControlFlow::Continue(Err(error)),
+        if let Err(error) = self.watched_queues().await {
+            return ControlFlow::Continue(Err(error));
+        }
+        // Out of the session, which reads while it is waited for.
+        let Some(mut queues) = self.queues.take() else {
+            return ControlFlow::Continue(Ok(Waited::Jobs(Vec::new())));
         };
+        let waited = self.wait_for_jobs_of(&mut queues, wanted, wait).await?;
+        if !self.lost_a_queue {
+            self.queues = Some(queues);
+        }
+        ControlFlow::Continue(waited)
+    }
+
+    async fn wait_for_jobs_of(
+        &mut self,
+        queues: &mut Queues,
+        wanted: usize,
+        wait: Option<Duration>,
+    ) -> ControlFlow<(), Result<Waited, Error>> {
         let request = ReceiveRequest {
             wait: wait.unwrap_or(Duration::MAX),
             session: true,
@@ -131,9 +144,10 @@ impl Session {
         let shared = Arc::clone(&self.shared);
         let clock = shared.engine.clock();
         let margin = self.held.margin_to_wait_for(clock.now()).map(|at| clock.sleep_until(at));
-        let _waiting = Waiting::begin(&shared, self);
+        let Queues { several, tubes } = queues;
+        let _waiting = Waiting::begin(&shared, tubes);
         self.reserve_buffer();
-        let receive = shared.engine.receive_any(&queues, request);
+        let receive = several.receive(request);
         let margin_begins = async {
             match margin {
                 Some(sleep) => sleep.await,
@@ -152,7 +166,7 @@ impl Session {
                     return ControlFlow::Continue(match self.look_again_or(jobs) {
                         Ok(Some(jobs)) => Ok(Waited::Jobs(jobs)),
                         // Not the end of the wait, but a reason to look again.
-                        Ok(None) if wait.is_none() || self.lost_a_queue() => {
+                        Ok(None) if wait.is_none() || self.lost_a_queue => {
                             Ok(Waited::Jobs(Vec::new()))
                         }
                         Ok(None) => Ok(Waited::TimedOut),
@@ -183,7 +197,8 @@ impl Session {
         let in_flight = |(key, value): &(&str, String)| *key == "limit" && value == "in_flight_max";
         match error.kind() {
             ErrorKind::QueueNotFound => {
-                self.watched.iter_mut().for_each(|watched| watched.queue = None);
+                self.queues = None;
+                self.lost_a_queue = true;
                 Ok(None)
             }
             ErrorKind::LimitExceeded if error.context().iter().any(in_flight) => Ok(None),
@@ -191,28 +206,24 @@ impl Session {
         }
     }
 
-    /// Whether a queue of a watched tube has to be looked up.
-    fn lost_a_queue(&self) -> bool {
-        self.watched.iter().any(|watched| watched.queue.is_none())
-    }
-
-    /// The queues of all watched tubes, made where they are not there yet: somebody may put a job
-    /// into them while this connection waits.
-    async fn watched_queues(&mut self) -> Result<Vec<Queue>, Error> {
-        let shared = &self.shared;
-        let mut queues = Vec::with_capacity(self.watched.len());
-        for watched in &mut self.watched {
-            let queue = match &watched.queue {
-                Some(queue) => queue,
-                None => {
-                    let tube = watched.tube.tube();
-                    let queue = tube.queue(&shared.engine, &shared.queue_settings).await?;
-                    watched.queue.insert(queue)
-                }
-            };
-            queues.push(queue.clone());
+    /// The queues of all watched tubes, made where they are not there yet: another client may put a
+    /// job into them while this connection waits.
+    async fn watched_queues(&mut self) -> Result<&mut Queues, Error> {
+        if self.queues.is_none() {
+            let shared = &self.shared;
+            let mut queues = Vec::with_capacity(self.watched.len());
+            let mut tubes = HashMap::with_capacity(self.watched.len());
+            for watched in &self.watched {
+                let tube = watched.tube();
+                let queue = tube.queue(&shared.engine, &shared.queue_settings).await?;
+                tubes.insert(queue.id(), Arc::clone(tube));
+                queues.push(queue);
+            }
+            let several = shared.engine.several(&queues);
+            self.queues = Some(Queues { several, tubes });
+            self.lost_a_queue = false;
         }
-        Ok(queues)
+        self.queues.as_mut().ok_or_else(|| Error::new(ErrorKind::Internal, "no tube is watched"))
     }
 
     /// Gives jobs to the client, and sizes the next receive by what these weighed.
@@ -222,14 +233,9 @@ impl Session {
         // Twice the last number at most: one small job says little about the next hundred.
         self.receive_most = fitting.clamp(1, RECEIVE_MAX.min(2 * self.receive_most));
         for job in jobs {
-            let tube = self
-                .watched
-                .iter()
-                .find(|watched| {
-                    watched.queue.as_ref().is_some_and(|queue| queue.id() == job.receipt.queue)
-                })
-                .or(self.watched.first())
-                .map(|watched| Arc::clone(watched.tube.tube()));
+            let tubes = self.queues.as_ref().map(|queues| &queues.tubes);
+            let tube = tubes.and_then(|tubes| tubes.get(&job.receipt.queue));
+            let tube = tube.or(self.watched.first().map(TubeRef::tube)).map(Arc::clone);
             if let Some(tube) = tube {
                 self.take(job, tube);
             }
@@ -286,15 +292,13 @@ fn same_reserve(command: Command, wait: Option<Duration>) -> Result<(), Command>
 /// Counts a connection as waiting, in all its tubes, for as long as it does.
 struct Waiting<'a> {
     shared: &'a Shared,
-    tubes: Vec<Arc<Tube>>,
+    tubes: &'a HashMap<QueueId, Arc<Tube>>,
 }
 
 impl<'a> Waiting<'a> {
-    fn begin(shared: &'a Shared, session: &Session) -> Waiting<'a> {
-        let tubes: Vec<_> =
-            session.watched.iter().map(|watched| Arc::clone(watched.tube.tube())).collect();
+    fn begin(shared: &'a Shared, tubes: &'a HashMap<QueueId, Arc<Tube>>) -> Waiting<'a> {
         shared.counters.waiting.add(1);
-        tubes.iter().for_each(|tube| tube.waiting.add(1));
+        tubes.values().for_each(|tube| tube.waiting.add(1));
         Waiting { shared, tubes }
     }
 }
@@ -302,6 +306,6 @@ impl<'a> Waiting<'a> {
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         self.shared.counters.waiting.subtract(1);
-        self.tubes.iter().for_each(|tube| tube.waiting.subtract(1));
+        self.tubes.values().for_each(|tube| tube.waiting.subtract(1));
     }
 }

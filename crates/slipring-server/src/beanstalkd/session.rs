@@ -3,6 +3,7 @@
 //! Everything it buffers is bounded: it reads only when all commands it has are done, and writes
 //! out its replies whenever they pass a bound before it takes the next run.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use std::time::Duration;
 use bytes::BytesMut;
 use slipring::clock::Sleep;
 use slipring::lifecycle::Settlement;
-use slipring::{Error, ErrorKind, Queue, QueueId, Timestamp};
+use slipring::{Error, ErrorKind, QueueId, Several, Timestamp};
 use slipring_wire::beanstalkd::{Command, Parser, Put, Refusal, Reply, TubeName};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_util::sync::CancellationToken;
@@ -19,6 +20,7 @@ use super::counters::Presence;
 use super::listener::Stream;
 use super::reservations::Reservations;
 use super::server::Shared;
+use super::tube::Tube;
 use super::tubes::{Role, TubeRef};
 use crate::budget::{Budget, Room};
 
@@ -38,10 +40,10 @@ const RECEIVE_FIRST: usize = 16;
 /// Most commands in one run.
 pub(super) const RUN_MAX: usize = 1000;
 
-/// A watched tube and, once it was needed, its queue.
-pub(super) struct Watched {
-    pub(super) tube: TubeRef,
-    pub(super) queue: Option<Queue>,
+/// The queues of all watched tubes.
+pub(super) struct Queues {
+    pub(super) several: Several,
+    pub(super) tubes: HashMap<QueueId, Arc<Tube>>,
 }
 
 /// What a connection is and holds.
@@ -54,7 +56,11 @@ pub(super) struct Session {
     ahead: Option<Result<Command, Refusal>>,
     pub(super) out: BytesMut,
     pub(super) used: TubeRef,
-    pub(super) watched: Vec<Watched>,
+    pub(super) watched: Vec<TubeRef>,
+    /// Their queues, from the first reserve until another tube is watched or one is not any more.
+    pub(super) queues: Option<Queues>,
+    /// One of the queues turned out to be deleted.
+    pub(super) lost_a_queue: bool,
     pub(super) held: Reservations,
     pub(super) presence: Presence,
     /// The client sends no more.
@@ -79,7 +85,9 @@ impl Session {
         Session {
             parser: Parser::new(shared.settings.job_bytes_max),
             used: shared.tubes.refer_known(&default, Role::Use),
-            watched: vec![Watched { tube: watched, queue: None }],
+            watched: vec![watched],
+            queues: None,
+            lost_a_queue: false,
             shared,
             stream,
             stop,

@@ -1,139 +1,295 @@
 //! Receives over several queues: the best priority first, then the oldest send (S7.6).
+//!
+//! A receive looks only into the queues in which something may have happened since they were found
+//! empty (see [`super::receives::Seat`]). One such queue serves it like the receives of its own;
+//! over several of them it claims from all in one call. With none it rests in all of them, and the
+//! first that has a message when its turn comes serves it.
 
+use std::collections::HashSet;
+use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
-use tokio::sync::Notify;
+use tokio::sync::oneshot;
 
 use crate::clock::Timestamp;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Retry};
 use crate::message::Delivery;
 use crate::queue::QueueId;
-use crate::store::Head;
+use crate::store::{ClaimAny, ClaimEnd, ClaimedAny, Demand};
 
+use super::EngineHandle;
+use super::administration::unanswered;
 use super::queue::{Queue, ReceiveRequest};
-use super::receives::{Ticket, is_in_flight_limit};
+use super::receives::{Answer, Entry, Seat, Seen, is_in_flight_limit, place_now};
 
-const LOOKS_MAX: usize = 1000;
+/// Several queues to receive from as one, which keeps its place in them from one receive to the
+/// next: a receive costs as much as the queues that have changed, not as all of them. Dropping it
+/// takes it out of all queues.
+pub struct Several {
+    queues: Vec<Queue>,
+    seat: Arc<Seat>,
+}
 
-/// One receive over `queues`; empty when the wait is over. See [`super::Engine::receive_any`].
-pub(super) async fn receive(
-    queues: &[Queue],
-    request: ReceiveRequest,
-) -> Result<Vec<Delivery>, Error> {
-    let Some(first) = queues.first() else {
-        return Err(Error::new(ErrorKind::Invalid, "a receive needs at least one queue"));
-    };
-    if queues.len() == 1 {
-        return first.receive(request).await;
+impl fmt::Debug for Several {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Several").field(&self.queues).finish()
     }
-    let until = first.check_receive(&request)?;
-    let clock = Arc::clone(&first.engine.services.clock);
-    let schedule = &first.engine.services.schedule;
-    let mut caught_up = false;
-    let bell = Arc::new(Notify::new());
-    // Kept until the look that it was woken for is over: then the wake-up is passed on if that
-    // left something.
-    let mut woken: Option<Watch<'_>> = None;
-    loop {
-        // The generations are taken before looking: whoever sends after this moment moves one of
-        // them, and so does whoever deletes a queue.
-        let seen: Vec<u64> = queues.iter().map(|q| q.core.receives.generation()).collect();
-        if let Some((ending, refusal)) = queues.iter().find_map(|q| q.core.receives.closed()) {
-            return if woken.is_some() { ending } else { Err(refusal) };
+}
+
+/// A receive under way.
+struct Course {
+    request: ReceiveRequest,
+    place: u64,
+    /// It has waited, so it ends like all that waited when a queue is closed.
+    waited: bool,
+}
+
+impl Several {
+    pub(super) fn new(queues: &[Queue]) -> Several {
+        let mut seen = HashSet::new();
+        let queues: Vec<_> = queues.iter().filter(|q| seen.insert(q.id())).cloned().collect();
+        let seat = Arc::new(Seat::new(queues.len()));
+        Several { queues, seat }
+    }
+
+    /// Receives from all the queues: the best priority first, then the oldest send (S7.6).
+    ///
+    /// # Errors
+    /// As [`Queue::receive`], but a queue whose `in_flight_max` is reached counts as empty;
+    /// `Invalid` when there is no queue.
+    pub async fn receive(&mut self, request: ReceiveRequest) -> Result<Vec<Delivery>, Error> {
+        let Some(first) = self.queues.first() else {
+            return Err(Error::new(ErrorKind::Invalid, "a receive needs at least one queue"));
+        };
+        if self.queues.len() == 1 {
+            return first.receive(request).await;
         }
-        let now = clock.now();
-        let list = look(queues, &seen, request).await?;
-        drop(woken.take());
-        if !list.is_empty() {
-            return Ok(list);
-        }
-        let Some(until) = until.filter(|until| clock.now() < *until) else {
-            let mut moved =
-                queues.iter().zip(&seen).map(|(q, s)| q.core.receives.generation() != *s);
-            if caught_up || !(schedule.overdue(now) || moved.any(|moved| moved)) {
+        let until = first.check_receive(&request)?;
+        let services = &first.engine.services;
+        let clock = Arc::clone(&services.clock);
+        let mut course = Course { request, place: place_now(), waited: false };
+        self.seat.sit(course.place);
+        let _sitting = Sitting(&self.seat);
+        // What other processes have sent, this one may not have been told of yet.
+        let mut ask_all = until.is_none() && services.store.capabilities().shared;
+        let mut caught_up = false;
+        loop {
+            let now = clock.now();
+            let wait_until = until.filter(|until| now < *until);
+            if let Some(list) = self.look(&mut course, wait_until).await? {
+                return Ok(list);
+            }
+            if let Some(until) = wait_until {
+                if let Some(answer) = self.seat.rest(request.demand())
+                    && let Some(list) = self.wait(&mut course, answer, until).await?
+                {
+                    return Ok(list);
+                }
+                continue;
+            }
+            if std::mem::take(&mut ask_all) {
+                let all = self.queues.iter().map(|q| q.core.receives.seen()).enumerate();
+                if let Some(list) = self.claim(&course, all.collect()).await? {
+                    return Ok(list);
+                }
+            }
+            let moved = services.schedule.overdue(now) || self.seat.has_open();
+            if caught_up || !moved {
                 return Ok(Vec::new());
             }
             caught_up = true;
-            schedule.caught_up(now).await;
-            continue;
-        };
-        let watch = Watch::enter(queues, &bell);
-        if watch.moved_since(&seen) {
-            woken = Some(watch);
-            continue;
+            services.schedule.caught_up(now).await;
         }
+    }
+
+    /// Looks into the queues that may have a message, and waits where there is only one. `None`
+    /// when there was none, or when there is reason to look again.
+    async fn look(
+        &self,
+        course: &mut Course,
+        wait_until: Option<Timestamp>,
+    ) -> Result<Option<Vec<Delivery>>, Error> {
+        let mut open = Vec::new();
+        for at in self.seat.open() {
+            match self.queues[at].core.receives.enter_seat(&self.seat, at, course.place, None) {
+                Entry::Empty => {}
+                Entry::Look(seen) => open.push((at, seen)),
+                Entry::Closed(ending, _) if course.waited => return ending.map(Some),
+                Entry::Closed(_, refusal) => return Err(refusal),
+            }
+        }
+        match (open.as_slice(), wait_until) {
+            ([], _) => Ok(None),
+            ([(at, _)], Some(until)) => {
+                let queue = &self.queues[*at];
+                let (waiter, answer) = self.seat.serve(course.request.demand(), *at);
+                let entered = queue.core.receives.let_in(waiter);
+                entered.map_err(|error| queue.named(error, "receive"))?;
+                self.wait(course, answer, until).await
+            }
+            ([(at, seen)], None) => {
+                let request = ReceiveRequest { wait: Duration::ZERO, ..course.request };
+                match self.queues[*at].receive(request).await {
+                    Ok(list) if list.is_empty() => {}
+                    Err(error) if is_in_flight_limit(&error) => {}
+                    answer => return answer.map(Some),
+                }
+                self.found_empty(*at, *seen, course.place);
+                Ok(None)
+            }
+            _ => self.claim(course, open).await,
+        }
+    }
+
+    /// Claims from queues in one call. `None` when they were empty.
+    async fn claim(
+        &self,
+        course: &Course,
+        open: Vec<(usize, Seen)>,
+    ) -> Result<Option<Vec<Delivery>>, Error> {
+        let ids = open.iter().map(|(at, _)| self.queues[*at].id()).collect();
+        let ClaimedAny { deliveries, ends } =
+            claim_any(&self.queues, ids, course.request.demand()).await?;
+        for ((at, seen), end) in open.into_iter().zip(ends) {
+            if end == ClaimEnd::More {
+                self.reopen(at);
+            } else {
+                self.queues[at].core.receives.found(seen, end);
+                self.found_empty(at, seen, course.place);
+            }
+        }
+        Ok(Some(deliveries).filter(|list| !list.is_empty()))
+    }
+
+    /// Takes a place in a queue in which nothing was found, unless something has happened since.
+    fn found_empty(&self, at: usize, seen: Seen, place: u64) {
+        if self.seat.is_open(at) {
+            self.queues[at].core.receives.enter_seat(&self.seat, at, place, Some(seen));
+        }
+    }
+
+    /// Looks into a queue again next time.
+    fn reopen(&self, at: usize) {
+        if let Some(entry) = self.seat.reopen(at) {
+            self.queues[at].core.receives.leave_seat(&self.seat, entry);
+        }
+    }
+
+    /// Waits for an answer until a moment. `None` when it is over, or to look again.
+    async fn wait(
+        &self,
+        course: &mut Course,
+        answer: oneshot::Receiver<Answer>,
+        until: Timestamp,
+    ) -> Result<Option<Vec<Delivery>>, Error> {
+        let mut awaited = Awaited { several: self, answer, done: false };
         let over = async {
             match until {
                 Timestamp::MAX => std::future::pending().await,
-                until => clock.sleep_until(until).await,
+                until => self.queues[0].engine.services.clock.sleep_until(until).await,
             }
         };
-        tokio::select! {
-            () = bell.notified() => {}
-            () = over => {}
-        }
-        woken = Some(watch);
-    }
-}
-
-/// Claims from the best queue until a claim gives something or all are empty. `seen` are the
-/// generations before.
-async fn look(
-    queues: &[Queue],
-    seen: &[u64],
-    request: ReceiveRequest,
-) -> Result<Vec<Delivery>, Error> {
-    let Some(first) = queues.first() else { return Ok(Vec::new()) };
-    let services = &first.engine.services;
-    let ids: Vec<QueueId> = queues.iter().map(Queue::id).collect();
-    let now_request = ReceiveRequest { wait: std::time::Duration::ZERO, ..request };
-    // Those that have as many messages in flight as they may.
-    let mut full: Vec<QueueId> = Vec::new();
-    // Each round that finds a head and claims nothing means somebody else got on; the bound is
-    // for a store at fault.
-    for _ in 0..LOOKS_MAX {
-        let heads = services.store.heads(&ids, services.clock.now()).await?;
-        for ((head, queue), seen) in heads.iter().zip(queues).zip(seen) {
-            if head.is_none() {
-                queue.core.receives.found_empty(*seen);
-            }
-        }
-        let best = heads.iter().zip(queues).filter_map(|(head, queue)| head.map(|h| (h, queue)));
-        let open = best.filter(|(_, queue)| !full.contains(&queue.id()));
-        let Some((_, queue)) = open.min_by_key(|(head, _): &(Head, &Queue)| *head) else {
-            return Ok(Vec::new());
+        let answer = tokio::select! {
+            biased;
+            answer = &mut awaited.answer => Some(answer),
+            () = over => None,
         };
-        match queue.receive(now_request).await {
-            // Somebody else was faster, so there was progress; look again.
-            Ok(list) if list.is_empty() => {}
-            Err(error) if is_in_flight_limit(&error) => full.push(queue.id()),
-            answer => return answer,
-        }
-    }
-    Ok(Vec::new())
-}
-
-/// The registrations of one receive with all its queues; undone when dropped.
-struct Watch<'a> {
-    queues: &'a [Queue],
-    tickets: Vec<(Ticket, u64)>,
-}
-
-impl<'a> Watch<'a> {
-    fn enter(queues: &'a [Queue], bell: &Arc<Notify>) -> Watch<'a> {
-        let tickets = queues.iter().map(|queue| queue.core.receives.watch(bell)).collect();
-        Watch { queues, tickets }
-    }
-
-    fn moved_since(&self, seen: &[u64]) -> bool {
-        self.tickets.iter().zip(seen).any(|((_, generation), seen)| generation != seen)
+        let answer = match answer {
+            Some(answer) => Some(answer),
+            None if self.seat.stand_up() => None,
+            // A queue looks for it, and says what it has found.
+            None => Some((&mut awaited.answer).await),
+        };
+        awaited.done = true;
+        course.waited = true;
+        let list = answer.map_or(Ok(Vec::new()), |a| a.unwrap_or_else(|_| Err(Error::closed())))?;
+        Ok(Some(list).filter(|list| !list.is_empty()))
     }
 }
 
-impl Drop for Watch<'_> {
+impl Drop for Several {
     fn drop(&mut self) {
-        for (queue, (ticket, _)) in self.queues.iter().zip(&self.tickets) {
-            queue.core.receives.unwatch(*ticket);
+        for (at, entry) in self.seat.entries() {
+            self.queues[at].core.receives.leave_seat(&self.seat, entry);
+        }
+    }
+}
+
+/// Ends a receive that sits.
+struct Sitting<'a>(&'a Seat);
+
+impl Drop for Sitting<'_> {
+    fn drop(&mut self) {
+        self.0.leave();
+    }
+}
+
+/// An answer that is waited for; dropping it hands back what it was just given (S2.3).
+struct Awaited<'a> {
+    several: &'a Several,
+    answer: oneshot::Receiver<Answer>,
+    done: bool,
+}
+
+impl Drop for Awaited<'_> {
+    fn drop(&mut self) {
+        if self.done {
+            return;
+        }
+        // As for a receive over one queue: closed first, then what is there is found.
+        self.answer.close();
+        self.several.seat.leave();
+        if let Ok(Ok(list)) = self.answer.try_recv() {
+            hand_back(&self.several.queues[0].engine, list);
+        }
+    }
+}
+
+/// Claims from some of the queues; goes on when the caller goes away, and hands back then.
+async fn claim_any(
+    queues: &[Queue],
+    ids: Vec<QueueId>,
+    demand: Demand,
+) -> Result<ClaimedAny, Error> {
+    let Some(first) = queues.first() else { return Err(unanswered()) };
+    let (slot, answer) = oneshot::channel::<Result<ClaimedAny, Error>>();
+    let engine = Arc::clone(&first.engine);
+    first.engine.services.runtime.spawn(async move {
+        let services = &engine.services;
+        let now = services.clock.now();
+        let claimed = services.store.claim_any(ClaimAny { queues: ids, now, demand }).await;
+        match &claimed {
+            Ok(claimed) => {
+                if let Some(first) = claimed.deliveries.iter().map(|d| d.deadline).min() {
+                    services.schedule.expire_at(first);
+                }
+            }
+            // Messages may be leased all the same; the store knows until when.
+            Err(error) if error.retry() == Retry::Unknown => services.schedule.expire_at(now),
+            Err(_) => {}
+        }
+        if let Err(Ok(claimed)) = slot.send(claimed) {
+            hand_back(&engine, claimed.deliveries);
+        }
+    });
+    let claimed = answer.await.unwrap_or_else(|_| Err(unanswered()));
+    claimed.map_err(|error| error.during("receive"))
+}
+
+fn hand_back(engine: &EngineHandle, list: Vec<Delivery>) {
+    let mut by_queue: Vec<(QueueId, Vec<Delivery>)> = Vec::new();
+    for delivery in list {
+        let of = delivery.receipt.queue;
+        match by_queue.iter_mut().find(|(queue, _)| *queue == of) {
+            Some((_, list)) => list.push(delivery),
+            None => by_queue.push((of, vec![delivery])),
+        }
+    }
+    for (of, list) in by_queue {
+        // That of a queue that is gone went with it.
+        if let Some(core) = engine.registry.by_id(of) {
+            core.receives.hand_back(list);
         }
     }
 }

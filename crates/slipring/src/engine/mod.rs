@@ -51,6 +51,7 @@ use self::turnstile::Turnstile;
 use self::upkeep::{Schedule, Upkeep};
 use self::watch::Watch;
 
+pub use self::any::Several;
 pub use self::options::EngineOptions;
 pub use self::queue::{Queue, ReceiveRequest};
 
@@ -215,7 +216,13 @@ impl Engine {
         queues: &[Queue],
         request: ReceiveRequest,
     ) -> Result<Vec<Delivery>, Error> {
-        any::receive(queues, request).await
+        Several::new(queues).receive(request).await
+    }
+
+    /// Several queues to receive from as one again and again, which costs less than as many calls
+    /// of [`Engine::receive_any`].
+    pub fn several(&self, queues: &[Queue]) -> Several {
+        Several::new(queues)
     }
 
     /// Looks at one message, wherever it is.

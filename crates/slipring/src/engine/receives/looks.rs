@@ -8,7 +8,8 @@ use crate::lifecycle::Settlement;
 use crate::message::Delivery;
 use crate::store::{ClaimBatch, ClaimEnd, SettleBatch};
 
-use super::{CLAIM_MESSAGES_MAX, Receives, Ticket, Waiter};
+use super::seat::Called;
+use super::{CLAIM_MESSAGES_MAX, Receives, Resting, State, Ticket, Waiter};
 
 /// Messages on their way back.
 struct HandingBack<'a>(&'a Receives);
@@ -52,11 +53,35 @@ impl Drop for DriveGuard<'_> {
         state.generation += 1;
         state.available = u64::MAX;
         state.empty = false;
-        if !state.fresh.is_empty() || !state.resting.is_empty() || !state.watchers.is_empty() {
+        if !state.fresh.is_empty() || !state.resting.is_empty() {
             self.receives.start(&mut state);
         }
         drop(state);
         self.receives.idle.notify_waiters();
+    }
+}
+
+impl State {
+    /// Takes out the first of those who rest that waits, with its place.
+    fn next_resting(&mut self) -> Option<(Ticket, Waiter)> {
+        loop {
+            let (ticket, resting) = self.resting.pop_first()?;
+            let (seat, queue) = match resting {
+                Resting::Alone(waiter) => {
+                    self.resting_alone -= 1;
+                    return Some((ticket, waiter));
+                }
+                Resting::Seat(seat, queue) => (seat, queue),
+            };
+            match seat.call(queue, ticket) {
+                Called::Waiter(waiter) => return Some((ticket, waiter)),
+                Called::Later(place) => {
+                    let entry = self.insert_seat(&seat, queue, place);
+                    seat.moved(queue, entry);
+                }
+                Called::Nothing => {}
+            }
+        }
     }
 }
 
@@ -112,7 +137,7 @@ impl Receives {
         let mut chosen: Vec<(Ticket, Waiter)> = Vec::new();
         let mut wanted = 0;
         while wanted < CLAIM_MESSAGES_MAX && wanted < state.available {
-            let Some((ticket, waiter)) = state.resting.pop_first() else { break };
+            let Some((ticket, waiter)) = state.next_resting() else { break };
             wanted += u64::from(waiter.demand.up_to);
             chosen.push((ticket, waiter));
         }
@@ -130,13 +155,6 @@ impl Receives {
             return Some(Chosen { waiters: chosen, generation, room });
         }
         state.driving = false;
-        // Where nobody knows how many there are, one that gets something wakes the next.
-        let mut left = if state.available == u64::MAX { 1 } else { state.available };
-        while left > 0 {
-            let Some((_, bell)) = state.watchers.pop_first() else { break };
-            bell.notify_one();
-            left -= 1;
-        }
         None
     }
 
@@ -185,6 +203,10 @@ impl Receives {
                 over.push(waiter);
                 continue;
             }
+            if waiter.seated.is_some() {
+                state.rest_seat(waiter);
+                continue;
+            }
             if !waits {
                 if owed && !waiter.caught_up { &mut early } else { &mut over }.push(waiter);
                 continue;
@@ -192,7 +214,7 @@ impl Receives {
             if waiter.timer.is_none() {
                 waiter.timer = self.arm(waiter.until, ticket);
             }
-            state.resting.insert(ticket, waiter);
+            state.rest(ticket, waiter);
         }
         drop(state);
         for waiter in over {
@@ -219,8 +241,7 @@ impl Receives {
             let mut state = me.state.lock();
             for mut waiter in early {
                 waiter.caught_up = true;
-                let ticket = state.next_ticket;
-                state.next_ticket += 1;
+                let ticket = state.ticket();
                 state.fresh.push_back((ticket, waiter));
             }
             me.start(&mut state);

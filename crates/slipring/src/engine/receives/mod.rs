@@ -5,11 +5,13 @@
 //! receives are put to rest only if the number has not moved meanwhile, so no wake-up is lost.
 //! When messages arrive, as many receives are looked after as there are messages, however many
 //! wait. A receive that would end empty while a pass over due messages is owed looks once more
-//! after it (S5.5).
+//! after it (S5.5). A receive over several queues rests in the same order as the others (S2.5).
 
 mod looks;
+mod seat;
 
 pub(super) use looks::is_in_flight_limit;
+pub(super) use seat::{Entry, Seat, Seen, place_now};
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -25,6 +27,7 @@ use crate::queue::QueueId;
 use crate::store::{Demand, Store};
 use crate::waits::{NamedMutex, WaitClass, Waits};
 
+use self::seat::Seated;
 use super::pending::Pending;
 use super::timers::Timers;
 use super::turnstile::Turnstile;
@@ -34,7 +37,9 @@ use super::wheel::TimerKey;
 /// Messages that one claim may ask for; bounds how long others wait behind it in the store.
 const CLAIM_MESSAGES_MAX: u64 = 8192;
 
-/// The place of a receive in the order of arrival.
+/// The place of a receive in the order of arrival: twice the nanoseconds of the process at which it
+/// came, and one more where it is a receive over several queues. So places of different queues
+/// compare, and those of receives over one queue are its own.
 pub(super) type Ticket = u64;
 
 /// What a receive ends with.
@@ -65,12 +70,12 @@ pub(super) struct Receives {
 #[derive(Default)]
 struct State {
     /// Looked and found nothing; in order of arrival.
-    resting: BTreeMap<Ticket, Waiter>,
-    /// Have not looked yet; all younger than those who rest.
+    resting: BTreeMap<Ticket, Resting>,
+    /// How many of them are receives over this queue alone.
+    resting_alone: usize,
+    /// Have not looked yet.
     fresh: VecDeque<(Ticket, Waiter)>,
-    /// Receives over several queues, woken when messages are left over.
-    watchers: BTreeMap<Ticket, Arc<Notify>>,
-    next_ticket: Ticket,
+    last_ticket: Ticket,
     /// Moves whenever messages may have become ready.
     generation: u64,
     /// At most so many messages are ready; a hint that only decides how many to look after.
@@ -98,7 +103,16 @@ struct Closed {
     ending: Answer,
 }
 
-struct Waiter {
+/// Who rests.
+enum Resting {
+    /// A receive over this queue alone.
+    Alone(Waiter),
+    /// The seat of receives over several queues, of which this is the one with the number.
+    Seat(Arc<Seat>, usize),
+}
+
+/// A receive that waits for its answer.
+pub(super) struct Waiter {
     demand: Demand,
     slot: oneshot::Sender<Answer>,
     /// `None` for a receive that does not wait.
@@ -107,6 +121,34 @@ struct Waiter {
     since_ns: u64,
     /// It has waited for an overdue pass already.
     caught_up: bool,
+    /// The seat it stands for, if it is a receive over several queues.
+    seated: Option<Seated>,
+}
+
+impl State {
+    /// The place of a receive that comes now.
+    fn ticket(&mut self) -> Ticket {
+        self.last_ticket = (monotonic_ns() << 1).max(self.last_ticket + 2);
+        self.last_ticket
+    }
+
+    fn rest(&mut self, ticket: Ticket, waiter: Waiter) {
+        self.resting.insert(ticket, Resting::Alone(waiter));
+        self.resting_alone += 1;
+    }
+
+    fn take_resting(&mut self, ticket: Ticket) -> Option<Waiter> {
+        match self.resting.remove(&ticket)? {
+            Resting::Alone(waiter) => {
+                self.resting_alone -= 1;
+                Some(waiter)
+            }
+            seat @ Resting::Seat(..) => {
+                self.resting.insert(ticket, seat);
+                None
+            }
+        }
+    }
 }
 
 impl Receives {
@@ -126,27 +168,35 @@ impl Receives {
         until: Option<Timestamp>,
     ) -> Result<Pending, Error> {
         let (slot, answer) = oneshot::channel();
-        let mut waiter =
-            Waiter { demand, slot, until, timer: None, since_ns: monotonic_ns(), caught_up: false };
+        let since_ns = monotonic_ns();
+        let (timer, caught_up, seated) = (None, false, None);
+        let waiter = Waiter { demand, slot, until, timer, since_ns, caught_up, seated };
+        let ticket = self.let_in(waiter)?;
+        Ok(Pending::new(Arc::clone(self), ticket, answer))
+    }
+
+    /// Lets a receive in that has its slot.
+    pub(super) fn let_in(&self, mut waiter: Waiter) -> Result<Ticket, Error> {
         let mut state = self.state.lock();
         if let Some(closed) = &state.closed {
             return Err(closed.refusal.clone());
         }
-        if state.resting.len() + state.fresh.len() >= self.parts.waiters_max {
+        if state.resting_alone + state.fresh.len() >= self.parts.waiters_max {
             let asked = self.parts.waiters_max as u64 + 1;
             return Err(Error::limit("waiters_max", self.parts.waiters_max as u64, asked));
         }
-        let ticket = state.next_ticket;
-        state.next_ticket += 1;
-        if until.is_some() && state.empty && state.fresh.is_empty() {
-            waiter.timer = self.arm(until, ticket);
-            state.resting.insert(ticket, waiter);
+        let ticket = state.ticket();
+        let rests = waiter.until.is_some() && state.empty && state.fresh.is_empty();
+        if rests && waiter.seated.is_some() {
+            state.rest_seat(waiter);
+        } else if rests {
+            waiter.timer = self.arm(waiter.until, ticket);
+            state.rest(ticket, waiter);
         } else {
             state.fresh.push_back((ticket, waiter));
             self.start(&mut state);
         }
-        drop(state);
-        Ok(Pending::new(Arc::clone(self), ticket, answer))
+        Ok(ticket)
     }
 
     /// Says that `count` messages may have become ready; `u64::MAX` when it is not known how many.
@@ -159,7 +209,7 @@ impl Receives {
         state.available = state.available.saturating_add(count);
         state.since = state.since.saturating_add(count);
         state.empty = false;
-        if !state.resting.is_empty() || !state.watchers.is_empty() {
+        if !state.resting.is_empty() {
             self.start(&mut state);
         }
     }
@@ -176,7 +226,7 @@ impl Receives {
             state.since = u64::MAX;
             return false;
         }
-        !state.resting.is_empty() || !state.watchers.is_empty()
+        !state.resting.is_empty()
     }
 
     /// Says that messages left the queue's leases, which matters when the in-flight limit was met,
@@ -195,7 +245,7 @@ impl Receives {
     /// Ends the wait of a receive with nothing, if it still rests; but not while a message may
     /// have become ready by now that a pass has yet to move.
     pub(super) fn time_out(&self, ticket: Ticket) {
-        let waiter = self.state.lock().resting.remove(&ticket);
+        let waiter = self.state.lock().take_resting(ticket);
         if let Some(mut waiter) = waiter {
             let now = self.parts.clock.now();
             if !waiter.caught_up && self.parts.schedule.overdue(now) {
@@ -208,52 +258,14 @@ impl Receives {
         }
     }
 
-    /// Says that a receive over several queues has looked and found nothing here that was ready at
-    /// that generation.
-    pub(super) fn found_empty(&self, generation: u64) {
-        let mut state = self.state.lock();
-        if state.generation == generation && !state.driving {
-            state.available = 0;
-        }
-    }
-
-    /// Registers a receive over several queues; it is woken once when messages are left over here.
-    pub(super) fn watch(&self, bell: &Arc<Notify>) -> (Ticket, u64) {
-        let mut state = self.state.lock();
-        let ticket = state.next_ticket;
-        state.next_ticket += 1;
-        state.watchers.insert(ticket, Arc::clone(bell));
-        (ticket, state.generation)
-    }
-
-    /// Takes a watcher out, after the look that it was woken for. One that was woken passes the
-    /// wake-up on where messages may be left: its look came to nothing, or took from another queue.
-    pub(super) fn unwatch(&self, ticket: Ticket) {
-        let mut state = self.state.lock();
-        if state.watchers.remove(&ticket).is_none() && state.available > 0 {
-            let others = !state.watchers.is_empty() || !state.resting.is_empty();
-            if others {
-                self.start(&mut state);
-            }
-        }
-    }
-
-    /// The number that moves whenever messages may have become ready.
-    pub(super) fn generation(&self) -> u64 {
-        self.state.lock().generation
-    }
-
-    /// What waits have ended with and what further receives are refused with, once the queue was
-    /// deleted or the engine stopped.
-    pub(super) fn closed(&self) -> Option<(Answer, Error)> {
-        let state = self.state.lock();
-        state.closed.as_ref().map(|closed| (closed.ending.clone(), closed.refusal.clone()))
-    }
-
     /// How many receives wait.
     pub(super) fn waiting(&self) -> usize {
         let state = self.state.lock();
-        state.resting.len() + state.fresh.len() + state.watchers.len()
+        let seats = state.resting.values().filter(|resting| match resting {
+            Resting::Alone(_) => false,
+            Resting::Seat(seat, _) => seat.rests(),
+        });
+        state.resting_alone + state.fresh.len() + seats.count()
     }
 
     /// Ends all waits, with nothing or with `error`, and refuses further receives with `refusal`.
@@ -263,15 +275,20 @@ impl Receives {
         state.closed = Some(Closed { refusal, ending: ending.clone() });
         state.generation += 1;
         let resting = std::mem::take(&mut state.resting);
+        state.resting_alone = 0;
         let fresh = std::mem::take(&mut state.fresh);
-        let watchers = std::mem::take(&mut state.watchers);
+        // Under the lock, so that no seat takes a queue for open that it was not told about.
+        let resting: Vec<Waiter> = resting
+            .into_values()
+            .filter_map(|resting| match resting {
+                Resting::Alone(waiter) => Some(waiter),
+                Resting::Seat(seat, queue) => seat.lose_queue(queue),
+            })
+            .collect();
         drop(state);
-        for waiter in resting.into_values().chain(fresh.into_iter().map(|(_, waiter)| waiter)) {
+        for waiter in resting.into_iter().chain(fresh.into_iter().map(|(_, waiter)| waiter)) {
             self.disarm(&waiter);
             let _ = waiter.slot.send(ending.clone());
-        }
-        for bell in watchers.into_values() {
-            bell.notify_one();
         }
     }
 
@@ -294,7 +311,7 @@ impl Receives {
 
     /// Takes a receive out whose caller went away while it rested.
     pub(super) fn leave(&self, ticket: Ticket) {
-        let waiter = self.state.lock().resting.remove(&ticket);
+        let waiter = self.state.lock().take_resting(ticket);
         if let Some(waiter) = waiter {
             self.disarm(&waiter);
         }

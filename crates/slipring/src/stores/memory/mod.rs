@@ -2,13 +2,14 @@
 //!
 //! The files, in reading order: `stored` (a message and the orders of a queue's messages),
 //! `groups` (the order of FIFO queues), `dedup`, `queue` (what the verbs do to one queue),
-//! `append`, `passes` (deadlines), `mod` and `admin` (the two traits: find queues, take locks).
+//! `append`, `any` (claims over several queues), `passes` (deadlines), `mod` and `admin` (the two traits: find queues, take locks).
 //!
 //! Locks: every queue has its own, and no verb takes one that all queues share. Whoever needs two
 //! queues takes the one with the lower number first. The table of names comes before any queue;
 //! the shards of the two maps come last.
 
 mod admin;
+mod any;
 mod append;
 mod dedup;
 mod groups;
@@ -33,8 +34,8 @@ use crate::message::{Delivery, MessageId};
 use crate::queue::{QueueId, QueueName};
 use crate::random::{Randomness, SystemRandomness};
 use crate::store::{
-    AppendBatch, Capabilities, ClaimBatch, Claimed, Demand, ExtendBatch, Head, Pass, Sent,
-    SettleBatch, Settled, Store,
+    AppendBatch, Capabilities, ClaimAny, ClaimBatch, Claimed, ClaimedAny, Demand, ExtendBatch,
+    Head, Pass, Sent, SettleBatch, Settled, Store,
 };
 use crate::waits::{NamedMutex, WaitClass, Waits};
 
@@ -217,6 +218,11 @@ impl Store for MemoryStore {
 
     async fn claim(&self, batch: ClaimBatch) -> Result<Claimed, Error> {
         Ok(self.queue(batch.queue)?.lock()?.claim(&batch.demands, batch.now))
+    }
+
+    async fn claim_any(&self, claim: ClaimAny) -> Result<ClaimedAny, Error> {
+        self.check_open()?;
+        Ok(any::claim(self, &claim))
     }
 
     async fn claim_message(

@@ -303,6 +303,12 @@ impl QueueState {
         Some(Head { priority: first.priority, sent_at: first.sent_at, id: first.id })
     }
 
+    /// The failed attempts of the first ready message.
+    pub(super) fn head_attempts(&self) -> u32 {
+        let first = self.orders.claimable().next();
+        first.and_then(|id| self.messages.get(&id)).map_or(0, |stored| stored.message.attempts)
+    }
+
     pub(super) fn stats(&self) -> QueueStats {
         let oldest = self.orders.oldest_ready().and_then(|id| self.messages.get(&id));
         QueueStats {
