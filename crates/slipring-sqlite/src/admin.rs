@@ -36,7 +36,8 @@ impl AdminStore for SqliteStore {
         now: Timestamp,
     ) -> Result<QueueInfo, Error> {
         let settings = settings.clone();
-        self.write("configure", 1, move |writer| writer.configure(queue, &settings, now)).await
+        self.write("configure", (queue, 1), move |writer| writer.configure(queue, &settings, now))
+            .await
     }
 
     async fn reconfigure(
@@ -48,11 +49,11 @@ impl AdminStore for SqliteStore {
     ) -> Result<Reconfigured, Error> {
         let settings = settings.clone();
         let work = move |writer: &mut Writer<'_>| writer.reconfigure(queue, seen, &settings, now);
-        self.write("reconfigure", 1, work).await
+        self.write("reconfigure", (queue, 1), work).await
     }
 
     async fn delete_queue(&self, queue: QueueId) -> Result<(), Error> {
-        self.write("delete_queue", 1, move |writer| writer.delete_queue(queue)).await
+        self.write("delete_queue", (queue, 1), move |writer| writer.delete_queue(queue)).await
     }
 
     async fn queues(&self) -> Result<Vec<Arc<QueueInfo>>, Error> {
@@ -86,7 +87,7 @@ impl AdminStore for SqliteStore {
             let left = limit.saturating_sub(u32::try_from(total).unwrap_or(u32::MAX));
             let step = left.min(STEP_MESSAGES_MAX);
             let work = move |writer: &mut Writer<'_>| writer.kick(queue, step, kind, now);
-            let done = self.write("kick", step as usize, work).await?;
+            let done = self.write("kick", (queue, step as usize), work).await?;
             total += done.kicked;
             kind = Some(done.kind);
             let whole = done.kicked == u64::from(step) && left > step;
@@ -102,8 +103,9 @@ impl AdminStore for SqliteStore {
 
     async fn purge(&self, queue: QueueId, limit: u32, sent_until: Timestamp) -> Result<u64, Error> {
         let limit = limit.min(STEP_MESSAGES_MAX);
+        self.fetch(queue).await;
         let work = move |writer: &mut Writer<'_>| writer.purge(queue, limit, sent_until);
-        self.write("purge", limit as usize, work).await
+        self.write("purge", (queue, limit as usize), work).await
     }
 
     async fn move_messages(
@@ -112,7 +114,8 @@ impl AdminStore for SqliteStore {
         _now: Timestamp,
     ) -> Result<Vec<(QueueId, u64)>, Error> {
         let weight = request.limit.min(STEP_MESSAGES_MAX) as usize;
-        self.write("move_messages", weight, move |writer| writer.move_messages(&request)).await
+        let load = (request.source, weight);
+        self.write("move_messages", load, move |writer| writer.move_messages(&request)).await
     }
 
     async fn check(&self) -> Result<(), Error> {

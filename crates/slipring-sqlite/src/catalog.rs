@@ -12,11 +12,12 @@ use slipring::{
 use crate::fault::{Fault, Outcome};
 use crate::image::settings_to_sql;
 use crate::position::{SEQ_MAX, from_sql, position, to_sql};
+use crate::room::Room;
 use crate::statements::Query;
 use crate::writer::{Writer, used_up};
 
 /// Most rows of a table that one step of clearing away removes.
-const CLEAR_ROWS_MAX: u64 = 1000;
+const CLEAR_ROWS_MAX: u64 = 250;
 
 impl Writer<'_> {
     /// The number of the queue with a name.
@@ -120,25 +121,34 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Removes a bounded part of what deleted queues have left, and notes whether there is more.
-    pub(crate) fn clear_away(&mut self) -> Outcome<()> {
-        // After a failure it is tried again at the next round of pruning.
-        self.memory.clearing = false;
+    /// Removes a bounded part of what deleted queues have left; answers whether there may be more.
+    pub(crate) fn clear_away(&mut self) -> Outcome<bool> {
         let queue = self.db.first(Query::DeletedQueue, (), |row| row.get::<_, i64>(0))?;
-        if let Some(queue) = queue {
-            self.clear_queue(queue)?;
-            self.memory.clearing = true;
-        }
-        Ok(())
+        queue.map_or(Ok(false), |queue| self.clear_queue(queue).map(|()| true))
     }
 
     fn clear_queue(&mut self, queue: i64) -> Outcome<()> {
+        let mut room = Room::new(CLEAR_ROWS_MAX);
         let lane = self.db.first(Query::LaneOfQueue, [queue], |row| row.get::<_, i64>(0))?;
         if let Some(lane) = lane {
-            return self.clear_lane(from_sql(lane));
+            return self.clear_lane(from_sql(lane), &mut room);
+        }
+        let first = [queue, i64::MAX, to_sql(CLEAR_ROWS_MAX)];
+        let items = self.db.all(Query::ItemSizes, first, |row| {
+            Ok((row.get::<_, i64>(0)?, from_sql(row.get(1)?)))
+        })?;
+        for (id, bytes) in &items {
+            if !room.is_left() {
+                break;
+            }
+            self.db.execute(Query::DeleteItem, [id])?;
+            room.take(*bytes);
+        }
+        if !items.is_empty() {
+            return Ok(());
         }
         let limited = [queue, to_sql(CLEAR_ROWS_MAX)];
-        for query in [Query::ClearItems, Query::ClearGroups, Query::ClearDedup] {
+        for query in [Query::ClearGroups, Query::ClearDedup] {
             if self.db.execute(query, limited)? > 0 {
                 return Ok(());
             }
@@ -148,17 +158,19 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn clear_lane(&mut self, lane: u64) -> Outcome<()> {
-        let range = [to_sql(position(lane, 0)), to_sql(position(lane, SEQ_MAX))];
-        let first = self.db.first(Query::FirstOfLog, range, |row| row.get::<_, i64>(0))?;
-        let Some(first) = first else {
+    fn clear_lane(&mut self, lane: u64, room: &mut Room) -> Outcome<()> {
+        while room.is_left() {
+            let piece = self.oldest_of_lane(lane, u64::MAX, room)?;
+            let (Some((first, ..)), Some((last, ..))) = (piece.first(), piece.last()) else {
+                let range = [to_sql(position(lane, 0)), to_sql(position(lane, SEQ_MAX))];
+                self.db.execute(Query::DeleteLeases, range)?;
+                self.db.execute(Query::DeleteLane, [to_sql(lane)])?;
+                return Ok(());
+            };
+            let range = [to_sql(*first), to_sql(*last)];
             self.db.execute(Query::DeleteLeases, range)?;
-            self.db.execute(Query::DeleteLane, [to_sql(lane)])?;
-            return Ok(());
-        };
-        let last = (first + to_sql(CLEAR_ROWS_MAX)).min(range[1]);
-        self.db.execute(Query::DeleteLeases, [first, last])?;
-        self.db.execute(Query::DeleteFromLog, [first, last])?;
+            self.db.execute(Query::DeleteFromLog, range)?;
+        }
         Ok(())
     }
 }

@@ -2,10 +2,10 @@
 //! threads; the writing thread as soon as calls come at the same time, so that they share
 //! transactions and no caller works for the others.
 //!
-//! Whoever holds the core runs all that waits in one transaction. A call that is not run by its
-//! own caller has rung the writing thread's bell, so none is left behind. Locks are taken in this
-//! order: the checkpoint's connection, then core or thread, then flushing, poison; the inbox is a
-//! leaf.
+//! Whoever holds the core runs what waits in transactions; the ring says which calls share one. A
+//! call that is not run by its own caller has rung the writing thread's bell, so none is left
+//! behind. Locks are taken in this order: the checkpoint's connection, then core or thread, then
+//! flushing, poison; the ring and the bell of the clearing are leaves.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -15,31 +15,33 @@ use parking_lot::{Condvar, Mutex};
 use slipring::Error;
 
 use crate::checkpoint::Checkpoints;
+use crate::clearing::Clearing;
 use crate::fault::closed;
 use crate::flush::{Flusher, Log, Unwinding, flush_and_answer};
 use crate::inbox::Inbox;
+use crate::reader::ReaderTask;
+use crate::ring::{Ring, Turn};
 use crate::task::Classes;
-use crate::writer::{Core, WriterTask};
+use crate::writer::{Calls, Core, WriterTask};
 
-/// Most messages and entries that share a transaction; bounds how long a call waits for those
-/// that came before it.
-const TRANSACTION_WEIGHT_MAX: usize = 8192;
-/// A caller runs no more messages and entries than this by itself; a call of more has been
+/// A caller runs no more messages, entries and bytes than this by itself; a call of more has been
 /// combined from several callers, or is better done beside them.
-const CALLER_WEIGHT_MAX: usize = 16;
+const CALLER_MESSAGES_MAX: usize = 16;
+const CALLER_BYTES_MAX: u64 = 64 << 10;
 /// So many calls in a row must have met no other before a caller runs its own: where calls come
 /// together, a caller that works cannot bring the next ones.
 const LONELY_CALLS_MIN: u32 = 32;
 
-/// The inbox of the writer with those who empty it.
+/// The calls for the writer with those who run them.
 pub(crate) struct Driver {
-    inbox: Inbox<WriterTask>,
+    ring: Mutex<Ring<WriterTask>>,
     /// `None` once the store is closed.
     core: Mutex<Option<Core>>,
     pub(crate) log: Log,
     flusher: Flusher,
     classes: Classes,
     checkpoints: Checkpoints,
+    clearing: Clearing,
     thread: Mutex<Thread>,
     bell: Condvar,
     /// Calls that are not answered yet.
@@ -67,12 +69,13 @@ struct Thread {
 impl Driver {
     pub(crate) fn new(core: Core, log: Log, classes: Classes, checkpoints: Checkpoints) -> Driver {
         Driver {
-            inbox: Inbox::new(),
+            ring: Mutex::new(Ring::new()),
             core: Mutex::new(Some(core)),
             log,
             flusher: Flusher::default(),
             classes,
             checkpoints,
+            clearing: Clearing::default(),
             thread: Mutex::default(),
             bell: Condvar::new(),
             in_flight: AtomicU32::new(0),
@@ -80,15 +83,21 @@ impl Driver {
         }
     }
 
-    /// Starts the threads that write, flush and copy the log; they end after [`Driver::close`].
-    pub(crate) fn start(self: &Arc<Self>) -> std::io::Result<[JoinHandle<()>; 3]> {
-        let [writing, flushing, copying] = [(); 3].map(|()| Arc::clone(self));
+    /// Starts the threads that write, flush, copy the log and clear away; they end after
+    /// [`Driver::close`].
+    pub(crate) fn start(
+        self: &Arc<Self>,
+        readers: Arc<Inbox<ReaderTask>>,
+    ) -> std::io::Result<[JoinHandle<()>; 4]> {
+        let [writing, flushing, copying, clearing] = [(); 4].map(|()| Arc::clone(self));
         let name = |name: &str| thread::Builder::new().name(name.to_owned());
         let flushing = name("slipring-flush").spawn(move || flushing.flusher.run(&flushing.log))?;
         let copy = move || copying.checkpoints.run(&copying.log, || copying.core.lock());
         let copying = name("slipring-checkpoint").spawn(copy)?;
         let writing = name("slipring-write").spawn(move || writing.work())?;
-        Ok([writing, flushing, copying])
+        let clear = move || clearing.clearing.run(&clearing, &readers);
+        let clearing = name("slipring-clear").spawn(clear)?;
+        Ok([writing, flushing, copying, clearing])
     }
 
     /// Takes a call on, and runs it where its caller is alone. It is answered in time, also when
@@ -106,12 +115,13 @@ impl Driver {
                 false
             }
         };
-        let weight = task.weight();
-        self.inbox.push(task, weight).map_err(|_| closed())?;
-        if lonely && weight <= CALLER_WEIGHT_MAX && self.log.is_quick() {
+        let load = task.load();
+        self.ring.lock().push(task, load).map_err(|_| closed())?;
+        let small = load.messages <= CALLER_MESSAGES_MAX && load.bytes <= CALLER_BYTES_MAX;
+        if lonely && small && self.log.is_quick() {
             self.run_as_caller();
         }
-        if self.inbox.weight() > 0 {
+        if self.has_calls() {
             self.wake();
         }
         Ok(in_flight)
@@ -119,7 +129,8 @@ impl Driver {
 
     fn run_as_caller(&self) {
         let Some(mut core) = self.core.try_lock() else { return };
-        let durable = self.round(&mut core, CALLER_WEIGHT_MAX, false);
+        let turn = Turn::bounded(CALLER_MESSAGES_MAX, CALLER_BYTES_MAX);
+        let durable = self.round(&mut core, turn, false);
         drop(core);
         if let Some((tasks, written)) = durable {
             flush_and_answer(&self.log, tasks, written);
@@ -134,41 +145,44 @@ impl Driver {
         }
     }
 
-    /// Runs what waits in one transaction, up to a weight; answers the calls that wait for a flush,
-    /// and up to which transaction. Where another process writes at the moment it either waits, or
-    /// leaves the calls in the inbox.
+    fn has_calls(&self) -> bool {
+        self.ring.lock().len() > 0
+    }
+
+    /// Runs calls in one transaction; answers those that wait for a flush, and up to which
+    /// transaction. Where another process writes at the moment it either waits, or leaves the calls
+    /// in the ring.
     fn round(
         &self,
         core: &mut Option<Core>,
-        weight_max: usize,
+        turn: Turn,
         wait: bool,
     ) -> Option<(Vec<WriterTask>, u64)> {
-        let mut tasks = self.inbox.take(weight_max);
-        if tasks.is_empty() {
-            return None;
-        }
         let ready = self.log.check().and_then(|()| core.as_mut().ok_or_else(closed));
         let core = match ready {
             Ok(core) => core,
             Err(error) => {
+                let tasks = self.ring.lock().take_all();
                 tasks.into_iter().for_each(|task| task.fail(error.clone()));
                 return None;
             }
         };
-        for task in &mut tasks {
-            task.taken(&self.classes.writer_inbox);
-        }
         let unwinding = Unwinding(&self.log);
-        let served = core.serve(tasks, wait);
+        let mut round = Round { driver: self, turn };
+        let served = core.serve(&mut round, wait);
         drop(unwinding);
-        let postponed = served.postponed.into_iter();
-        let weighed = |task: WriterTask| (task.weight(), task);
-        self.inbox.put_back(postponed.map(weighed).collect());
+        let mut ring = self.ring.lock();
+        ring.end(round.turn);
+        ring.put_back(served.postponed.into_iter().map(|task| {
+            let load = task.load();
+            (task, load)
+        }));
+        drop(ring);
         if let Some(error) = served.poison {
             self.log.poison(error);
         }
-        if core.is_clearing() {
-            self.wake();
+        if core.take_clearing() {
+            self.clearing.ask();
         }
         self.checkpoints.ask_if_due();
         (!served.durable.is_empty()).then(|| (served.durable, self.log.wrote()))
@@ -187,8 +201,7 @@ impl Driver {
             let closed = thread.closed;
             drop(thread);
             self.work_off();
-            self.keep_up();
-            if closed && self.inbox.weight() == 0 {
+            if closed && !self.has_calls() {
                 break;
             }
         }
@@ -196,10 +209,11 @@ impl Driver {
     }
 
     fn work_off(&self) {
-        while self.inbox.weight() > 0 {
-            let durable = self.round(&mut self.core.lock(), TRANSACTION_WEIGHT_MAX, true);
+        while self.has_calls() {
+            let durable = self.round(&mut self.core.lock(), Turn::default(), true);
             let Some((tasks, written)) = durable else { continue };
-            if self.inbox.weight() == 0 && self.flusher.is_idle() {
+            // A slow flush is left to its thread: calls that come meanwhile go on without it.
+            if !self.has_calls() && self.flusher.is_idle() && self.log.is_quick() {
                 flush_and_answer(&self.log, tasks, written);
             } else {
                 self.flusher.push(tasks, written);
@@ -207,31 +221,10 @@ impl Driver {
         }
     }
 
-    /// Between transactions: clears away a part of what deleted queues have left.
-    fn keep_up(&self) {
-        if self.log.check().is_err() {
-            return;
-        }
-        if let Some(core) = self.core.lock().as_mut()
-            && core.is_clearing()
-        {
-            self.clear_away(core);
-        }
-    }
-
-    fn clear_away(&self, core: &mut Core) {
-        match core.alone(|writer| writer.clear_away()) {
-            Ok(()) if core.is_clearing() => self.wake(),
-            Ok(()) => {}
-            Err(fault) => {
-                self.log.report(fault, "what a deleted queue left is not cleared away yet");
-            }
-        }
-    }
-
     /// Takes no more calls; the threads end when those that wait are served.
     pub(crate) fn close(&self) {
-        self.inbox.close();
+        self.clearing.close();
+        self.ring.lock().close();
         self.thread.lock().closed = true;
         self.bell.notify_all();
     }
@@ -249,15 +242,36 @@ impl Driver {
     }
 }
 
+/// One transaction: takes its calls from the ring.
+struct Round<'a> {
+    driver: &'a Driver,
+    turn: Turn,
+}
+
+impl Calls for Round<'_> {
+    fn next(&mut self, took_ns: u64) -> Option<WriterTask> {
+        let mut task = self.driver.ring.lock().next(&mut self.turn, took_ns)?;
+        task.taken(&self.driver.classes.writer_inbox);
+        Some(task)
+    }
+
+    fn rest(&mut self) -> Vec<WriterTask> {
+        self.driver.ring.lock().take_all()
+    }
+}
+
 /// What happens when the writing thread ends.
 struct End<'a>(&'a Driver);
 
 impl Drop for End<'_> {
     fn drop(&mut self) {
-        self.0.inbox.close();
-        for task in self.0.inbox.take(usize::MAX) {
-            task.fail(closed());
-        }
+        let tasks = {
+            let mut ring = self.0.ring.lock();
+            ring.close();
+            ring.take_all()
+        };
+        tasks.into_iter().for_each(|task| task.fail(closed()));
+        self.0.clearing.close();
         self.0.flusher.close();
         self.0.checkpoints.close();
     }
@@ -305,8 +319,8 @@ mod tests {
         for _ in 0..LONELY_CALLS_MIN {
             assert_eq!(thread_of(&store, 1).await.as_deref(), Some(WRITING));
         }
-        be_lonely(&store, CALLER_WEIGHT_MAX).await;
-        for weight in [CALLER_WEIGHT_MAX + 1, crate::store::PASS_WEIGHT] {
+        be_lonely(&store, CALLER_MESSAGES_MAX).await;
+        for weight in [CALLER_MESSAGES_MAX + 1, crate::store::PASS_WEIGHT] {
             assert_eq!(thread_of(&store, weight).await.as_deref(), Some(WRITING), "{weight}");
         }
     }

@@ -4,12 +4,12 @@
 //! `docs/stores/sqlite.md`; every statement stands in `queries/`, the schema in `schema.sql`.
 //!
 //! The files in reading order: `store` and `admin` (the two traits), `open` and `sound` (which files
-//! are taken), `task`, `inbox`, `driver`,
-//! `flush` and `checkpoint` (how calls reach the one writer, share transactions and last),
+//! are taken), `task`, `ring`, `driver`, `flush` and `checkpoint` (how calls reach the one writer,
+//! share transactions and last),
 //! `writer` and `picture` (what it keeps in memory), `lane` and `lease` (the log), `append`,
 //! `claim`, `settle`, `extend`, `passes`, `room` and `prune` (the verbs), `item`, `rows`, `fifo`
-//! and `dedup` (messages outside the log), `catalog` and `bulk` (administration), `reader` and
-//! `inspect` (looking).
+//! and `dedup` (messages outside the log), `catalog`, `bulk` and `clearing` (administration),
+//! `inbox`, `reader`, `inspect` and `warm` (looking).
 
 mod admin;
 mod append;
@@ -18,6 +18,7 @@ mod catalog;
 mod checkpoint;
 mod claim;
 mod claim_any;
+mod clearing;
 mod dedup;
 mod driver;
 mod extend;
@@ -39,6 +40,7 @@ mod picture;
 mod position;
 mod prune;
 mod reader;
+mod ring;
 mod room;
 mod rows;
 mod settle;
@@ -46,6 +48,7 @@ mod sound;
 mod statements;
 mod store;
 mod task;
+mod warm;
 mod writer;
 
 pub use options::SqliteOptions;

@@ -7,13 +7,19 @@ use crate::fault::Outcome;
 use crate::passes::Tally;
 use crate::picture::Picture;
 use crate::position::{SEQ_MAX, from_sql, position, seq_of, stamp_at, stamp_ms, to_sql};
+use crate::room::Room;
 use crate::statements::Query;
 use crate::writer::Writer;
 
 /// Most messages that one pass removes.
 const PASS_MESSAGES_MAX: u64 = 2000;
 /// Most queues that one pass looks at.
-const PASS_QUEUES_MAX: i64 = 500;
+const PASS_QUEUES_MAX: i64 = 64;
+/// Most deduplication windows that one pass forgets.
+const PASS_DEDUP_MAX: u64 = 250;
+/// So many messages or bytes are removed before the time is looked at.
+const PIECE_MESSAGES_MAX: u64 = 128;
+const PIECE_BYTES: u64 = 128 << 10;
 /// While something grows old all the time, passes are at least so far apart.
 const PASS_EVERY_MS: u64 = 1000;
 
@@ -26,6 +32,13 @@ pub(crate) struct Round {
     next: Option<u64>,
 }
 
+/// What a pass of pruning has done.
+pub(crate) struct Pruned {
+    pub(crate) pass: Pass,
+    /// The queue in which it has ended for want of room.
+    pub(crate) more_in: Option<QueueId>,
+}
+
 /// A purge that goes on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Purge {
@@ -36,7 +49,7 @@ pub(crate) struct Purge {
 
 impl Writer<'_> {
     /// Removes messages whose retention is over and forgets closed deduplication windows.
-    pub(crate) fn prune(&mut self, now: Timestamp) -> Outcome<Pass> {
+    pub(crate) fn prune(&mut self, now: Timestamp) -> Outcome<Pruned> {
         let mut tally = Tally::default();
         self.memory.saw(now);
         // Another process may have deleted a queue, or clearing one away may have failed.
@@ -46,35 +59,41 @@ impl Writer<'_> {
             [to_sql(self.memory.prune.after), PASS_QUEUES_MAX],
             |row| Ok((QueueId(from_sql(row.get(0)?)), from_sql(row.get(1)?))),
         )?;
-        let mut left = PASS_MESSAGES_MAX;
+        let mut room = Room::new(PASS_MESSAGES_MAX);
         let mut round_over = (queues.len() as i64) < PASS_QUEUES_MAX;
+        let mut more_in = None;
         for (queue, retention_ms) in queues {
-            let removed = self.prune_queue(queue, retention_ms, left, now, &mut tally)?;
-            left -= removed;
-            if left == 0 {
+            let removed = self.prune_queue(queue, retention_ms, &mut room, now, &mut tally)?;
+            if removed > 0 && !room.is_left() {
+                more_in = Some(queue);
                 round_over = false;
                 break;
             }
             self.memory.prune.after = queue.0;
         }
-        let values = [to_sql(now.as_millis()), to_sql(left)];
-        let forgotten = self.db.execute(Query::ForgetDedup, values)? as u64;
-        if left == 0 || forgotten == left || !round_over {
+        let ended = |tally: Tally| Ok(Pruned { pass: tally.into_pass(now), more_in });
+        if !round_over {
             tally.next_at(Some(now.as_millis()));
-            return Ok(tally.into_pass(now));
+            return ended(tally);
+        }
+        let values = [to_sql(now.as_millis()), to_sql(PASS_DEDUP_MAX)];
+        let forgotten = self.db.execute(Query::ForgetDedup, values)? as u64;
+        if forgotten == PASS_DEDUP_MAX {
+            tally.next_at(Some(now.as_millis()));
+            return ended(tally);
         }
         self.memory.prune.after = 0;
         let next_dedup = self.moment(Query::NextDedupEnd)?;
         let next = [self.memory.prune.next.take(), next_dedup].into_iter().flatten().min();
         tally.next_at(next.map(|ms| ms.max(now.as_millis() + PASS_EVERY_MS)));
-        Ok(tally.into_pass(now))
+        ended(tally)
     }
 
     fn prune_queue(
         &mut self,
         queue: QueueId,
         retention_ms: u64,
-        limit: u64,
+        room: &mut Room,
         now: Timestamp,
         tally: &mut Tally,
     ) -> Outcome<u64> {
@@ -82,7 +101,7 @@ impl Writer<'_> {
         let picture = &mut *picture.lock();
         let mut removed = 0;
         if let Some(sent_until) = now.as_millis().checked_sub(retention_ms) {
-            removed = self.remove_old(picture, stamp_at(sent_until.saturating_add(1)), limit)?;
+            removed = self.remove_old(picture, stamp_at(sent_until.saturating_add(1)), room)?;
         }
         tally.removed += removed;
         tally.ready(queue, removed);
@@ -118,7 +137,8 @@ impl Writer<'_> {
         let picture = &mut *picture.lock();
         self.promise(picture.info.settings.durability);
         let sent_before = self.purge_bound(picture, sent_until.as_millis())?;
-        let removed = self.remove_old(picture, sent_before, u64::from(limit))?;
+        let mut room = Room::new(u64::from(limit));
+        let removed = self.remove_old(picture, sent_before, &mut room)?;
         if removed == 0 {
             self.memory.purges.remove(&queue);
         }
@@ -148,46 +168,59 @@ impl Writer<'_> {
         Ok(sent_before)
     }
 
-    /// Removes messages in any state that were sent before a stamp, at most `limit`; answers how
-    /// many.
-    fn remove_old(&mut self, picture: &mut Picture, sent_before: u64, limit: u64) -> Outcome<u64> {
+    /// Removes messages in any state that were sent before a stamp, as far as there is room;
+    /// answers how many.
+    fn remove_old(
+        &mut self,
+        picture: &mut Picture,
+        sent_before: u64,
+        room: &mut Room,
+    ) -> Outcome<u64> {
         self.note(picture);
         let mut removed = 0;
         let lanes: Vec<u64> = picture.lanes.iter().map(|lane| lane.id).collect();
         for lane in lanes {
-            while removed < limit {
-                let step = self.remove_from_lane(picture, lane, sent_before, limit - removed)?;
-                removed += step;
-                if step == 0 {
+            while room.is_left() {
+                let piece = self.remove_from_lane(picture, lane, sent_before, room)?;
+                removed += piece;
+                if piece == 0 {
                     break;
                 }
             }
         }
-        let queue = to_sql(picture.id().0);
-        let values = [queue, to_sql(sent_before), to_sql(limit - removed)];
-        let ids = self.db.all(Query::ItemsBefore, values, |row| row.get::<_, i64>(0))?;
-        for id in ids {
-            if let Some(head) = self.item_head(from_sql(id))? {
-                self.delete_item(picture, &head)?;
-                removed += 1;
+        while room.is_left() {
+            let limit = room.messages().min(PIECE_MESSAGES_MAX);
+            let values = [to_sql(picture.id().0), to_sql(sent_before), to_sql(limit)];
+            let ids = self.db.all(Query::ItemsBefore, values, |row| row.get::<_, i64>(0))?;
+            if ids.is_empty() {
+                break;
+            }
+            for id in ids {
+                if room.is_left()
+                    && let Some(head) = self.item_head(from_sql(id))?
+                {
+                    self.delete_item(picture, &head)?;
+                    room.take(head.bytes);
+                    removed += 1;
+                }
             }
         }
         Ok(removed)
     }
 
-    /// Removes messages from the head of a lane, leased ones first, as they come first.
+    /// Removes a piece from the head of a lane, leased messages first, as they come first.
     fn remove_from_lane(
         &mut self,
         picture: &mut Picture,
         id: u64,
         sent_before: u64,
-        limit: u64,
+        room: &mut Room,
     ) -> Outcome<u64> {
         let Some(lane) = picture.lane(id).filter(|lane| lane.ready() + lane.leased > 0) else {
             return Ok(0);
         };
         let cursor_seq = lane.cursor_seq;
-        let old = self.oldest_of_lane(id, sent_before, limit)?;
+        let old = self.oldest_of_lane(id, sent_before, room)?;
         let (Some((first, ..)), Some((last, ..))) = (old.first(), old.last()) else {
             return Ok(0);
         };
@@ -205,24 +238,31 @@ impl Writer<'_> {
         Ok(old.len() as u64)
     }
 
-    /// The first messages of a lane that were sent before a stamp: position, bytes, and bytes with
-    /// all before. A lane is in the order of sending, so the look ends at the first later one.
-    fn oldest_of_lane(
+    /// The first messages of a lane that were sent before a stamp, a piece of them: position,
+    /// bytes, and bytes with all before. A lane is in the order of sending, so the look ends at the
+    /// first later one.
+    pub(crate) fn oldest_of_lane(
         &mut self,
         id: u64,
         sent_before: u64,
-        limit: u64,
+        room: &mut Room,
     ) -> Outcome<Vec<(u64, u64, u64)>> {
+        let limit = room.messages().min(PIECE_MESSAGES_MAX);
         let mut statement = self.db.get(Query::LogSums)?;
         let bounds = [position(id, 0), position(id, SEQ_MAX), limit].map(to_sql);
         let mut rows = statement.query(bounds)?;
-        let mut old = Vec::new();
-        while let Some(row) = rows.next()? {
+        let (mut old, mut bytes) = (Vec::new(), 0);
+        while bytes < PIECE_BYTES
+            && let Some(row) = rows.next()?
+        {
             let number = |at: usize| row.get::<_, i64>(at).map(from_sql);
             if number(3)? >= sent_before {
                 break;
             }
-            old.push((number(0)?, number(1)?, number(2)?));
+            let message = (number(0)?, number(1)?, number(2)?);
+            bytes += message.1;
+            room.take(message.1);
+            old.push(message);
         }
         Ok(old)
     }

@@ -4,6 +4,8 @@
 //! back. A file that is filled to its bound by sends could never be emptied, so sends leave a part
 //! of it, and lapses a smaller one to the hand-outs that follow them.
 
+use slipring::clock::monotonic_ns;
+
 use crate::fault::{Fault, Outcome};
 use crate::position::from_sql;
 use crate::statements::Query;
@@ -14,21 +16,29 @@ pub(crate) const SENDS_LEAVE: u64 = 8;
 /// So do lapses of messages that leave the log.
 pub(crate) const LAPSES_LEAVE: u64 = 16;
 
-/// A pass ends when it has rewritten messages of so many bytes.
-const PASS_BYTES_MAX: u64 = 16 << 20;
+/// A step of a pass or of a bulk operation ends when it has taken so long, or has rewritten or
+/// removed messages of so many bytes.
+const STEP_NS: u64 = 2_000_000;
+pub(crate) const STEP_BYTES: u64 = 1 << 20;
+/// So many messages are admitted whatever the time, so that a small step is whole also where the
+/// machine is busy with something else.
+const STEP_MESSAGES_MIN: u64 = 64;
 
-/// How much a pass, or a step of a bulk operation, may still rewrite; bounds how long other calls
-/// wait behind it, and by how much the log grows at once.
+/// How much a pass, or a step of a bulk operation, may still rewrite or remove; bounds how long
+/// other calls wait behind it, and by how much the log grows at once. One message is always
+/// admitted, whatever its size, so that there is progress.
 #[derive(Debug)]
 pub(crate) struct Room {
     messages: u64,
     bytes: u64,
+    since_ns: u64,
+    taken: u64,
 }
 
 impl Room {
-    /// Room for so many messages.
+    /// Room for so many messages, from now on.
     pub(crate) fn new(messages: u64) -> Room {
-        Room { messages, bytes: PASS_BYTES_MAX }
+        Room { messages, bytes: STEP_BYTES, since_ns: monotonic_ns(), taken: 0 }
     }
 
     /// Makes it room for so many messages more, of no more bytes.
@@ -36,13 +46,22 @@ impl Room {
         self.messages += messages;
     }
 
-    /// Whether one more message may be rewritten, of whatever size.
+    /// Whether one more message may be taken, of whatever size.
     pub(crate) fn is_left(&self) -> bool {
-        self.messages > 0 && self.bytes > 0
+        let time_left = || {
+            self.taken < STEP_MESSAGES_MIN || monotonic_ns().saturating_sub(self.since_ns) < STEP_NS
+        };
+        self.messages > 0 && (self.taken == 0 || self.bytes > 0 && time_left())
+    }
+
+    /// How many more messages there is room for.
+    pub(crate) fn messages(&self) -> u64 {
+        self.messages
     }
 
     /// Counts a message of so many bytes.
     pub(crate) fn take(&mut self, bytes: u64) {
+        self.taken += 1;
         self.messages = self.messages.saturating_sub(1);
         self.bytes = self.bytes.saturating_sub(bytes);
     }

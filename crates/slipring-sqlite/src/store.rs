@@ -13,7 +13,7 @@ use slipring::store::{
     AppendBatch, Capabilities, ClaimAny, ClaimBatch, Claimed, ClaimedAny, Demand, ExtendBatch,
     Head, Pass, Sent, SettleBatch, Settled, Store,
 };
-use slipring::{Delivery, Error, MessageId, QueueId, ReceiptKey, Timestamp};
+use slipring::{Delivery, Error, MessageId, NewMessage, QueueId, ReceiptKey, Timestamp};
 
 use crate::checkpoint::{Checkpoints, count_log_pages};
 use crate::driver::Driver;
@@ -23,8 +23,10 @@ use crate::inbox::Inbox;
 use crate::open::{self, beside, unreadable};
 use crate::options::SqliteOptions;
 use crate::reader::{Reader, ReaderTask, start_reading};
+use crate::ring::{Load, Owner};
 use crate::sound;
 use crate::task::{Call, Classes};
+use crate::warm::Body;
 use crate::writer::{Core, Writer};
 
 /// What a pass over deadlines counts as. It may touch so many messages, which is too much for a
@@ -39,6 +41,8 @@ pub struct SqliteStore {
     path: PathBuf,
     key: ReceiptKey,
     hold: Arc<Hold>,
+    /// The queue in which the last pass of pruning has ended for want of room.
+    prune_goes_on_in: Mutex<Option<QueueId>>,
 }
 
 /// What is let go at the end.
@@ -46,7 +50,7 @@ struct Hold {
     driver: Arc<Driver>,
     readers: Arc<Inbox<ReaderTask>>,
     reading: Mutex<Vec<JoinHandle<()>>>,
-    /// The threads that write, flush and copy the log.
+    /// The threads that write, flush, copy the log and clear away.
     writing: Mutex<Vec<JoinHandle<()>>>,
     /// Held shared as long as this process has the store open.
     lock: Mutex<Option<File>>,
@@ -99,14 +103,20 @@ impl SqliteStore {
             writing: Mutex::default(),
             lock: Mutex::new(Some(lock)),
         });
-        let store = Arc::new(SqliteStore { path: path.to_owned(), key, hold });
+        let store = Arc::new(SqliteStore {
+            path: path.to_owned(),
+            key,
+            hold,
+            prune_goes_on_in: Mutex::default(),
+        });
         let no_thread = |error| at_path(unreadable(error));
         for _ in 0..options.readers.max(1) {
             let reading = open::reading(path, &options)?;
             let started = start_reading(reading, Arc::clone(&readers), classes.clone());
             store.hold.reading.lock().push(started.map_err(no_thread)?);
         }
-        store.hold.writing.lock().extend(driver.start().map_err(no_thread)?);
+        let threads = driver.start(readers).map_err(no_thread)?;
+        store.hold.writing.lock().extend(threads);
         Ok(store)
     }
 
@@ -125,19 +135,19 @@ impl SqliteStore {
         &self.key
     }
 
-    /// Has the writer do some work in a transaction and waits for it. `weight` is how many
-    /// messages or entries it is about.
+    /// Has the writer do some work in a transaction and waits for it. `load` says whose turn it
+    /// takes and how many messages or entries it is about; of no queue if it is only a number.
     pub(crate) async fn write<T, F>(
         &self,
         operation: &'static str,
-        weight: usize,
+        load: impl Into<Load>,
         work: F,
     ) -> Result<T, Error>
     where
         F: for<'c> FnMut(&mut Writer<'c>) -> Outcome<T> + Send + 'static,
         T: Send + 'static,
     {
-        let (call, answer) = Call::new(weight, work);
+        let (call, answer) = Call::new(load, work);
         self.send(call, answer).await.map_err(|error| error.during(operation))
     }
 
@@ -148,12 +158,23 @@ impl SqliteStore {
         T: Send + 'static,
     {
         let (call, answer) = Call::new(1, work);
-        let left = self.hold.readers.push(Box::new(call), 1).map_err(|_| closed());
+        let left = self.hold.readers.push(Box::new(call)).map_err(|_| closed());
         let result = match left {
             Ok(()) => answer.await.unwrap_or_else(|_| Err(closed())),
             Err(error) => Err(error),
         };
         result.map_err(|error| error.during(operation))
+    }
+
+    /// Has readers fetch what a step that removes messages of a queue takes first, so that the
+    /// writer does not wait for the disk. A look that fails costs only time later.
+    pub(crate) async fn fetch(&self, queue: QueueId) {
+        let bodies = self.read("fetch", move |reader| reader.first_to_go(queue)).await;
+        for part in bodies.into_iter().flatten().flat_map(Body::parts) {
+            if self.read("fetch", move |reader| reader.fetch(part)).await.is_err() {
+                return;
+            }
+        }
     }
 
     async fn send<T, F>(&self, call: Call<F, T>, answer: crate::task::Answer<T>) -> Result<T, Error>
@@ -258,18 +279,21 @@ impl Store for SqliteStore {
     }
 
     async fn append(&self, batch: AppendBatch) -> Result<Vec<Result<Sent, Error>>, Error> {
-        let weight = batch.messages.len();
-        self.write("append", weight, move |writer| writer.append(&batch)).await
+        let bytes = batch.messages.iter().map(NewMessage::size_bytes).sum();
+        let load = Load::of(Owner::Queue(batch.queue), batch.messages.len()).writing(bytes);
+        self.write("append", load, move |writer| writer.append(&batch)).await
     }
 
     async fn claim(&self, batch: ClaimBatch) -> Result<Claimed, Error> {
-        let weight = batch.demands.iter().map(|demand| demand.up_to as usize).sum();
-        self.write("claim", weight, move |writer| writer.claim(&batch)).await
+        let messages = batch.demands.iter().map(|demand| demand.up_to as usize).sum();
+        self.write("claim", (batch.queue, messages), move |writer| writer.claim(&batch)).await
     }
 
     async fn claim_any(&self, claim: ClaimAny) -> Result<ClaimedAny, Error> {
-        let weight = claim.demand.up_to as usize;
-        self.write("claim_any", weight, move |writer| writer.claim_any(&claim)).await
+        // The turn is that of one of its queues, so that a storm of these holds up no others.
+        let owner = claim.queues.first().copied().map_or(Owner::Administration, Owner::Queue);
+        let load = Load::of(owner, claim.demand.up_to as usize);
+        self.write("claim_any", load, move |writer| writer.claim_any(&claim)).await
     }
 
     async fn claim_message(
@@ -281,7 +305,7 @@ impl Store for SqliteStore {
     ) -> Result<Delivery, Error> {
         let work =
             move |writer: &mut Writer<'_>| writer.claim_message(queue, message, &demand, now);
-        self.write("claim_message", 1, work).await
+        self.write("claim_message", (queue, 1), work).await
     }
 
     async fn heads(&self, queues: &[QueueId], now: Timestamp) -> Result<Vec<Option<Head>>, Error> {
@@ -290,13 +314,13 @@ impl Store for SqliteStore {
     }
 
     async fn settle(&self, batch: SettleBatch) -> Result<Vec<Result<Settled, Error>>, Error> {
-        let weight = batch.entries.len();
-        self.write("settle", weight, move |writer| writer.settle(&batch)).await
+        let load = (batch.queue, batch.entries.len());
+        self.write("settle", load, move |writer| writer.settle(&batch)).await
     }
 
     async fn extend(&self, batch: ExtendBatch) -> Result<Vec<Result<Timestamp, Error>>, Error> {
-        let weight = batch.entries.len();
-        self.write("extend", weight, move |writer| writer.extend(&batch)).await
+        let load = (batch.queue, batch.entries.len());
+        self.write("extend", load, move |writer| writer.extend(&batch)).await
     }
 
     async fn due(&self, now: Timestamp) -> Result<Pass, Error> {
@@ -308,7 +332,14 @@ impl Store for SqliteStore {
     }
 
     async fn prune(&self, now: Timestamp) -> Result<Pass, Error> {
-        self.write("prune", PASS_WEIGHT, move |writer| writer.prune(now)).await
+        let queue = self.prune_goes_on_in.lock().take();
+        if let Some(queue) = queue {
+            self.fetch(queue).await;
+        }
+        let load = Load::of(Owner::Background, PASS_WEIGHT);
+        let pruned = self.write("prune", load, move |writer| writer.prune(now)).await?;
+        *self.prune_goes_on_in.lock() = pruned.more_in;
+        Ok(pruned.pass)
     }
 
     async fn foreign_changes(&self) -> Result<u64, Error> {

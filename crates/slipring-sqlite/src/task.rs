@@ -7,11 +7,12 @@ use slipring::{Error, WaitClass};
 use tokio::sync::oneshot;
 
 use crate::fault::{Fault, Outcome};
+use crate::ring::Load;
 
 /// Work for a thread that owns a connection; `C` is what the thread works with.
 pub(crate) trait Task<C: ?Sized>: Send {
-    /// How much it is, in messages and entries; bounds how many share a transaction.
-    fn weight(&self) -> usize;
+    /// Whose it is and how much; bounds how many share a transaction.
+    fn load(&self) -> Load;
     /// Whether it needs the transaction that its thread opens for those that wait.
     fn needs_transaction(&self) -> bool;
     /// Called when somebody takes it up; once more if it was put back since.
@@ -30,7 +31,7 @@ pub(crate) trait Task<C: ?Sized>: Send {
 /// A closure as a [`Task`].
 pub(crate) struct Call<F, T> {
     work: F,
-    weight: usize,
+    load: Load,
     needs_transaction: bool,
     result: Option<Result<T, Error>>,
     slot: oneshot::Sender<Result<T, Error>>,
@@ -41,12 +42,12 @@ pub(crate) struct Call<F, T> {
 pub(crate) type Answer<T> = oneshot::Receiver<Result<T, Error>>;
 
 impl<F, T> Call<F, T> {
-    /// A call of some weight, and where its answer arrives.
-    pub(crate) fn new(weight: usize, work: F) -> (Call<F, T>, Answer<T>) {
+    /// A call of some load, and where its answer arrives.
+    pub(crate) fn new(load: impl Into<Load>, work: F) -> (Call<F, T>, Answer<T>) {
         let (slot, answer) = oneshot::channel();
         let since_ns = monotonic_ns();
-        let weight = weight.max(1);
-        (Call { work, weight, needs_transaction: true, result: None, slot, since_ns }, answer)
+        let load = load.into();
+        (Call { work, load, needs_transaction: true, result: None, slot, since_ns }, answer)
     }
 
     /// The same call, outside of any transaction.
@@ -61,8 +62,8 @@ where
     F: FnMut(&mut C) -> Outcome<T> + Send,
     T: Send,
 {
-    fn weight(&self) -> usize {
-        self.weight
+    fn load(&self) -> Load {
+        self.load
     }
 
     fn needs_transaction(&self) -> bool {

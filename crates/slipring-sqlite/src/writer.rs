@@ -81,6 +81,14 @@ pub(crate) struct Writer<'c> {
     pub(crate) memory: &'c mut Memory,
 }
 
+/// Where the calls of a transaction come from.
+pub(crate) trait Calls {
+    /// The next call, after one that took so long; `None` when the transaction is to end.
+    fn next(&mut self, took_ns: u64) -> Option<WriterTask>;
+    /// All calls that wait, for a failure that concerns them too.
+    fn rest(&mut self) -> Vec<WriterTask>;
+}
+
 /// What became of a transaction.
 #[derive(Default)]
 pub(crate) struct Served {
@@ -129,18 +137,19 @@ impl Core {
         &self.connection
     }
 
-    /// Whether there is something to clear away.
-    pub(crate) fn is_clearing(&self) -> bool {
-        self.memory.clearing
+    /// Whether a deleted queue was found since the last look whose messages are to be cleared
+    /// away.
+    pub(crate) fn take_clearing(&mut self) -> bool {
+        std::mem::take(&mut self.memory.clearing)
     }
 
     /// Runs calls in one transaction and answers those that need no flush.
     ///
     /// While another process writes it waits within the bounds of the options, or else postpones
     /// all of them.
-    pub(crate) fn serve(&mut self, tasks: Vec<WriterTask>, wait: bool) -> Served {
+    pub(crate) fn serve(&mut self, calls: &mut dyn Calls, wait: bool) -> Served {
         self.memory.wait = wait;
-        let served = self.writer().serve(tasks);
+        let served = self.writer().serve(calls);
         self.memory.wait = true;
         served
     }
@@ -163,17 +172,22 @@ impl Core {
 }
 
 impl<'c> Writer<'c> {
-    fn serve(&mut self, tasks: Vec<WriterTask>) -> Served {
+    fn serve(&mut self, calls: &mut dyn Calls) -> Served {
         let mut served = Served::default();
-        let mut tasks: Vec<(WriterTask, bool)> =
-            tasks.into_iter().map(|task| (task, false)).collect();
-        match self.transact(&mut tasks) {
+        let Some(first) = calls.next(0) else { return served };
+        let mut tasks = vec![(first, false)];
+        match self.transact(&mut tasks, &mut |took_ns| calls.next(took_ns)) {
             Ok(()) => served.answer(tasks),
             Err(fault) if fault.lost_a_flush() => served.fail(tasks, fault),
             Err(fault) if is_busy(&fault) && !self.memory.wait => {
                 served.postpone(tasks);
             }
-            Err(fault) if tasks.len() == 1 || is_busy(&fault) => {
+            Err(fault) if is_busy(&fault) => {
+                let error = fault.into_error();
+                let tasks = tasks.into_iter().map(|(task, _)| task).chain(calls.rest());
+                tasks.for_each(|task| task.fail(error.clone()));
+            }
+            Err(fault) if tasks.len() == 1 => {
                 let error = fault.into_error();
                 tasks.into_iter().for_each(|(task, _)| task.fail(error.clone()));
             }
@@ -185,23 +199,36 @@ impl<'c> Writer<'c> {
     /// Runs a call in a transaction of its own, after one that it shared was undone.
     fn serve_alone(&mut self, task: (WriterTask, bool), served: &mut Served) {
         let mut alone = vec![task];
-        match self.transact(&mut alone) {
+        match self.transact(&mut alone, &mut |_| None) {
             Ok(()) => served.answer(alone),
             Err(fault) if is_busy(&fault) && !self.memory.wait => served.postpone(alone),
             Err(fault) => served.fail(alone, fault),
         }
     }
 
-    fn transact(&mut self, tasks: &mut [(WriterTask, bool)]) -> Result<(), Fault> {
-        if !tasks.iter().any(|(task, _)| task.needs_transaction()) {
+    /// Runs one call and those that `next` gives in one transaction. A call that needs none runs
+    /// alone when it comes first.
+    fn transact(
+        &mut self,
+        tasks: &mut Vec<(WriterTask, bool)>,
+        next: &mut dyn FnMut(u64) -> Option<WriterTask>,
+    ) -> Result<(), Fault> {
+        if let [(first, _)] = tasks.as_mut_slice()
+            && !first.needs_transaction()
+        {
             self.look_for_foreign_changes()?;
-            return tasks.iter_mut().try_for_each(|(task, _)| task.run(self));
+            return first.run(self);
         }
         self.in_transaction(|writer| {
-            for (task, durable) in tasks.iter_mut() {
+            while let Some((task, durable)) = tasks.last_mut() {
                 writer.memory.durable = false;
+                let since_ns = monotonic_ns();
                 task.run(writer)?;
                 *durable = writer.memory.durable;
+                match next(monotonic_ns().saturating_sub(since_ns)) {
+                    Some(task) => tasks.push((task, false)),
+                    None => break,
+                }
             }
             writer.write_back()
         })

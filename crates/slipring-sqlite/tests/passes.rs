@@ -14,9 +14,9 @@ use slipring::{AdminStore, MoveRequest, NewMessage, QueueSettings};
 use slipring_conformance::verbs::{at, claim, counts, plain, queue, try_send};
 use support::open;
 
-const LARGE: usize = 1 << 20;
+const LARGE: usize = 64 << 10;
 const COUNT: u64 = 20;
-/// How many of them come to 16 MiB.
+/// How many of them come to 1 MiB.
 const STEP: u64 = 16;
 
 #[tokio::test]

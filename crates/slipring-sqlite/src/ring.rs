@@ -1,0 +1,431 @@
+//! Where calls for the writer wait: a list for each queue, and the queues take turns (law 6).
+//!
+//! Each queue is charged for the time its calls have taken. Next is the queue that was charged
+//! least: a queue begins its next call at its account, or at that of the call under way if it has
+//! not kept up with that, so that nothing is saved up. (This is start-time fair queueing.) Within a
+//! queue calls go first come, first served. Pure: what a call took is an argument.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+
+use slipring::QueueId;
+
+/// A transaction ends when its calls have taken so long, and sooner when other queues wait.
+const TRANSACTION_NS: u64 = 5_000_000;
+const SHARED_TRANSACTION_NS: u64 = 1_000_000;
+/// So many bytes of bodies make a transaction; writing them to the log takes about 5 ms.
+const TRANSACTION_BYTES: u64 = 2 << 20;
+/// What it costs to commit a byte, which no call is seen to take.
+const COMMIT_NS_PER_BYTE: u64 = 2;
+/// Background work is charged so many times what it takes.
+const BACKGROUND_TIMES: u64 = 8;
+
+/// Who takes turns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Owner {
+    /// A queue, with all that is done to its messages.
+    Queue(QueueId),
+    /// What belongs to no queue, or to all of them.
+    Administration,
+    /// Work that nobody waits for.
+    Background,
+}
+
+/// Whose a call is, and how much it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Load {
+    pub(crate) owner: Owner,
+    /// Messages and entries; at least 1.
+    pub(crate) messages: usize,
+    /// Bytes of bodies that it writes.
+    pub(crate) bytes: u64,
+}
+
+impl Load {
+    /// A call about so many messages of an owner.
+    pub(crate) fn of(owner: Owner, messages: usize) -> Load {
+        Load { owner, messages: messages.max(1), bytes: 0 }
+    }
+
+    /// The same call, which writes bodies of so many bytes.
+    pub(crate) fn writing(self, bytes: u64) -> Load {
+        Load { bytes, ..self }
+    }
+}
+
+impl From<usize> for Load {
+    fn from(messages: usize) -> Load {
+        Load::of(Owner::Administration, messages)
+    }
+}
+
+impl From<(QueueId, usize)> for Load {
+    fn from((queue, messages): (QueueId, usize)) -> Load {
+        Load::of(Owner::Queue(queue), messages)
+    }
+}
+
+/// The calls that wait.
+pub(crate) struct Ring<T> {
+    lists: HashMap<Owner, List<T>>,
+    /// Owners whose calls wait, by where they begin; the ticket decides between equals.
+    waiting: BTreeSet<(u64, u64, Owner)>,
+    /// Owners without calls whose account is ahead of `now`.
+    resting: BTreeSet<(u64, Owner)>,
+    /// Where the call that was taken last has begun.
+    now: u64,
+    /// Whose call was taken and is not paid yet.
+    serving: Option<Owner>,
+    next_ticket: u64,
+    len: usize,
+    closed: bool,
+}
+
+struct List<T> {
+    calls: VecDeque<(T, Load)>,
+    /// Where its next call begins.
+    account: u64,
+    /// Its place among those who wait.
+    ticket: Option<u64>,
+    /// It had kept within its share when its first call came.
+    modest: bool,
+}
+
+/// How far one transaction has come.
+#[derive(Debug, Default)]
+pub(crate) struct Turn {
+    /// Most messages and bytes; `None` within the bounds of every transaction.
+    bound: Option<(usize, u64)>,
+    calls: usize,
+    messages: usize,
+    bytes: u64,
+    ran_ns: u64,
+    modest: bool,
+    /// The load of the call taken last.
+    last: Option<Load>,
+}
+
+impl Turn {
+    /// A transaction that takes no more than so many messages and bytes, and no call of more.
+    pub(crate) fn bounded(messages: usize, bytes: u64) -> Turn {
+        Turn { bound: Some((messages, bytes)), ..Turn::default() }
+    }
+
+    fn admits(&self, next: Load, modest: bool, others: bool) -> bool {
+        let (messages, bytes) = (self.messages + next.messages, self.bytes + next.bytes);
+        if let Some((messages_max, bytes_max)) = self.bound
+            && (messages > messages_max || bytes > bytes_max)
+        {
+            return false;
+        }
+        let shared = others || self.last.is_some_and(|last| last.owner != next.owner);
+        let limit_ns = if shared { SHARED_TRANSACTION_NS } else { TRANSACTION_NS };
+        // Calls of those who kept within their share do not wait for the others to be done.
+        let same = !shared || modest == self.modest;
+        self.calls == 0 || (self.ran_ns < limit_ns && bytes <= TRANSACTION_BYTES && same)
+    }
+}
+
+impl<T> Ring<T> {
+    pub(crate) fn new() -> Ring<T> {
+        Ring {
+            lists: HashMap::new(),
+            waiting: BTreeSet::new(),
+            resting: BTreeSet::new(),
+            now: 0,
+            serving: None,
+            next_ticket: 0,
+            len: 0,
+            closed: false,
+        }
+    }
+
+    /// How many calls wait.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Takes no more calls; those that wait are still served.
+    pub(crate) fn close(&mut self) {
+        self.closed = true;
+    }
+
+    /// Leaves a call; gives it back when nobody will come for it any more.
+    pub(crate) fn push(&mut self, call: T, load: Load) -> Result<(), T> {
+        if self.closed {
+            return Err(call);
+        }
+        self.list(load.owner).calls.push_back((call, load));
+        self.len += 1;
+        self.line_up(load.owner);
+        Ok(())
+    }
+
+    /// Puts calls that were taken back to the heads of their lists, in their order, also when no
+    /// more are taken on.
+    pub(crate) fn put_back(&mut self, calls: impl DoubleEndedIterator<Item = (T, Load)>) {
+        for (call, load) in calls.rev() {
+            self.list(load.owner).calls.push_front((call, load));
+            self.len += 1;
+            self.line_up(load.owner);
+        }
+    }
+
+    /// Charges what the call taken last has taken, and takes the next one of a transaction;
+    /// `None` when the transaction ends or nothing waits.
+    pub(crate) fn next(&mut self, turn: &mut Turn, took_ns: u64) -> Option<T> {
+        self.pay(turn, took_ns);
+        let &(begins, ticket, owner) = self.waiting.first()?;
+        let others = self.waiting.len() > 1;
+        let list = self.lists.get_mut(&owner)?;
+        let load = list.calls.front().map(|(_, load)| *load)?;
+        if !turn.admits(load, list.modest, others) {
+            return None;
+        }
+        let (call, _) = list.calls.pop_front()?;
+        (list.ticket, turn.modest) = (None, list.modest);
+        turn.calls += 1;
+        turn.messages += load.messages;
+        turn.bytes += load.bytes;
+        turn.last = Some(load);
+        self.waiting.remove(&(begins, ticket, owner));
+        self.now = self.now.max(begins);
+        self.serving = Some(owner);
+        self.len -= 1;
+        Some(call)
+    }
+
+    /// Ends a transaction. Where it has failed its last call is not charged.
+    pub(crate) fn end(&mut self, mut turn: Turn) {
+        self.pay(&mut turn, 0);
+        // Whoever is not ahead of the others needs no account.
+        while let Some((account, owner)) = self.resting.first().copied()
+            && account <= self.now
+        {
+            self.resting.pop_first();
+            self.lists.remove(&owner);
+        }
+    }
+
+    /// Takes all that waits.
+    pub(crate) fn take_all(&mut self) -> Vec<T> {
+        let mut calls = Vec::with_capacity(self.len);
+        while let Some((_, _, owner)) = self.waiting.pop_first() {
+            let list = self.lists.remove(&owner);
+            calls.extend(list.into_iter().flat_map(|list| list.calls).map(|(call, _)| call));
+        }
+        // What was pushed for the owner whose call is under way is not lined up yet.
+        if let Some(list) = self.serving.and_then(|owner| self.lists.get_mut(&owner)) {
+            calls.extend(list.calls.drain(..).map(|(call, _)| call));
+        }
+        self.len = 0;
+        calls
+    }
+
+    fn list(&mut self, owner: Owner) -> &mut List<T> {
+        let account = self.now;
+        self.lists.entry(owner).or_insert_with(|| List {
+            calls: VecDeque::new(),
+            account,
+            ticket: None,
+            modest: false,
+        })
+    }
+
+    /// Gives an owner with calls a place among those who wait, unless it has one or is served.
+    fn line_up(&mut self, owner: Owner) {
+        let Some(list) = self.lists.get_mut(&owner) else { return };
+        if self.serving == Some(owner) || list.ticket.is_some() {
+            return;
+        }
+        self.resting.remove(&(list.account, owner));
+        if list.calls.is_empty() {
+            self.resting.insert((list.account, owner));
+            return;
+        }
+        list.modest = list.account <= self.now;
+        list.account = list.account.max(self.now);
+        list.ticket = Some(self.next_ticket);
+        self.waiting.insert((list.account, self.next_ticket, owner));
+        self.next_ticket += 1;
+    }
+
+    fn pay(&mut self, turn: &mut Turn, took_ns: u64) {
+        let (Some(owner), Some(load)) = (self.serving.take(), turn.last) else { return };
+        let cost_ns = took_ns.saturating_add(load.bytes.saturating_mul(COMMIT_NS_PER_BYTE));
+        turn.ran_ns = turn.ran_ns.saturating_add(cost_ns);
+        let times = if owner == Owner::Background { BACKGROUND_TIMES } else { 1 };
+        if let Some(list) = self.lists.get_mut(&owner) {
+            // At least 1, so that calls that took no time take turns too.
+            list.account = list.account.saturating_add(cost_ns.max(1).saturating_mul(times));
+        }
+        self.line_up(owner);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn queue(number: u64) -> Owner {
+        Owner::Queue(QueueId(number))
+    }
+
+    fn push(ring: &mut Ring<&'static str>, owner: Owner, call: &'static str) {
+        ring.push(call, Load::of(owner, 1)).unwrap();
+    }
+
+    /// Serves transactions until nothing waits, each call taking `took_ns`.
+    fn serve<T>(ring: &mut Ring<T>, took_ns: u64) -> Vec<Vec<T>> {
+        let mut transactions = Vec::new();
+        while ring.len() > 0 {
+            let (mut turn, mut calls, mut took) = (Turn::default(), Vec::new(), 0);
+            while let Some(call) = ring.next(&mut turn, took) {
+                calls.push(call);
+                took = took_ns;
+            }
+            ring.end(turn);
+            transactions.push(calls);
+        }
+        transactions
+    }
+
+    #[test]
+    fn queues_take_turns_by_what_their_calls_took_and_keep_their_own_order() {
+        let mut ring = Ring::new();
+        for (owner, call) in [(1, "a1"), (1, "a2"), (1, "a3"), (2, "b1"), (2, "b2"), (3, "c1")] {
+            push(&mut ring, queue(owner), call);
+        }
+        let served = serve(&mut ring, 400_000).concat();
+        assert_eq!(served, ["a1", "b1", "c1", "a2", "b2", "a3"]);
+        // A call of the first queue takes as long as four of the second.
+        for (owner, call) in [(1, "a1"), (1, "a2"), (2, "b1"), (2, "b2"), (2, "b3"), (2, "b4")] {
+            push(&mut ring, queue(owner), call);
+        }
+        let (mut served, mut took) = (Vec::new(), 0);
+        let mut turn = Turn::default();
+        while ring.len() > 0 {
+            match ring.next(&mut turn, took) {
+                Some(call) => {
+                    took = if call.starts_with('a') { 4_000_000 } else { 1_000_000 };
+                    served.push(call);
+                }
+                None => {
+                    ring.end(std::mem::take(&mut turn));
+                    took = 0;
+                }
+            }
+        }
+        let place = |call| served.iter().position(|other| *other == call).unwrap();
+        assert!(place("b4") < place("a2") || place("b3") < place("a2"), "{served:?}");
+    }
+
+    #[test]
+    fn a_queue_that_kept_within_its_share_is_served_first_and_alone() {
+        let mut ring = Ring::new();
+        // 64 busy queues have used up a turn each, and have more calls.
+        for round in ["first", "second"] {
+            for number in 1..=64 {
+                push(&mut ring, queue(number), round);
+            }
+            if round == "first" {
+                serve(&mut ring, 100_000);
+            }
+        }
+        push(&mut ring, queue(99), "quiet");
+        let served = serve(&mut ring, 100_000);
+        assert_eq!(served[0], ["quiet"]);
+        // The others share transactions of about 1 ms.
+        assert!(served[1..].iter().all(|calls| calls.len() <= 11), "{served:?}");
+        assert_eq!(served.concat().len(), 65);
+    }
+
+    #[test]
+    fn a_queue_alone_has_whole_transactions_and_nothing_is_saved_up_by_waiting() {
+        let mut ring = Ring::new();
+        for _ in 0..100 {
+            push(&mut ring, queue(1), "a");
+        }
+        let lengths: Vec<usize> = serve(&mut ring, 100_000).iter().map(Vec::len).collect();
+        assert_eq!(lengths.iter().sum::<usize>(), 100);
+        assert!(lengths.iter().all(|calls| *calls <= 50), "5 ms each: {lengths:?}");
+        assert!(lengths.len() <= 4, "{lengths:?}");
+        // One that comes later does not get the time back that others used before.
+        for (owner, call) in [(2, "b1"), (2, "b2"), (1, "a1"), (2, "b3"), (1, "a2"), (1, "a3")] {
+            push(&mut ring, queue(owner), call);
+        }
+        let served = serve(&mut ring, 100_000).concat();
+        assert_eq!(served, ["b1", "a1", "b2", "a2", "b3", "a3"]);
+    }
+
+    #[test]
+    fn a_transaction_is_bounded_in_bytes_but_holds_at_least_one_call() {
+        let mut ring = Ring::new();
+        for megabytes in [1, 1, 1, 9, 1] {
+            let load = Load::of(queue(1), 1).writing(megabytes << 20);
+            ring.push(megabytes, load).unwrap();
+        }
+        assert_eq!(serve(&mut ring, 0), [vec![1, 1], vec![1], vec![9], vec![1]]);
+        ring.push(1, Load::of(queue(1), 10)).unwrap();
+        let (mut small, mut turn) = (Turn::bounded(9, 0), Turn::default());
+        assert_eq!(ring.next(&mut small, 0), None);
+        assert_eq!(ring.next(&mut turn, 0), Some(1));
+    }
+
+    #[test]
+    fn background_work_has_the_lowest_share_and_is_served_all_the_same() {
+        let mut ring = Ring::new();
+        for _ in 0..80 {
+            push(&mut ring, Owner::Background, "background");
+            push(&mut ring, queue(1), "call");
+        }
+        let served = serve(&mut ring, 100_000).concat();
+        let first = served[..90].iter().filter(|call| **call == "background").count();
+        assert!((9..=11).contains(&first), "{first} of 90");
+        assert_eq!(served.len(), 160);
+    }
+
+    #[test]
+    fn what_is_put_back_goes_first_and_a_closed_ring_serves_what_is_in() {
+        let mut ring = Ring::new();
+        for call in ["1", "2", "3"] {
+            push(&mut ring, queue(1), call);
+        }
+        let mut turn = Turn::default();
+        let taken: Vec<_> = [ring.next(&mut turn, 0), ring.next(&mut turn, 0)].into();
+        ring.close();
+        ring.end(turn);
+        ring.put_back(taken.into_iter().flatten().map(|call| (call, Load::of(queue(1), 1))));
+        assert_eq!(ring.push("4", Load::from(1)), Err("4"));
+        assert_eq!((ring.len(), serve(&mut ring, 1).concat()), (3, vec!["1", "2", "3"]));
+    }
+
+    #[test]
+    fn all_is_taken_at_once_also_what_came_behind_the_call_under_way() {
+        let mut ring = Ring::new();
+        push(&mut ring, queue(1), "1");
+        let mut turn = Turn::default();
+        assert_eq!(ring.next(&mut turn, 0), Some("1"));
+        push(&mut ring, queue(1), "2");
+        push(&mut ring, Owner::Administration, "3");
+        let mut rest = ring.take_all();
+        rest.sort_unstable();
+        assert_eq!((rest, ring.len()), (vec!["2", "3"], 0));
+        assert_eq!(ring.next(&mut turn, 0), None);
+    }
+
+    #[test]
+    fn accounts_of_queues_without_calls_are_forgotten_once_others_have_caught_up() {
+        let mut ring = Ring::new();
+        for number in 1..=1000 {
+            push(&mut ring, queue(number), "once");
+            serve(&mut ring, 1000);
+        }
+        push(&mut ring, queue(1), "last");
+        for _ in 0..3 {
+            push(&mut ring, queue(1), "last");
+        }
+        serve(&mut ring, 1000);
+        assert!(ring.lists.len() <= 2, "{}", ring.lists.len());
+        assert!(ring.resting.len() <= ring.lists.len() && ring.waiting.is_empty());
+    }
+}
