@@ -33,6 +33,9 @@ struct Look {
     generation: u64,
     room: u64,
     end: ClaimEnd,
+    /// It gave something, and there may be more: a store bounds what one claim gives. Those who
+    /// got nothing look again, which ends, for each of these looks gives somebody something.
+    cut_short: bool,
 }
 
 /// Gives the looking back when a look ends by a fault, and goes on for those who still wait.
@@ -74,13 +77,18 @@ impl Receives {
                 Ok(claimed) => {
                     let mut rest = Vec::new();
                     let mut lists = claimed.deliveries.into_iter();
+                    let mut gave = false;
                     for (ticket, waiter) in waiters {
                         match lists.next() {
-                            Some(list) if !list.is_empty() => self.deliver(waiter, list),
+                            Some(list) if !list.is_empty() => {
+                                gave = true;
+                                self.deliver(waiter, list);
+                            }
                             _ => rest.push((ticket, waiter)),
                         }
                     }
-                    let look = Look { now, generation, room, end: claimed.end };
+                    let cut_short = claimed.end == ClaimEnd::More && gave;
+                    let look = Look { now, generation, room, end: claimed.end, cut_short };
                     self.settle_down(&look, rest);
                 }
                 Err(error) => {
@@ -105,20 +113,25 @@ impl Receives {
         state.fresh.len() + usize::try_from(state.available).map_or(resting, |n| n.min(resting))
     }
 
-    /// Picks whom to look after: of those who rest as many as there may be messages, then all who
-    /// have not looked yet. `None` ends the driving.
+    /// Picks whom to look after, in order of arrival: of those who rest as many as there may be
+    /// messages, and all who have not looked yet or must look again. `None` ends the driving.
     fn choose(&self) -> Option<Chosen> {
         let mut state = self.state.lock();
         let mut chosen: Vec<(Ticket, Waiter)> = Vec::new();
         let mut wanted = 0;
-        while wanted < CLAIM_MESSAGES_MAX && wanted < state.available {
-            let Some((ticket, waiter)) = state.resting.pop_first() else { break };
-            wanted += u64::from(waiter.demand.up_to);
-            chosen.push((ticket, waiter));
-        }
         while wanted < CLAIM_MESSAGES_MAX {
-            let Some((ticket, waiter)) = state.fresh.pop_front() else { break };
+            let resting = state.resting.first_key_value().map(|(ticket, _)| *ticket);
+            let resting = resting.filter(|_| wanted < state.available);
+            let fresh = state.fresh.front().map(|(ticket, _)| *ticket);
+            let next = match (resting, fresh) {
+                (Some(resting), fresh) if fresh.is_none_or(|fresh| resting < fresh) => {
+                    state.resting.pop_first()
+                }
+                _ => state.fresh.pop_front(),
+            };
+            let Some((ticket, waiter)) = next else { break };
             if waiter.slot.is_closed() {
+                self.disarm(&waiter);
                 continue;
             }
             wanted += u64::from(waiter.demand.up_to);
@@ -156,6 +169,7 @@ impl Receives {
         let overdue = self.parts.schedule.overdue(look.now);
         let mut over = Vec::new();
         let mut early = Vec::new();
+        let mut again = Vec::new();
         let mut state = self.state.lock();
         // Read under the lock: a timer that fires before it is held has found its receive missing,
         // one that fires later finds it.
@@ -185,6 +199,10 @@ impl Receives {
                 over.push(waiter);
                 continue;
             }
+            if !waits && look.cut_short {
+                again.push((ticket, waiter));
+                continue;
+            }
             if !waits {
                 if owed && !waiter.caught_up { &mut early } else { &mut over }.push(waiter);
                 continue;
@@ -194,6 +212,8 @@ impl Receives {
             }
             state.resting.insert(ticket, waiter);
         }
+        // Older than all who have not looked yet.
+        again.into_iter().rev().for_each(|waiter| state.fresh.push_front(waiter));
         drop(state);
         for waiter in over {
             self.disarm(&waiter);

@@ -66,7 +66,7 @@ pub(super) struct Receives {
 struct State {
     /// Looked and found nothing; in order of arrival.
     resting: BTreeMap<Ticket, Waiter>,
-    /// Have not looked yet; all younger than those who rest.
+    /// Have not looked yet, or look again without a rest; in order of arrival.
     fresh: VecDeque<(Ticket, Waiter)>,
     /// Receives over several queues, woken when messages are left over.
     watchers: BTreeMap<Ticket, Arc<Notify>>,
