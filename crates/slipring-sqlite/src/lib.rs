@@ -6,9 +6,9 @@
 //! The files in reading order: `store` and `admin` (the two traits), `task`, `inbox`, `driver`,
 //! `flush` and `checkpoint` (how calls reach the one writer, share transactions and last),
 //! `writer` and `picture` (what it keeps in memory), `lane` and `lease` (the log), `append`,
-//! `claim`, `settle`, `extend`, `passes`, `room` and `prune` (the verbs), `item`, `rows`, `fifo`
-//! and `dedup` (messages outside the log), `catalog` and `bulk` (administration), `reader` and
-//! `inspect` (looking).
+//! `claim`, `settle`, `extend`, `passes`, `deadlines`, `room` and `prune` (the verbs), `item`,
+//! `rows`, `fifo` and `dedup` (messages outside the log), `catalog` and `bulk` (administration),
+//! `reader` and `inspect` (looking).
 
 mod admin;
 mod append;
@@ -16,6 +16,7 @@ mod bulk;
 mod catalog;
 mod checkpoint;
 mod claim;
+mod deadlines;
 mod dedup;
 mod driver;
 mod extend;

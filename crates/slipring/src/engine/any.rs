@@ -28,7 +28,6 @@ pub(super) async fn receive(
     }
     let until = first.check_receive(&request)?;
     let clock = Arc::clone(&first.engine.services.clock);
-    let schedule = &first.engine.services.schedule;
     let mut caught_up = false;
     let bell = Arc::new(Notify::new());
     // Kept until the look that it was woken for is over: then the wake-up is passed on if that
@@ -50,11 +49,14 @@ pub(super) async fn receive(
         let Some(until) = until.filter(|until| clock.now() < *until) else {
             let mut moved =
                 queues.iter().zip(&seen).map(|(q, s)| q.core.receives.generation() != *s);
-            if caught_up || !(schedule.overdue(now) || moved.any(|moved| moved)) {
+            let overdue = queues.iter().any(|q| q.core.schedule.overdue(now));
+            if caught_up || !(overdue || moved.any(|moved| moved)) {
                 return Ok(Vec::new());
             }
             caught_up = true;
-            schedule.caught_up(now).await;
+            for queue in queues {
+                caught_up &= queue.core.schedule.pass_ended(now).await;
+            }
             continue;
         };
         let watch = Watch::enter(queues, &bell);

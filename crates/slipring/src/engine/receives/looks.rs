@@ -230,15 +230,21 @@ impl Receives {
         }
     }
 
-    /// Lets receives in once more when everything that was due at `due` is ready. The others of
-    /// the queue are looked after meanwhile.
+    /// Lets receives in once more when a pass has made something ready, or when everything that was
+    /// due at `due` is. The others of the queue are looked after meanwhile.
     pub(super) fn look_again(&self, early: Vec<Waiter>, due: Timestamp) {
         let Some(me) = self.me.upgrade() else { return };
+        let seen = self.generation();
         self.parts.runtime.spawn(async move {
-            me.parts.schedule.caught_up(due).await;
+            let caught_up = loop {
+                let caught_up = me.parts.schedule.pass_ended(due).await;
+                if caught_up || me.generation() != seen {
+                    break caught_up;
+                }
+            };
             let mut state = me.state.lock();
             for mut waiter in early {
-                waiter.caught_up = true;
+                waiter.caught_up = caught_up;
                 let ticket = state.next_ticket;
                 state.next_ticket += 1;
                 state.fresh.push_back((ticket, waiter));

@@ -26,9 +26,9 @@ use crate::store::{Demand, Store};
 use crate::waits::{NamedMutex, WaitClass, Waits};
 
 use super::pending::Pending;
+use super::schedule::Schedule;
 use super::timers::Timers;
 use super::turnstile::Turnstile;
-use super::upkeep::Schedule;
 use super::wheel::TimerKey;
 
 /// Messages that one claim may ask for; bounds how long others wait behind it in the store.
