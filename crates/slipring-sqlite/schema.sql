@@ -75,8 +75,6 @@ CREATE TABLE lease (
     session INTEGER NOT NULL
 ) STRICT;
 
-CREATE INDEX lease_deadline ON lease (deadline_ms);
-
 CREATE INDEX lease_session ON lease (first_position) WHERE session = 1;
 
 CREATE TABLE item (
@@ -104,10 +102,6 @@ CREATE TABLE item (
 CREATE INDEX item_order ON item (queue_id, state, turn, sent);
 
 CREATE INDEX item_sent ON item (queue_id, sent);
-
-CREATE INDEX item_due ON item (turn) WHERE state = 0;
-
-CREATE INDEX item_deadline ON item (turn) WHERE state = 2;
 
 CREATE INDEX item_session ON item (id) WHERE session = 1;
 
@@ -139,3 +133,5 @@ CREATE TABLE dedup (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX dedup_until ON dedup (until_ms);
+
+CREATE INDEX lease_deadline ON lease (first_position >> 32, deadline_ms);

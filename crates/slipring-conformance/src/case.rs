@@ -35,6 +35,8 @@ pub enum Need {
     Durable,
     /// [`Capabilities::shared`]: the place may be opened several times at once.
     Shared,
+    /// [`Capabilities::passes_by_queue`]: passes over one queue leave the others.
+    ByQueue,
     /// Not [`Capabilities::transactions`]: messages are numbered one after the other. Senders that
     /// take a number inside transactions of their own would have to wait for each other.
     Counted,
@@ -46,6 +48,7 @@ impl Need {
         match self {
             Need::Durable if !capabilities.durable => Some("durable"),
             Need::Shared if !capabilities.shared => Some("shared"),
+            Need::ByQueue if !capabilities.passes_by_queue => Some("passes by queue"),
             Need::Counted if capabilities.transactions => Some("numbers without gaps"),
             _ => None,
         }

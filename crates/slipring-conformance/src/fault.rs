@@ -10,8 +10,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use slipring::store::{
-    AppendBatch, ClaimAny, ClaimBatch, Claimed, ClaimedAny, Demand, ExtendBatch, Head, Pass, Sent,
-    SettleBatch, Settled,
+    AppendBatch, ClaimAny, ClaimBatch, Claimed, ClaimedAny, Deadlines, Demand, ExtendBatch, Head,
+    Pass, Sent, SettleBatch, Settled,
 };
 use slipring::{
     AdminStore, Capabilities, Delivery, Error, ErrorKind, MessageId, MoveRequest, PeekFilter,
@@ -231,6 +231,18 @@ impl Store for FaultyStore {
 
     async fn expire(&self, now: Timestamp) -> Result<Pass, Error> {
         self.through(Verb::Expire, self.inner.expire(now)).await
+    }
+
+    async fn due_in(&self, queue: QueueId, now: Timestamp) -> Result<Pass, Error> {
+        self.through(Verb::Due, self.inner.due_in(queue, now)).await
+    }
+
+    async fn expire_in(&self, queue: QueueId, now: Timestamp) -> Result<Pass, Error> {
+        self.through(Verb::Expire, self.inner.expire_in(queue, now)).await
+    }
+
+    async fn deadlines(&self, from: u64) -> Result<Deadlines, Error> {
+        self.inner.deadlines(from).await
     }
 
     async fn prune(&self, now: Timestamp) -> Result<Pass, Error> {

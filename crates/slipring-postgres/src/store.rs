@@ -164,6 +164,7 @@ impl Store for PostgresStore {
             shared: true,
             transactions: true,
             calls_one_by_one: true,
+            passes_by_queue: false,
         }
     }
 

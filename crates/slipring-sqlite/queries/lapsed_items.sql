@@ -1,5 +1,5 @@
--- Purpose: the items whose lease has lapsed
--- Inputs: ?1 now, ?2 at most so many
+-- Purpose: the items of a queue whose lease has lapsed
+-- Inputs: ?1 queue_id, ?2 now, ?3 at most so many
 -- Lock: none
--- Index: item_deadline
-SELECT id FROM item WHERE state = 2 AND turn <= ?1 ORDER BY turn LIMIT ?2
+-- Index: item_order
+SELECT id FROM item WHERE queue_id = ?1 AND state = 2 AND turn <= ?2 ORDER BY turn LIMIT ?3

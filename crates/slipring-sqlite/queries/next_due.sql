@@ -1,5 +1,5 @@
--- Purpose: when the next item is due
--- Inputs: none
+-- Purpose: when the next item of a queue is due
+-- Inputs: ?1 queue_id
 -- Lock: none
--- Index: item_due
-SELECT min(turn) FROM item WHERE state = 0
+-- Index: item_order
+SELECT min(turn) FROM item WHERE queue_id = ?1 AND state = 0

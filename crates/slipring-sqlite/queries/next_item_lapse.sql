@@ -1,5 +1,5 @@
--- Purpose: when the lease of the next item lapses
--- Inputs: none
+-- Purpose: when the lease of the next item of a queue lapses
+-- Inputs: ?1 queue_id
 -- Lock: none
--- Index: item_deadline
-SELECT min(turn) FROM item WHERE state = 2
+-- Index: item_order
+SELECT min(turn) FROM item WHERE queue_id = ?1 AND state = 2

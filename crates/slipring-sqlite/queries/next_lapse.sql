@@ -1,5 +1,5 @@
--- Purpose: when the next lease of the log lapses
--- Inputs: none
+-- Purpose: when the next lease of a lane lapses
+-- Inputs: ?1 lane_id
 -- Lock: none
 -- Index: lease_deadline
-SELECT min(deadline_ms) FROM lease
+SELECT min(deadline_ms) FROM lease WHERE first_position >> 32 = ?1

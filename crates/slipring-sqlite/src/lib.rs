@@ -7,9 +7,9 @@
 //! are taken), `task`, `ring`, `driver`, `flush` and `checkpoint` (how calls reach the one writer,
 //! share transactions and last),
 //! `writer` and `picture` (what it keeps in memory), `lane` and `lease` (the log), `append`,
-//! `claim`, `settle`, `extend`, `passes`, `room` and `prune` (the verbs), `item`, `rows`, `fifo`
-//! and `dedup` (messages outside the log), `catalog`, `bulk` and `clearing` (administration),
-//! `inbox`, `reader`, `inspect` and `warm` (looking).
+//! `claim`, `settle`, `extend`, `passes`, `deadlines`, `room` and `prune` (the verbs), `item`,
+//! `rows`, `fifo` and `dedup` (messages outside the log), `catalog`, `bulk` and `clearing`
+//! (administration), `inbox`, `reader`, `inspect` and `warm` (looking).
 
 mod admin;
 mod append;
@@ -19,6 +19,7 @@ mod checkpoint;
 mod claim;
 mod claim_any;
 mod clearing;
+mod deadlines;
 mod dedup;
 mod driver;
 mod extend;

@@ -7,19 +7,20 @@ use slipring::store::{Pass, Settled};
 use slipring::{QueueId, Timestamp};
 
 use crate::claim::no_lane;
+use crate::deadlines::{moment_of, next_lane_of_leases, next_queue_of_items};
 use crate::fault::Outcome;
 use crate::item::ItemHead;
 use crate::lease::{Lease, Terms};
 use crate::picture::Picture;
 use crate::position::{from_sql, lane_of, to_sql};
-use crate::room::{LAPSES_LEAVE, Room, no_room};
+use crate::room::{Room, no_room};
 use crate::rows::Leaving;
 use crate::settle::{dead_letter, enter, enter_item};
 use crate::statements::Query;
 use crate::writer::{Shared, Writer};
 
 /// Most messages that one pass handles; bounds how long other calls wait behind it.
-const PASS_MESSAGES_MAX: u64 = 1000;
+pub(crate) const PASS_MESSAGES_MAX: u64 = 1000;
 
 /// Messages that leave the log together have no more bytes than this, unless it is one message:
 /// for a moment they stand in both tables.
@@ -62,6 +63,21 @@ impl Tally {
         }
     }
 
+    /// After leases have ended: `next` is when the next one of the log lapses.
+    pub(crate) fn lapsed(
+        &mut self,
+        next: Option<u64>,
+        may_grow: u64,
+        now: Timestamp,
+    ) -> Outcome<()> {
+        let more = next.is_some_and(|at| at <= now.as_millis());
+        if may_grow == 0 && self.ready.is_empty() && more {
+            return Err(no_room());
+        }
+        self.next_at(next);
+        Ok(())
+    }
+
     pub(crate) fn into_pass(self, now: Timestamp) -> Pass {
         Pass {
             ready: self.ready.into_iter().collect(),
@@ -72,17 +88,33 @@ impl Tally {
 }
 
 impl Writer<'_> {
-    /// Makes ready what is due, and announces the ends of pauses.
+    /// Makes ready what is due in any queue, and announces the ends of pauses.
     pub(crate) fn due(&mut self, now: Timestamp) -> Outcome<Pass> {
         let mut tally = Tally::default();
         self.memory.saw(now);
         self.end_pauses(now, &mut tally)?;
         let mut room = Room::new(PASS_MESSAGES_MAX);
-        for id in self.ids(Query::DueItems, now)? {
+        let mut from = 0;
+        while let Some(queue) = next_queue_of_items(&self.db, from)? {
+            from = queue.0.saturating_add(1);
+            self.make_ready(queue, now, &mut room, &mut tally)?;
+        }
+        Ok(tally.into_pass(now))
+    }
+
+    /// Makes ready what is due in a queue, as far as there is room.
+    pub(crate) fn make_ready(
+        &mut self,
+        queue: QueueId,
+        now: Timestamp,
+        room: &mut Room,
+        tally: &mut Tally,
+    ) -> Outcome<()> {
+        for id in self.ids(Query::DueItems, queue, now)? {
             if !room.is_left() {
                 break;
             }
-            let Some((mut head, picture)) = self.timed_item(id, &mut room)? else { continue };
+            let Some((mut head, picture)) = self.timed_item(id, room)? else { continue };
             let picture = &mut *picture.lock();
             let ready = Next::Ready { attempts: head.attempts };
             self.change_item(picture, &mut head, |head| {
@@ -90,8 +122,8 @@ impl Writer<'_> {
             })?;
             tally.ready(head.queue, 1);
         }
-        tally.next_at(self.moment(Query::NextDue)?);
-        Ok(tally.into_pass(now))
+        tally.next_at(moment_of(&self.db, Query::NextDue, queue.0)?);
+        Ok(())
     }
 
     /// Says once for each pause that has ended that its queue gives messages again.
@@ -101,39 +133,47 @@ impl Writer<'_> {
         })?;
         self.memory.announced.retain(|queue, _| pauses.iter().any(|(paused, _)| paused == queue));
         for (queue, until) in pauses {
-            if until > now.as_millis() {
-                tally.next_at(Some(until));
-            } else if self.memory.announced.insert(queue, until) != Some(until)
-                && let Some(picture) = self.picture(queue)?
-            {
-                self.memory.told.push(queue);
-                tally.ready(queue, picture.lock().ready());
-            }
+            self.end_pause(queue, until, now, tally)?;
         }
         Ok(())
     }
 
-    /// Ends leases whose deadline has passed.
+    /// Ends leases of any queue whose deadline has passed.
     pub(crate) fn expire(&mut self, now: Timestamp) -> Outcome<Pass> {
         let mut tally = Tally::default();
         self.memory.saw(now);
-        // A message that leaves the log is larger than before, by less than a page.
-        let may_grow = self.spare_pages(LAPSES_LEAVE)?.unwrap_or(0).min(PASS_MESSAGES_MAX);
+        let may_grow = self.lapses_may_grow()?;
         let mut room = Room::new(may_grow);
-        while room.is_left() {
-            let lapsed = self.db.first(Query::LapsedLease, [to_sql(now.as_millis())], |row| {
-                row.get::<_, i64>(0).map(from_sql)
-            })?;
-            let Some(first) = lapsed else { break };
-            self.lapse_lease(first, &mut room, now, &mut tally)?;
+        let (mut from, mut next) = (0, None);
+        while let Some(lane) = next_lane_of_leases(&self.db, from)? {
+            from = lane.saturating_add(1);
+            let of_lane = self.lapse_lane(lane, &mut room, now, &mut tally)?;
+            next = [next, of_lane].into_iter().flatten().min();
         }
         // A row whose lease lapses does not grow.
         room.admit(PASS_MESSAGES_MAX - may_grow);
-        for id in self.ids(Query::LapsedItems, now)? {
+        let mut from = 0;
+        while let Some(queue) = next_queue_of_items(&self.db, from)? {
+            from = queue.0.saturating_add(1);
+            self.lapse_items(queue, &mut room, now, &mut tally)?;
+        }
+        tally.lapsed(next, may_grow, now)?;
+        Ok(tally.into_pass(now))
+    }
+
+    /// Ends the leases of rows of a queue that have lapsed, as far as there is room.
+    pub(crate) fn lapse_items(
+        &mut self,
+        queue: QueueId,
+        room: &mut Room,
+        now: Timestamp,
+        tally: &mut Tally,
+    ) -> Outcome<()> {
+        for id in self.ids(Query::LapsedItems, queue, now)? {
             if !room.is_left() {
                 break;
             }
-            let Some((mut head, picture)) = self.timed_item(id, &mut room)? else { continue };
+            let Some((mut head, picture)) = self.timed_item(id, room)? else { continue };
             let picture = &mut *picture.lock();
             let settled = match lifecycle::lapse(head.attempts, &picture.info.settings) {
                 Next::DeadLetter => self.give_up(picture, &mut head)?,
@@ -147,13 +187,8 @@ impl Writer<'_> {
             };
             tally.settled(picture, settled);
         }
-        let next = self.moment(Query::NextLapse)?;
-        if may_grow == 0 && tally.ready.is_empty() && next.is_some_and(|at| at <= now.as_millis()) {
-            return Err(no_room());
-        }
-        tally.next_at(next);
-        tally.next_at(self.moment(Query::NextItemLapse)?);
-        Ok(tally.into_pass(now))
+        tally.next_at(moment_of(&self.db, Query::NextItemLapse, queue.0)?);
+        Ok(())
     }
 
     /// A row whose time has come, with its queue. A row of a deleted queue is removed, ahead of
@@ -170,7 +205,7 @@ impl Writer<'_> {
     }
 
     /// Ends what a lease still covers, as far as there is room.
-    fn lapse_lease(
+    pub(crate) fn lapse_lease(
         &mut self,
         first: u64,
         room: &mut Room,
@@ -259,9 +294,9 @@ impl Writer<'_> {
         Ok(pass.next == Some(Timestamp::from_millis(0)))
     }
 
-    /// The first rows that a query finds up to a moment.
-    fn ids(&mut self, query: Query, now: Timestamp) -> Outcome<Vec<u64>> {
-        let values = [to_sql(now.as_millis()), to_sql(PASS_MESSAGES_MAX)];
+    /// The first rows of a queue that a query finds up to a moment.
+    fn ids(&mut self, query: Query, queue: QueueId, now: Timestamp) -> Outcome<Vec<u64>> {
+        let values = [to_sql(queue.0), to_sql(now.as_millis()), to_sql(PASS_MESSAGES_MAX)];
         Ok(self.db.all(query, values, |row| row.get::<_, i64>(0).map(from_sql))?)
     }
 

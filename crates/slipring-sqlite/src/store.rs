@@ -10,8 +10,8 @@ use std::thread::JoinHandle;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use slipring::store::{
-    AppendBatch, Capabilities, ClaimAny, ClaimBatch, Claimed, ClaimedAny, Demand, ExtendBatch,
-    Head, Pass, Sent, SettleBatch, Settled, Store,
+    AppendBatch, Capabilities, ClaimAny, ClaimBatch, Claimed, ClaimedAny, Deadlines, Demand,
+    ExtendBatch, Head, Pass, Sent, SettleBatch, Settled, Store,
 };
 use slipring::{Delivery, Error, MessageId, NewMessage, QueueId, ReceiptKey, Timestamp};
 
@@ -32,6 +32,8 @@ use crate::writer::{Core, Writer};
 /// What a pass over deadlines counts as. It may touch so many messages, which is too much for a
 /// caller's own thread.
 pub(crate) const PASS_WEIGHT: usize = 1000;
+/// The same of a pass over one queue: two of them do not share a transaction.
+const TURN_WEIGHT: usize = 5000;
 
 /// A store in one SQLite file, which several processes may open at once.
 ///
@@ -275,6 +277,7 @@ impl Store for SqliteStore {
             shared: true,
             transactions: false,
             calls_one_by_one: false,
+            passes_by_queue: true,
         }
     }
 
@@ -329,6 +332,18 @@ impl Store for SqliteStore {
 
     async fn expire(&self, now: Timestamp) -> Result<Pass, Error> {
         self.write("expire", PASS_WEIGHT, move |writer| writer.expire(now)).await
+    }
+
+    async fn due_in(&self, queue: QueueId, now: Timestamp) -> Result<Pass, Error> {
+        self.write("due", (queue, TURN_WEIGHT), move |writer| writer.due_in(queue, now)).await
+    }
+
+    async fn expire_in(&self, queue: QueueId, now: Timestamp) -> Result<Pass, Error> {
+        self.write("expire", (queue, TURN_WEIGHT), move |writer| writer.expire_in(queue, now)).await
+    }
+
+    async fn deadlines(&self, from: u64) -> Result<Deadlines, Error> {
+        self.read("deadlines", move |reader| reader.deadlines(from)).await
     }
 
     async fn prune(&self, now: Timestamp) -> Result<Pass, Error> {

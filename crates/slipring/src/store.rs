@@ -34,6 +34,10 @@ pub struct Capabilities {
     /// Otherwise two combined calls of each kind may be under way, so that a store which takes
     /// calls in while it writes has the next one there.
     pub calls_one_by_one: bool,
+    /// Whether [`Store::due_in`] and [`Store::expire_in`] pass over one queue, and
+    /// [`Store::deadlines`] tells which queues have something to do. Otherwise the engine makes
+    /// passes over all queues together, and one with much to do delays the others (S5.6).
+    pub passes_by_queue: bool,
 }
 
 /// Messages for one queue.
@@ -186,6 +190,27 @@ pub struct Pass {
     pub next: Option<Timestamp>,
 }
 
+/// When a queue has something to do next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deadline {
+    /// The queue.
+    pub queue: QueueId,
+    /// When its next message is due.
+    pub due: Option<Timestamp>,
+    /// When its next lease lapses.
+    pub lapse: Option<Timestamp>,
+}
+
+/// A part of the deadlines of all queues.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Deadlines {
+    /// Queues that have something to do at some time. One may come several times, in one part or
+    /// in several; then the earliest of its moments counts.
+    pub queues: Vec<Deadline>,
+    /// Where the next part begins; `None` when this was the last one.
+    pub next: Option<u64>,
+}
+
 /// The storage of messages. All verbs are safe to call from many tasks at once; dropping the
 /// returned future does not undo what the store already took on.
 #[async_trait]
@@ -283,17 +308,48 @@ pub trait Store: AdminStore {
     /// For the call as a whole: storage errors.
     async fn extend(&self, batch: ExtendBatch) -> Result<Vec<Result<Timestamp, Error>>, Error>;
 
-    /// Makes ready what is due (delays, backoff, ends of pauses); bounded work per call.
+    /// Makes ready what is due in any queue (delays, backoff, ends of pauses); bounded work per
+    /// call. For stores without [`Capabilities::passes_by_queue`], and for tools.
     ///
     /// # Errors
     /// Storage errors.
     async fn due(&self, now: Timestamp) -> Result<Pass, Error>;
 
-    /// Ends the leases whose deadline has passed (S5.2, S6.2); bounded work per call.
+    /// Ends the leases of any queue whose deadline has passed (S5.2, S6.2); bounded work per call.
+    /// For stores without [`Capabilities::passes_by_queue`], and for tools.
     ///
     /// # Errors
     /// Storage errors.
     async fn expire(&self, now: Timestamp) -> Result<Pass, Error>;
+
+    /// As [`Store::due`], of one queue: a short turn, bounded by count, bytes and time, and
+    /// independent of what the other queues hold (S5.6). A queue that is not there has nothing to
+    /// do. Called only with [`Capabilities::passes_by_queue`].
+    ///
+    /// # Errors
+    /// Storage errors.
+    async fn due_in(&self, _queue: QueueId, now: Timestamp) -> Result<Pass, Error> {
+        self.due(now).await
+    }
+
+    /// As [`Store::expire`], of one queue, within the bounds of [`Store::due_in`]. Dead letters
+    /// become ready in another queue, which the answer names.
+    ///
+    /// # Errors
+    /// Storage errors.
+    async fn expire_in(&self, _queue: QueueId, now: Timestamp) -> Result<Pass, Error> {
+        self.expire(now).await
+    }
+
+    /// A part of the deadlines of all queues, from a place on: 0, or where the part before says.
+    /// Bounded work per call. The ends of pauses are not among them: they are in the settings.
+    /// Called only with [`Capabilities::passes_by_queue`].
+    ///
+    /// # Errors
+    /// Storage errors.
+    async fn deadlines(&self, _from: u64) -> Result<Deadlines, Error> {
+        Ok(Deadlines::default())
+    }
 
     /// Removes what retention and deduplication windows allow to forget; bounded work per call.
     ///

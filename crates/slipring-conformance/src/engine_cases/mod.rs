@@ -5,6 +5,7 @@
 mod cancelled;
 mod combining;
 mod faults;
+mod neighbours;
 mod settings;
 mod several;
 mod shutdown;
@@ -32,6 +33,7 @@ pub fn all() -> impl Iterator<Item = &'static Case> {
         waiting::CASES,
         unblocked::CASES,
         timers::CASES,
+        neighbours::CASES,
         several::CASES,
         cancelled::CASES,
         combining::CASES,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use slipring::{ErrorKind, Limits, MessageState, PeekFilter, QueueSettings, ReceiveRequest};
 
-use crate::bench::{Bench, bodies, m, refused, s};
+use crate::bench::{Bench, bodies, m, refused, s, settings};
 use crate::case::{Case, case};
 use crate::fault::{Fault, Verb};
 
@@ -30,6 +30,7 @@ pub(super) const CASES: &[Case] = &[
     case!(the_deletion_of_a_queue_ends_its_receives, "S4.2"),
     case!(the_deletion_of_a_queue_ends_receives_that_are_looking, "S4.2"),
     case!(a_queue_that_pings_and_one_that_pongs_never_stop, threads 4, "S2.4"),
+    case!(receives_that_do_not_wait_get_large_messages_that_one_claim_cannot_give, "S5.5"),
 ];
 
 async fn a_receive_that_does_not_wait_ends_at_once(b: Bench) {
@@ -275,4 +276,33 @@ async fn a_queue_that_pings_and_one_that_pongs_never_stop(b: Bench) {
         pong.ack(&delivery.receipt).await.unwrap();
     }
     within("the other side", answers).await.unwrap();
+}
+
+async fn receives_that_do_not_wait_get_large_messages_that_one_claim_cannot_give(b: Bench) {
+    // Together more than a store gives with one claim.
+    const MESSAGES: usize = 20;
+    const BYTES: usize = 4 << 20;
+    let e = EngineBench::open(b).await;
+    let q = e.queue("queue", settings(|to| to.message_bytes_max = 2 * BYTES as u64)).await;
+    e.store.plan(Verb::Claim, 1, Fault::Hang);
+    let first = receiving(&q, ReceiveRequest::up_to(1));
+    within("the first look", e.store.hanging(1)).await;
+    for n in 0..MESSAGES {
+        send(&q, "x".repeat(BYTES + n)).await;
+    }
+    let others: Vec<_> = (1..=MESSAGES).map(|_| receiving(&q, ReceiveRequest::up_to(1))).collect();
+    until("all look together", async || q.waiting() == MESSAGES).await;
+    e.store.release();
+    let mut lengths = vec![got(first).await[0].message.body.len() - BYTES];
+    let mut empty = 0;
+    for (n, receive) in others.into_iter().enumerate() {
+        match got(receive).await.first() {
+            Some(delivery) => lengths.push(delivery.message.body.len() - BYTES),
+            None => {
+                assert_eq!(n, MESSAGES - 1, "only the last one may find none");
+                empty += 1;
+            }
+        }
+    }
+    assert_eq!((lengths, empty), ((0..MESSAGES).collect(), 1), "in order of arrival");
 }

@@ -120,7 +120,7 @@ fn by_wire() -> Vec<Row> {
 }
 
 fn bad_days() -> Vec<Row> {
-    vec![backlog(), waiters(), neighbours()]
+    vec![backlog(), waiters(), neighbours(), storm()]
 }
 
 fn backlog() -> Row {
@@ -198,6 +198,28 @@ fn neighbours() -> Row {
         conditions: |sides| {
             let ratio = figure(sides, "ours", "p95_beside_over_alone");
             vec![Condition::at_most("P95 beside / alone", "×", ratio, 1.5)]
+        },
+    }
+}
+
+fn storm() -> Row {
+    Row {
+        name: "storm",
+        what: "a million delays that end at once in one queue, beside two others, in-process",
+        rounds_max: 1,
+        sides: |sizes, _| {
+            let mut storm = ours(sizes, Shape::Storm, 1, 1000);
+            storm.settings.messages = if sizes.smoke { 20_000 } else { 1_000_000 };
+            storm.settings.seconds = if sizes.smoke { 1.0 } else { 10.0 };
+            vec![storm]
+        },
+        conditions: |sides| {
+            let p99_ms = |name| latency(sides, "ours", name, |p| p.p99_us) / 1e3;
+            // S5.3.
+            vec![
+                Condition::at_most("P99 of a look at an empty queue", "ms", p99_ms("look"), 50.0),
+                Condition::at_most("P99 lateness of 1 s delays", "ms", p99_ms("late"), 50.0),
+            ]
         },
     }
 }

@@ -184,6 +184,18 @@ pub trait Caller: Send + 'static {
         async { anyhow::bail!("this target is not driven with failures") }
     }
 
+    /// Sends `bodies` as [`Caller::send`] does; they are ready after `delay`.
+    ///
+    /// # Errors
+    /// When a message was not taken, or the target is not driven this way.
+    fn send_delayed(
+        &mut self,
+        _bodies: &[Body],
+        _delay: Duration,
+    ) -> impl Future<Output = Result<()>> + Send {
+        async { anyhow::bail!("this target is not driven with delays") }
+    }
+
     /// How many messages the queue holds in any state, where the target can tell.
     ///
     /// # Errors

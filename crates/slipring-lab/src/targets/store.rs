@@ -127,6 +127,15 @@ impl Caller for StoreCaller {
         Ok(())
     }
 
+    async fn send_delayed(&mut self, bodies: &[Body], delay: Duration) -> Result<()> {
+        let message = |body: &Body| NewMessage::new(Bytes::copy_from_slice(body)).delay(delay);
+        let sent = self.queue.send_batch(bodies.iter().map(message).collect()).await?;
+        if sent.len() != bodies.len() {
+            bail!("{} of {} messages were taken", sent.len(), bodies.len());
+        }
+        Ok(())
+    }
+
     async fn count(&mut self) -> Result<Option<u64>> {
         Ok(Some(self.queue.stats().await?.total()))
     }

@@ -9,6 +9,7 @@ mod open_loop;
 mod ping_pong;
 mod prober;
 mod send;
+mod storm;
 mod waiters;
 
 use std::collections::BTreeMap;
@@ -42,6 +43,8 @@ pub enum Shape {
     Neighbours,
     /// Messages sent on a schedule that does not wait for answers.
     OpenLoop,
+    /// Very many delays that end at once in one queue, beside two others.
+    Storm,
 }
 
 /// One run of one workload on one target.
@@ -65,13 +68,14 @@ pub struct Settings {
     /// Seconds before, not measured.
     #[arg(long, default_value_t = 0.5)]
     pub warmup: f64,
-    /// `backlog`: messages to fill the queue with.
+    /// `backlog`: messages to fill the queue with; `storm`: delays that end at once.
     #[arg(long, default_value_t = 100_000)]
     pub messages: u64,
     /// `waiters`: queues they wait on.
     #[arg(long, default_value_t = 10)]
     pub queues: usize,
-    /// Messages per second of `open_loop`, and of the slow senders of `waiters` and `neighbours`.
+    /// Messages per second of `open_loop`, and of the slow senders of `waiters`, `neighbours` and
+    /// `storm`.
     #[arg(long, default_value_t = 100.0)]
     pub rate: f64,
     /// Receive everything at the end and check that nothing is missing.
@@ -247,6 +251,7 @@ pub async fn drive<T: Target>(settings: &Settings, target: &T, folder: &Path) ->
         Shape::PingPong => ping_pong::run(settings, target).await,
         Shape::Neighbours => neighbours::run(settings, target).await,
         Shape::OpenLoop => open_loop::run(settings, target).await,
+        Shape::Storm => storm::run(settings, target).await,
     }
 }
 

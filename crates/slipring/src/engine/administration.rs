@@ -141,7 +141,7 @@ impl Queue {
     fn configured(&self, info: QueueInfo) -> Arc<QueueInfo> {
         let info = Arc::new(info);
         if let Some(until) = info.settings.paused_until {
-            self.engine.services.schedule.due_at(until);
+            self.core.schedule.due_at(until);
         }
         self.core.update(Arc::clone(&info));
         info

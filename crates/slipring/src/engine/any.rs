@@ -94,12 +94,14 @@ impl Several {
                     return Ok(list);
                 }
             }
-            let moved = services.schedule.overdue(now) || self.seat.has_open();
-            if caught_up || !moved {
+            let overdue = self.queues.iter().any(|q| q.core.schedule.overdue(now));
+            if caught_up || !(overdue || self.seat.has_open()) {
                 return Ok(Vec::new());
             }
             caught_up = true;
-            services.schedule.caught_up(now).await;
+            for queue in &self.queues {
+                caught_up &= queue.core.schedule.pass_ended(now).await;
+            }
         }
     }
 
@@ -258,15 +260,23 @@ async fn claim_any(
     first.engine.services.runtime.spawn(async move {
         let services = &engine.services;
         let now = services.clock.now();
-        let claimed = services.store.claim_any(ClaimAny { queues: ids, now, demand }).await;
+        let expire_at = |queue: QueueId, at: Timestamp| {
+            if let Some(core) = engine.registry.by_id(queue) {
+                core.schedule.expire_at(at);
+            }
+        };
+        let claim = ClaimAny { queues: ids.clone(), now, demand };
+        let claimed = services.store.claim_any(claim).await;
         match &claimed {
             Ok(claimed) => {
-                if let Some(first) = claimed.deliveries.iter().map(|d| d.deadline).min() {
-                    services.schedule.expire_at(first);
+                for delivery in &claimed.deliveries {
+                    expire_at(delivery.receipt.queue, delivery.deadline);
                 }
             }
             // Messages may be leased all the same; the store knows until when.
-            Err(error) if error.retry() == Retry::Unknown => services.schedule.expire_at(now),
+            Err(error) if error.retry() == Retry::Unknown => {
+                ids.into_iter().for_each(|queue| expire_at(queue, now));
+            }
             Err(_) => {}
         }
         if let Err(Ok(claimed)) = slot.send(claimed) {

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use crate::clock::Timestamp;
 use crate::error::Error;
 use crate::queue::{QueueId, QueueInfo, QueueName, QueueSettings};
 
@@ -30,11 +31,8 @@ impl Engine {
             let _catalogue = engine.0.catalogue.lock().await;
             let now = services.clock.now();
             let created = services.store.create_queue(&name, &settings, now).await;
-            let (info, _) = created.map_err(|e| e.during("create_queue"))?;
-            if let Some(until) = info.settings.paused_until {
-                services.schedule.due_at(until);
-            }
-            Ok(engine.enter(Arc::new(info)))
+            let (info, new) = created.map_err(|e| e.during("create_queue"))?;
+            Ok(engine.enter(Arc::new(info), !new))
         };
         to_the_end(&self.0.services.runtime, call).await
     }
@@ -119,8 +117,9 @@ impl Engine {
         let mut seen = handle.catalogue.lock().await;
         let changes = handle.services.store.queue_changes().await?;
         // Taken out until the list is there: whoever fails or goes away meanwhile has not seen it.
-        if seen.take() == Some(changes) {
-            *seen = Some(changes);
+        let before = seen.take();
+        if before == Some(changes) {
+            *seen = before;
             return Ok(());
         }
         let infos = handle.services.store.queues().await?;
@@ -129,15 +128,31 @@ impl Engine {
         for gone in handle.registry.all().iter().filter(|core| !alive.contains(&core.id)) {
             handle.registry.remove(gone);
         }
+        // At the start the deadlines of all queues are taken over together.
+        let late = before.is_some();
         for info in infos {
-            self.enter(info);
+            self.enter(info, late);
         }
         Ok(())
     }
 
-    fn enter(&self, info: Arc<QueueInfo>) -> Queue {
+    /// Enters a queue, or brings it up to date. `holds_some` says that a new one may hold messages
+    /// with deadlines already.
+    fn enter(&self, info: Arc<QueueInfo>, holds_some: bool) -> Queue {
         let registry = &self.0.registry;
-        let core = registry.put(info, |info| QueueCore::new(info, &self.0.services, registry));
+        let paused_until = info.settings.paused_until;
+        let mut new = false;
+        let core = registry.put(info, |info| {
+            new = true;
+            QueueCore::new(info, &self.0.services, registry)
+        });
+        if new && holds_some && core.schedule.queue.is_some() {
+            core.schedule.due_at(Timestamp::from_millis(0));
+            core.schedule.expire_at(Timestamp::from_millis(0));
+        }
+        if let Some(until) = paused_until.filter(|_| new) {
+            core.schedule.due_at(until);
+        }
         self.handle(core)
     }
 

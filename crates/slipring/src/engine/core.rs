@@ -11,6 +11,7 @@ use super::Services;
 use super::combiner::{Combiner, CombinerClasses};
 use super::receives::{ReceiveParts, Receives};
 use super::registry::Registry;
+use super::schedule::Schedule;
 use super::turns::{ExtendTurn, SendTurn, SettleTurn, TurnParts};
 
 /// What the engine keeps for a queue.
@@ -21,6 +22,7 @@ pub(super) struct QueueCore {
     pub(super) settlements: Arc<Combiner<SettleTurn>>,
     pub(super) extensions: Arc<Combiner<ExtendTurn>>,
     pub(super) receives: Arc<Receives>,
+    pub(super) schedule: Arc<Schedule>,
 }
 
 impl QueueCore {
@@ -30,12 +32,13 @@ impl QueueCore {
         registry: &Arc<Registry>,
     ) -> Arc<QueueCore> {
         let turnstile = services.turnstile();
+        let schedule = services.schedule_of(info.id);
         let receive_parts = ReceiveParts {
             store: Arc::clone(&services.store),
             clock: Arc::clone(&services.clock),
             runtime: services.runtime.clone(),
             timers: services.timers_of(info.id),
-            schedule: Arc::clone(&services.schedule),
+            schedule: Arc::clone(&schedule),
             waiters_max: services.limits.waiters_max,
             turnstile: Arc::clone(&turnstile),
         };
@@ -46,7 +49,7 @@ impl QueueCore {
             store: Arc::clone(&services.store),
             clock: Arc::clone(&services.clock),
             receives: Arc::clone(&receives),
-            schedule: Arc::clone(&services.schedule),
+            schedule: Arc::clone(&schedule),
             registry: Arc::clone(registry),
         };
         let classes = |lock, turn| CombinerClasses { lock, turn };
@@ -69,6 +72,7 @@ impl QueueCore {
                 &classes("extend_combiner_lock", "extend_turn"),
             ),
             receives,
+            schedule,
         })
     }
 
@@ -81,12 +85,18 @@ impl QueueCore {
     pub(super) fn update(&self, info: Arc<QueueInfo>) {
         let before = std::mem::replace(&mut *self.info.write(), Arc::clone(&info));
         if before.settings != info.settings {
+            if let Some(until) = info.settings.paused_until {
+                self.schedule.due_at(until);
+            }
             self.receives.notify(u64::MAX);
         }
     }
 
     /// Ends the receives with `error` and refuses what comes later with it.
     pub(super) fn close(&self, error: &Error) {
+        if self.schedule.queue.is_some() {
+            self.schedule.retire();
+        }
         self.receives.close(error.clone(), Some(error.clone()));
     }
 

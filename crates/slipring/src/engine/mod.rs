@@ -5,8 +5,8 @@
 //! the combined receives with those who wait. Timers are in shards. Nothing on a hot path is
 //! instance-wide (law 1).
 //!
-//! Lock order: registry name shard → registry number shard; a queue's receive lock → timer shard.
-//! No other two locks are held together, and none across an await.
+//! Lock order: registry name shard → registry number shard; a queue's receive lock → timer shard;
+//! agenda → a schedule's place. No other two locks are held together, and none across an await.
 
 mod administration;
 mod any;
@@ -18,6 +18,7 @@ mod pending;
 mod queue;
 mod receives;
 mod registry;
+mod schedule;
 mod timers;
 mod turns;
 mod turnstile;
@@ -46,9 +47,10 @@ use crate::waits::{WaitSnapshot, Waits};
 
 use self::combiner::{Combiner, CombinerClasses, Turn};
 use self::registry::Registry;
+use self::schedule::{Agenda, Schedule};
 use self::timers::Timers;
 use self::turnstile::Turnstile;
-use self::upkeep::{Schedule, Upkeep};
+use self::upkeep::Upkeep;
 use self::watch::Watch;
 
 pub use self::any::Several;
@@ -80,12 +82,20 @@ struct Services {
     waits: Waits,
     runtime: Handle,
     timers: Vec<Arc<Timers>>,
-    schedule: Arc<Schedule>,
+    agenda: Arc<Agenda>,
+    /// The schedule of all queues together, for a store that passes over all at once.
+    together: Option<Arc<Schedule>>,
 }
 
 impl Services {
     fn timers_of(&self, queue: QueueId) -> Arc<Timers> {
         Arc::clone(&self.timers[queue.0 as usize % self.timers.len()])
+    }
+
+    /// The schedule of a queue that is entered.
+    fn schedule_of(&self, queue: QueueId) -> Arc<Schedule> {
+        let of_its_own = || Schedule::new(Some(queue), &self.agenda);
+        self.together.as_ref().map_or_else(of_its_own, Arc::clone)
     }
 
     fn turnstile(&self) -> Arc<Turnstile> {
@@ -121,6 +131,9 @@ impl Engine {
         let timers = (0..shards)
             .map(|_| Arc::new(Timers::new(Arc::clone(&options.clock), &options.waits)))
             .collect();
+        let agenda = Agenda::new(&options.waits);
+        let by_queue = store.capabilities().passes_by_queue;
+        let together = (!by_queue).then(|| Schedule::new(None, &agenda));
         let handle = EngineHandle {
             services: Services {
                 store,
@@ -130,7 +143,8 @@ impl Engine {
                 waits: options.waits,
                 runtime: Handle::current(),
                 timers,
-                schedule: Arc::new(Schedule::new()),
+                agenda,
+                together,
             },
             registry: Arc::new(Registry::new()),
             key,
@@ -142,6 +156,7 @@ impl Engine {
         // Counted before anybody looks at anything, so that no change falls between.
         let seen = engine.0.services.store.foreign_changes().await?;
         engine.refresh().await?;
+        engine.upkeep().take_over().await?;
         engine.start(options.foreign_poll, seen);
         Ok(engine)
     }
@@ -152,6 +167,7 @@ impl Engine {
             handle.tasks.spawn(Arc::clone(timers).run(handle.stop.clone()));
         }
         handle.tasks.spawn(self.upkeep().run(handle.stop.clone()));
+        handle.tasks.spawn(self.upkeep().prune(handle.stop.clone()));
         if self.capabilities().shared {
             let stop = handle.stop.clone();
             let watch = Watch::new(Arc::downgrade(handle), foreign_poll, seen);
@@ -164,8 +180,10 @@ impl Engine {
         Upkeep {
             store: Arc::clone(&services.store),
             clock: Arc::clone(&services.clock),
-            schedule: Arc::clone(&services.schedule),
+            agenda: Arc::clone(&services.agenda),
+            together: services.together.clone(),
             registry: Arc::clone(&self.0.registry),
+            tasks: self.0.tasks.clone(),
         }
     }
 

@@ -198,7 +198,7 @@ impl Queue {
             let now = services.clock.now();
             let claimed = services.store.claim_message(queue.core.id, message, demand, now).await;
             if let Ok(delivery) = &claimed {
-                services.schedule.expire_at(delivery.deadline);
+                queue.core.schedule.expire_at(delivery.deadline);
             }
             if let Err(Ok(delivery)) = slot.send(claimed) {
                 queue.core.receives.hand_back(vec![delivery]);

@@ -14,7 +14,7 @@ use crate::store::{AppendBatch, ExtendBatch, Sent, SettleBatch, Settled, Store};
 use super::combiner::Turn;
 use super::receives::Receives;
 use super::registry::Registry;
-use super::upkeep::Schedule;
+use super::schedule::Schedule;
 
 /// What the turns of a queue share.
 #[derive(Clone)]

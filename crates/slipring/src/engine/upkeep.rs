@@ -1,174 +1,167 @@
 //! The engine's own duties: due delays, lapsed leases, retention.
 //!
-//! One task and one armed sleep per engine for each duty's next moment; nothing runs while
-//! nothing is due.
+//! One task sleeps towards the first moment of the [`Agenda`]; the passes of a queue run in a task
+//! of their own, a few queues at a time, so that neither a queue with much to do nor a pass that
+//! hangs keeps the others waiting. Retention is looked at from time to time, beside them.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use tokio::sync::Notify;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::clock::{Clock, Timestamp};
 use crate::error::{Error, ErrorKind};
-use crate::store::{Pass, Store};
+use crate::store::{Deadline, Pass, Store};
 
 use super::registry::Registry;
+use super::schedule::{Agenda, Moment, Schedule};
 
-/// Retention and deduplication windows are looked at this often (S14.4 allows a minute).
+/// Retention and deduplication windows are looked at this often (S14.4 allows a minute), and the
+/// deadlines of all queues too, in case one was missed.
 const PRUNE_EVERY: Duration = Duration::from_secs(15);
 /// After a failure of the store a duty is tried again so much later.
 const RETRY_AFTER: Duration = Duration::from_millis(500);
-
-/// The next moment of each duty. Moving one earlier wakes the task.
-pub(super) struct Schedule {
-    due: AtomicU64,
-    expire: AtomicU64,
-    /// Begins and ends of passes: odd while one is under way.
-    passes: AtomicU64,
-    changed: Notify,
-    /// Rung after each round of passes, and when there will be no more.
-    passed: Notify,
-    ended: AtomicBool,
-}
-
-impl Schedule {
-    pub(super) fn new() -> Schedule {
-        // Both are looked at once at the start: the store knows what happened while nobody ran.
-        Schedule {
-            due: AtomicU64::new(0),
-            expire: AtomicU64::new(0),
-            passes: AtomicU64::new(0),
-            changed: Notify::new(),
-            passed: Notify::new(),
-            ended: AtomicBool::new(false),
-        }
-    }
-
-    /// A message becomes ready at `at`.
-    pub(super) fn due_at(&self, at: Timestamp) {
-        self.earlier(&self.due, at);
-    }
-
-    /// A lease lapses at `at`.
-    pub(super) fn expire_at(&self, at: Timestamp) {
-        self.earlier(&self.expire, at);
-    }
-
-    fn earlier(&self, field: &AtomicU64, at: Timestamp) {
-        let at = at.as_millis();
-        // Mostly a plain load: nearly every deadline is later than the first one.
-        if at < field.load(Ordering::Acquire) && field.fetch_min(at, Ordering::AcqRel) > at {
-            self.changed.notify_one();
-        }
-    }
-
-    /// Whether a message may have become ready by `now` without having been moved there yet.
-    pub(super) fn overdue(&self, now: Timestamp) -> bool {
-        while !self.ended.load(Ordering::Acquire) {
-            let passes = self.passes.load(Ordering::SeqCst);
-            if passes % 2 == 1 {
-                return true;
-            }
-            let first = self.next();
-            // A pass clears its field for a while: what was read counts only if none was there.
-            if self.passes.load(Ordering::SeqCst) == passes {
-                return first <= now;
-            }
-        }
-        false
-    }
-
-    /// Waits until nothing is overdue at `now`: until the passes over it are done or have failed.
-    pub(super) async fn caught_up(&self, now: Timestamp) {
-        loop {
-            let passed = self.passed.notified();
-            if !self.overdue(now) {
-                return;
-            }
-            passed.await;
-        }
-    }
-
-    fn end(&self) {
-        self.ended.store(true, Ordering::Release);
-        self.passed.notify_waiters();
-    }
-
-    fn next(&self) -> Timestamp {
-        let first = self.due.load(Ordering::SeqCst).min(self.expire.load(Ordering::SeqCst));
-        Timestamp::from_millis(first)
-    }
-}
+/// So many queues have a pass under way. A store that writes in one place has that many passes
+/// before whatever comes next, so the number is small.
+const PASSES_MAX: usize = 4;
 
 #[derive(Clone, Copy)]
 enum Duty {
-    Due,
-    Expire,
+    Of(Moment),
     Prune,
 }
 
-/// What the upkeep task works with.
+/// What the upkeep works with. Cheap to clone.
+#[derive(Clone)]
 pub(super) struct Upkeep {
     pub(super) store: Arc<dyn Store>,
     pub(super) clock: Arc<dyn Clock>,
-    pub(super) schedule: Arc<Schedule>,
+    pub(super) agenda: Arc<Agenda>,
+    /// The schedule of all queues together, for a store that passes over all at once.
+    pub(super) together: Option<Arc<Schedule>>,
     pub(super) registry: Arc<Registry>,
+    pub(super) tasks: TaskTracker,
 }
 
 impl Upkeep {
-    /// Does the duties until `stop`.
+    /// Makes passes over the queues whose moment has come, until `stop`.
     pub(super) async fn run(self, stop: CancellationToken) {
-        let mut prune_at = self.clock.now();
+        let room = Arc::new(Semaphore::new(PASSES_MAX));
+        loop {
+            let permit = tokio::select! {
+                permit = Arc::clone(&room).acquire_owned() => permit,
+                () = stop.cancelled() => break,
+            };
+            let changed = self.agenda.changed.notified();
+            match self.agenda.take(self.clock.now()) {
+                Ok(schedule) => {
+                    let upkeep = self.clone();
+                    self.tasks.spawn(async move {
+                        upkeep.pass_over(&schedule).await;
+                        drop(permit);
+                    });
+                }
+                Err(next) => {
+                    let sleep = async {
+                        match next {
+                            Timestamp::MAX => std::future::pending().await,
+                            next => self.clock.sleep_until(next).await,
+                        }
+                    };
+                    tokio::select! {
+                        () = sleep => {}
+                        () = changed => {}
+                        () = stop.cancelled() => break,
+                    }
+                }
+            }
+        }
+        self.agenda.end();
+    }
+
+    /// Looks at retention until `stop`.
+    pub(super) async fn prune(self, stop: CancellationToken) {
+        let mut looks_at = self.clock.now().after(PRUNE_EVERY);
         loop {
             let now = self.clock.now();
-            self.timed(&self.schedule.due, Duty::Due, now).await;
-            self.timed(&self.schedule.expire, Duty::Expire, now).await;
-            if now >= prune_at {
-                let next = self.pass(Duty::Prune, now).await;
-                prune_at = next.map_or(now.after(PRUNE_EVERY), |n| n.min(now.after(PRUNE_EVERY)));
+            let latest = now.after(PRUNE_EVERY);
+            let next = self.pass(Duty::Prune, None, now).await.map_or(latest, |n| n.min(latest));
+            if now >= looks_at {
+                looks_at = latest;
+                if let Err(error) = self.take_over().await {
+                    tracing::warn!(%error, "the deadlines of the queues could not be looked at");
+                }
             }
-            self.schedule.passed.notify_waiters();
-            let next = self.schedule.next().min(prune_at);
             tokio::select! {
                 () = self.clock.sleep_until(next) => {}
-                () = self.schedule.changed.notified() => {}
                 () = stop.cancelled() => break,
             }
         }
-        self.schedule.end();
     }
 
-    async fn timed(&self, field: &AtomicU64, duty: Duty, now: Timestamp) {
-        if now.as_millis() < field.load(Ordering::Acquire) {
-            return;
+    /// Takes over the deadlines that are in the store: at the start, after others may have set
+    /// some, and from time to time. Queues that the engine does not know yet are left out: they
+    /// get a pass when they are entered.
+    ///
+    /// # Errors
+    /// Storage errors.
+    pub(super) async fn take_over(&self) -> Result<(), Error> {
+        if let Some(together) = &self.together {
+            let now = self.clock.now();
+            together.due_at(now);
+            together.expire_at(now);
+            return Ok(());
         }
-        self.schedule.passes.fetch_add(1, Ordering::SeqCst);
-        // Cleared before the store looks: what is scheduled during the pass must not be forgotten.
-        field.store(u64::MAX, Ordering::SeqCst);
-        let next = self.pass(duty, now).await;
-        if let Some(next) = next {
-            // A pass that was cut short has left what was due at any time before.
-            let next = if next <= now { 0 } else { next.as_millis() };
-            field.fetch_min(next, Ordering::AcqRel);
+        let mut from = Some(0);
+        while let Some(begin) = from {
+            let page = self.store.deadlines(begin).await?;
+            for Deadline { queue, due, lapse } in page.queues {
+                let Some(core) = self.registry.by_id(queue) else { continue };
+                due.into_iter().for_each(|at| core.schedule.due_at(at));
+                lapse.into_iter().for_each(|at| core.schedule.expire_at(at));
+            }
+            // A store at fault does not lead round in circles.
+            from = page.next.filter(|next| *next > begin);
         }
-        self.schedule.passes.fetch_add(1, Ordering::SeqCst);
+        Ok(())
     }
 
-    async fn pass(&self, duty: Duty, now: Timestamp) -> Option<Timestamp> {
+    async fn pass_over(&self, schedule: &Arc<Schedule>) {
+        let now = self.clock.now();
+        schedule.begin();
+        for moment in [Moment::Due, Moment::Expire] {
+            if schedule.take(moment, now) {
+                let next = self.pass(Duty::Of(moment), Some(schedule), now).await;
+                schedule.put(moment, next, now);
+            }
+        }
+        schedule.end(now);
+    }
+
+    async fn pass(
+        &self,
+        duty: Duty,
+        schedule: Option<&Arc<Schedule>>,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
         let store = Arc::clone(&self.store);
+        let queue = schedule.and_then(|schedule| schedule.queue);
         // A task of its own, so that a store that panics ends this pass and not all of them.
         let passed = tokio::spawn(async move {
-            match duty {
-                Duty::Due => store.due(now).await,
-                Duty::Expire => store.expire(now).await,
-                Duty::Prune => store.prune(now).await,
+            match (duty, queue) {
+                (Duty::Of(Moment::Due), Some(queue)) => store.due_in(queue, now).await,
+                (Duty::Of(Moment::Due), None) => store.due(now).await,
+                (Duty::Of(Moment::Expire), Some(queue)) => store.expire_in(queue, now).await,
+                (Duty::Of(Moment::Expire), None) => store.expire(now).await,
+                (Duty::Prune, _) => store.prune(now).await,
             }
         });
         let failed = |_| Err(Error::new(ErrorKind::Internal, "the pass ended without an answer"));
         match passed.await.unwrap_or_else(failed) {
             Ok(Pass { ready, next, .. }) => {
+                // Of another queue too: the pass may have sent dead letters there.
                 for (queue, count) in ready {
                     if let Some(core) = self.registry.by_id(queue) {
                         core.receives.notify(count);
@@ -186,8 +179,8 @@ impl Upkeep {
 
 fn log_failure(duty: Duty, error: &Error) {
     let duty = match duty {
-        Duty::Due => "due delays",
-        Duty::Expire => "lapsed leases",
+        Duty::Of(Moment::Due) => "due delays",
+        Duty::Of(Moment::Expire) => "lapsed leases",
         Duty::Prune => "retention",
     };
     tracing::warn!(%error, duty, "upkeep failed and is tried again");

@@ -101,11 +101,9 @@ impl Watch {
         // Not before all went well: what failed is tried again with the next look.
         self.seen = changes;
         if self.passes_owed && monotonic_ns() >= self.passes_at_ns {
+            engine.upkeep().take_over().await?;
             self.passes_owed = false;
             self.passes_at_ns = monotonic_ns().saturating_add(PASSES_EVERY_NS);
-            let now = engine.clock().now();
-            engine.0.services.schedule.due_at(now);
-            engine.0.services.schedule.expire_at(now);
         }
         Ok(changed)
     }

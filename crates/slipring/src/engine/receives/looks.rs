@@ -34,6 +34,9 @@ struct Look {
     generation: u64,
     room: u64,
     end: ClaimEnd,
+    /// It gave something, and there may be more: a store bounds what one claim gives. Those who
+    /// got nothing look again, which ends, for each of these looks gives somebody something.
+    cut_short: bool,
 }
 
 /// Gives the looking back when a look ends by a fault, and goes on for those who still wait.
@@ -62,9 +65,18 @@ impl Drop for DriveGuard<'_> {
 }
 
 impl State {
-    /// Takes out the first of those who rest that waits, with its place.
-    fn next_resting(&mut self) -> Option<(Ticket, Waiter)> {
+    /// Takes out the first in order of arrival, with its place: of those who have not looked yet
+    /// or must look again, and with `rested` of those who rest.
+    fn next_waiter(&mut self, rested: bool) -> Option<(Ticket, Waiter)> {
         loop {
+            let resting = self.resting.first_key_value().map(|(ticket, _)| *ticket);
+            let fresh = self.fresh.front().map(|(ticket, _)| *ticket);
+            let resting = resting.filter(|resting| {
+                rested && fresh.is_none_or(|fresh| *resting < fresh)
+            });
+            if resting.is_none() {
+                return self.fresh.pop_front();
+            }
             let (ticket, resting) = self.resting.pop_first()?;
             let (seat, queue) = match resting {
                 Resting::Alone(waiter) => {
@@ -99,13 +111,18 @@ impl Receives {
                 Ok(claimed) => {
                     let mut rest = Vec::new();
                     let mut lists = claimed.deliveries.into_iter();
+                    let mut gave = false;
                     for (ticket, waiter) in waiters {
                         match lists.next() {
-                            Some(list) if !list.is_empty() => self.deliver(waiter, list),
+                            Some(list) if !list.is_empty() => {
+                                gave = true;
+                                self.deliver(waiter, list);
+                            }
                             _ => rest.push((ticket, waiter)),
                         }
                     }
-                    let look = Look { now, generation, room, end: claimed.end };
+                    let cut_short = claimed.end == ClaimEnd::More && gave;
+                    let look = Look { now, generation, room, end: claimed.end, cut_short };
                     self.settle_down(&look, rest);
                 }
                 Err(error) => {
@@ -130,20 +147,17 @@ impl Receives {
         state.fresh.len() + usize::try_from(state.available).map_or(resting, |n| n.min(resting))
     }
 
-    /// Picks whom to look after: of those who rest as many as there may be messages, then all who
-    /// have not looked yet. `None` ends the driving.
+    /// Picks whom to look after, in order of arrival: of those who rest as many as there may be
+    /// messages, and all who have not looked yet or must look again. `None` ends the driving.
     fn choose(&self) -> Option<Chosen> {
         let mut state = self.state.lock();
         let mut chosen: Vec<(Ticket, Waiter)> = Vec::new();
         let mut wanted = 0;
-        while wanted < CLAIM_MESSAGES_MAX && wanted < state.available {
-            let Some((ticket, waiter)) = state.next_resting() else { break };
-            wanted += u64::from(waiter.demand.up_to);
-            chosen.push((ticket, waiter));
-        }
         while wanted < CLAIM_MESSAGES_MAX {
-            let Some((ticket, waiter)) = state.fresh.pop_front() else { break };
+            let rested = wanted < state.available;
+            let Some((ticket, waiter)) = state.next_waiter(rested) else { break };
             if waiter.slot.is_closed() {
+                self.disarm(&waiter);
                 continue;
             }
             wanted += u64::from(waiter.demand.up_to);
@@ -174,6 +188,7 @@ impl Receives {
         let overdue = self.parts.schedule.overdue(look.now);
         let mut over = Vec::new();
         let mut early = Vec::new();
+        let mut again = Vec::new();
         let mut state = self.state.lock();
         // Read under the lock: a timer that fires before it is held has found its receive missing,
         // one that fires later finds it.
@@ -207,6 +222,10 @@ impl Receives {
                 state.rest_seat(waiter);
                 continue;
             }
+            if !waits && look.cut_short {
+                again.push((ticket, waiter));
+                continue;
+            }
             if !waits {
                 if owed && !waiter.caught_up { &mut early } else { &mut over }.push(waiter);
                 continue;
@@ -216,6 +235,8 @@ impl Receives {
             }
             state.rest(ticket, waiter);
         }
+        // Older than all who have not looked yet.
+        again.into_iter().rev().for_each(|waiter| state.fresh.push_front(waiter));
         drop(state);
         for waiter in over {
             self.disarm(&waiter);
@@ -232,15 +253,21 @@ impl Receives {
         }
     }
 
-    /// Lets receives in once more when everything that was due at `due` is ready. The others of
-    /// the queue are looked after meanwhile.
+    /// Lets receives in once more when a pass has made something ready, or when everything that was
+    /// due at `due` is. The others of the queue are looked after meanwhile.
     pub(super) fn look_again(&self, early: Vec<Waiter>, due: Timestamp) {
         let Some(me) = self.me.upgrade() else { return };
+        let seen = self.generation();
         self.parts.runtime.spawn(async move {
-            me.parts.schedule.caught_up(due).await;
+            let caught_up = loop {
+                let caught_up = me.parts.schedule.pass_ended(due).await;
+                if caught_up || me.generation() != seen {
+                    break caught_up;
+                }
+            };
             let mut state = me.state.lock();
             for mut waiter in early {
-                waiter.caught_up = true;
+                waiter.caught_up = caught_up;
                 let ticket = state.ticket();
                 state.fresh.push_back((ticket, waiter));
             }

@@ -29,9 +29,9 @@ use crate::waits::{NamedMutex, WaitClass, Waits};
 
 use self::seat::Seated;
 use super::pending::Pending;
+use super::schedule::Schedule;
 use super::timers::Timers;
 use super::turnstile::Turnstile;
-use super::upkeep::Schedule;
 use super::wheel::TimerKey;
 
 /// Messages that one claim may ask for; bounds how long others wait behind it in the store.
@@ -73,7 +73,7 @@ struct State {
     resting: BTreeMap<Ticket, Resting>,
     /// How many of them are receives over this queue alone.
     resting_alone: usize,
-    /// Have not looked yet.
+    /// Have not looked yet, or look again without a rest; in order of arrival.
     fresh: VecDeque<(Ticket, Waiter)>,
     last_ticket: Ticket,
     /// Moves whenever messages may have become ready.
@@ -256,6 +256,11 @@ impl Receives {
             self.answered.waited(monotonic_ns().saturating_sub(waiter.since_ns));
             let _ = waiter.slot.send(Ok(Vec::new()));
         }
+    }
+
+    /// The number that moves whenever messages may have become ready.
+    fn generation(&self) -> u64 {
+        self.state.lock().generation
     }
 
     /// How many receives wait.

@@ -34,14 +34,17 @@ use crate::message::{Delivery, MessageId};
 use crate::queue::{QueueId, QueueName};
 use crate::random::{Randomness, SystemRandomness};
 use crate::store::{
-    AppendBatch, Capabilities, ClaimAny, ClaimBatch, Claimed, ClaimedAny, Demand, ExtendBatch,
-    Head, Pass, Sent, SettleBatch, Settled, Store,
+    AppendBatch, Capabilities, ClaimAny, ClaimBatch, Claimed, ClaimedAny, Deadline, Deadlines,
+    Demand, ExtendBatch, Head, Pass, Sent, SettleBatch, Settled, Store,
 };
 use crate::waits::{NamedMutex, WaitClass, Waits};
 
 use passes::Tally;
 use queue::{DeadLetters, NeedsDeadLetters, QueueState, gone};
 use sharded::Sharded;
+
+/// A part of [`Store::deadlines`] has so many queues.
+const DEADLINES_MAX: usize = 1000;
 
 /// A store in memory. Verbs cost O(log n) for each message they touch.
 pub struct MemoryStore {
@@ -195,6 +198,7 @@ impl Store for MemoryStore {
             shared: false,
             transactions: false,
             calls_one_by_one: false,
+            passes_by_queue: true,
         }
     }
 
@@ -310,6 +314,36 @@ impl Store for MemoryStore {
             self.with_dead_letters(&queue, |state, to| state.pass_lapsed(&mut tally, to));
         }
         Ok(tally.into_pass())
+    }
+
+    async fn due_in(&self, queue: QueueId, now: Timestamp) -> Result<Pass, Error> {
+        self.check_open()?;
+        let mut tally = Tally::new(now);
+        if let Some(queue) = self.queues.get(queue.0) {
+            queue.state.lock().pass_due(&mut tally);
+        }
+        Ok(tally.into_pass())
+    }
+
+    async fn expire_in(&self, queue: QueueId, now: Timestamp) -> Result<Pass, Error> {
+        self.check_open()?;
+        let mut tally = Tally::new(now);
+        if let Some(queue) = self.queues.get(queue.0) {
+            self.with_dead_letters(&queue, |state, to| state.pass_lapsed(&mut tally, to));
+        }
+        Ok(tally.into_pass())
+    }
+
+    async fn deadlines(&self, from: u64) -> Result<Deadlines, Error> {
+        self.check_open()?;
+        let mut queues = self.all();
+        queues.retain(|queue| queue.id.0 >= from);
+        queues.sort_by_key(|queue| queue.id);
+        let next = queues.get(DEADLINES_MAX).map(|queue| queue.id.0);
+        queues.truncate(DEADLINES_MAX);
+        let queues = queues.iter().map(|queue| queue.state.lock().deadline());
+        let some = |at: &Deadline| at.due.is_some() || at.lapse.is_some();
+        Ok(Deadlines { queues: queues.filter(some).collect(), next })
     }
 
     async fn prune(&self, now: Timestamp) -> Result<Pass, Error> {

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use crate::clock::Timestamp;
 use crate::lifecycle::State;
 use crate::queue::QueueId;
-use crate::store::{Pass, Settled};
+use crate::store::{Deadline, Pass, Settled};
 
 use super::queue::{DeadLetters, NeedsDeadLetters, QueueState};
 
-/// Most messages that one pass handles, over all queues.
-const PASS_MESSAGES_MAX: u32 = 10_000;
+/// Most messages that one pass handles, over all queues it looks at; about 5 ms.
+const PASS_MESSAGES_MAX: u32 = 2000;
 
 /// What a pass has done so far, and how much it may still do.
 #[derive(Debug)]
@@ -97,6 +97,13 @@ impl QueueState {
         }
         tally.next_is(lapses(self));
         Ok(())
+    }
+
+    /// When the next message is due, and the next lease lapses.
+    pub(super) fn deadline(&self) -> Deadline {
+        let due = self.orders.delayed.first().map(|(at, _)| *at);
+        let lapse = self.orders.leased.first().map(|(at, _)| *at);
+        Deadline { queue: self.info.id, due, lapse }
     }
 
     /// Removes messages whose retention is over (S14.4) and closes deduplication windows (S8.1).
