@@ -8,7 +8,7 @@
 //! `writer` and `picture` (what it keeps in memory), `lane` and `lease` (the log), `append`,
 //! `claim`, `settle`, `extend`, `passes`, `room` and `prune` (the verbs), `item`, `rows`, `fifo`
 //! and `dedup` (messages outside the log), `catalog` and `bulk` (administration), `reader` and
-//! `inspect` (looking).
+//! `inspect` (looking). `clock` is the one clock that all processes of a file have.
 
 mod admin;
 mod append;
@@ -16,6 +16,7 @@ mod bulk;
 mod catalog;
 mod checkpoint;
 mod claim;
+mod clock;
 mod dedup;
 mod driver;
 mod extend;

@@ -48,6 +48,7 @@ queries! {
     QueuesWithRetention "queues_with_retention",
     LastSent "last_sent",
     SetLastSent "set_last_sent",
+    AnythingTimed "anything_timed",
     LanesOfQueue "lanes_of_queue",
     LaneById "lane_by_id",
     QueueOfLane "queue_of_lane",

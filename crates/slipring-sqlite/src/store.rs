@@ -13,9 +13,10 @@ use slipring::store::{
     AppendBatch, Capabilities, ClaimBatch, Claimed, Demand, ExtendBatch, Head, Pass, Sent,
     SettleBatch, Settled, Store,
 };
-use slipring::{Delivery, Error, MessageId, QueueId, ReceiptKey, Timestamp};
+use slipring::{Clock, Delivery, Error, MessageId, QueueId, ReceiptKey, SystemClock, Timestamp};
 
 use crate::checkpoint::{Checkpoints, count_log_pages};
+use crate::clock;
 use crate::driver::Driver;
 use crate::fault::{self, Outcome, closed};
 use crate::flush::Log;
@@ -32,11 +33,14 @@ pub(crate) const PASS_WEIGHT: usize = 1000;
 
 /// A store in one SQLite file, which several processes may open at once.
 ///
-/// Beside the file stand SQLite's own `-wal` and `-shm` and an empty `-lock`; a copy of the
-/// database needs the first two as well while a process has it open.
+/// Beside the file stand SQLite's own `-wal` and `-shm` and a `-lock` with the clock that these
+/// processes share; a copy of the database needs the first two as well while a process has it
+/// open.
 pub struct SqliteStore {
     path: PathBuf,
     key: ReceiptKey,
+    /// The clock of the file (S13.2).
+    clock: SystemClock,
     hold: Arc<Hold>,
 }
 
@@ -48,7 +52,7 @@ struct Hold {
     /// The threads that write, flush and copy the log.
     writing: Mutex<Vec<JoinHandle<()>>>,
     /// Held shared as long as this process has the store open.
-    lock: Mutex<Option<File>>,
+    lock: Arc<Mutex<Option<File>>>,
 }
 
 impl SqliteStore {
@@ -78,8 +82,12 @@ impl SqliteStore {
         begun.map_err(|fault| at_path(fault.into_error()))?;
         if only {
             end_sessions(&mut core).map_err(|fault| at_path(fault.into_error()))?;
+            let begun = clock::begin(&mut core, &lock, &options.machine);
+            begun.map_err(|fault| at_path(fault.into_error()))?;
         }
         lock.lock_shared().map_err(|error| at_path(unreadable(error)))?;
+        // Only now: while the lock is made shared another process may have begun a clock.
+        let clock = clock::take_over(&lock, &options.machine, path);
         let log = Log::open(path, Arc::clone(&classes.flush));
         let log = log.map_err(|error| at_path(unreadable(error)))?;
         let bytes = options.checkpoint_bytes;
@@ -91,9 +99,9 @@ impl SqliteStore {
             readers: Arc::clone(&readers),
             reading: Mutex::default(),
             writing: Mutex::default(),
-            lock: Mutex::new(Some(lock)),
+            lock: Arc::new(Mutex::new(Some(lock))),
         });
-        let store = Arc::new(SqliteStore { path: path.to_owned(), key, hold });
+        let store = Arc::new(SqliteStore { path: path.to_owned(), key, clock, hold });
         let no_thread = |error| at_path(unreadable(error));
         for _ in 0..options.readers.max(1) {
             let reading = open::reading(path, &options)?;
@@ -251,6 +259,10 @@ impl Store for SqliteStore {
         }
     }
 
+    fn clock(&self) -> Option<Arc<dyn Clock>> {
+        Some(Arc::new(self.clock.clone()))
+    }
+
     async fn append(&self, batch: AppendBatch) -> Result<Vec<Result<Sent, Error>>, Error> {
         let weight = batch.messages.len();
         self.write("append", weight, move |writer| writer.append(&batch)).await
@@ -297,7 +309,12 @@ impl Store for SqliteStore {
     }
 
     async fn prune(&self, now: Timestamp) -> Result<Pass, Error> {
-        self.write("prune", PASS_WEIGHT, move |writer| writer.prune(now)).await
+        let (lock, clock) = (Arc::clone(&self.hold.lock), self.clock.clone());
+        let work = move |writer: &mut Writer<'_>| {
+            clock::note(&lock, &clock);
+            writer.prune(now)
+        };
+        self.write("prune", PASS_WEIGHT, work).await
     }
 
     async fn foreign_changes(&self) -> Result<u64, Error> {
