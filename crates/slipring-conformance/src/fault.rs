@@ -13,9 +13,9 @@ use slipring::store::{
     AppendBatch, ClaimBatch, Claimed, Demand, ExtendBatch, Head, Pass, Sent, SettleBatch, Settled,
 };
 use slipring::{
-    AdminStore, Capabilities, Delivery, Error, ErrorKind, MessageId, MoveRequest, PeekFilter,
-    Peeked, QueueId, QueueInfo, QueueName, QueueSettings, QueueStats, ReceiptKey, Reconfigured,
-    Retry, Store, Timestamp,
+    AdminStore, Capabilities, Clock, Delivery, Error, ErrorKind, MessageId, MoveRequest,
+    PeekFilter, Peeked, QueueId, QueueInfo, QueueName, QueueSettings, QueueStats, ReceiptKey,
+    Reconfigured, Retry, Store, Timestamp,
 };
 use tokio::sync::watch;
 
@@ -186,6 +186,10 @@ fn broken(verb: Verb, retry: Retry) -> Error {
 impl Store for FaultyStore {
     fn capabilities(&self) -> Capabilities {
         self.inner.capabilities()
+    }
+
+    fn clock(&self) -> Option<Arc<dyn Clock>> {
+        self.inner.clock()
     }
 
     async fn append(&self, batch: AppendBatch) -> Result<Vec<Result<Sent, Error>>, Error> {

@@ -89,9 +89,21 @@ fn boot(machine: &dyn Machine) -> String {
     plain.take(BOOT_BYTES_MAX).collect::<String>().trim_end().to_owned()
 }
 
+/// The clock of a file as this process has it.
+#[derive(Debug, Clone)]
+pub(crate) struct FileClock {
+    pub(crate) clock: SystemClock,
+    /// Whether it is the one that stands in the lock file.
+    shared: bool,
+}
+
 /// Begins the clock of a file that no other process has open, or lets it go on. The lock file is
 /// held alone.
-pub(crate) fn begin(core: &mut Core, lock: &File, machine: &Arc<dyn Machine>) -> Outcome<()> {
+pub(crate) fn begin(
+    core: &mut Core,
+    lock: &File,
+    machine: &Arc<dyn Machine>,
+) -> Outcome<SystemClock> {
     let (last_sent, timed) = core.alone(|writer| {
         let timed = writer.db.first(Query::AnythingTimed, (), |row| row.get::<_, bool>(0))?;
         Ok((Timestamp::from_millis(stamp_ms(writer.last_stamp())), timed.unwrap_or(true)))
@@ -104,13 +116,13 @@ pub(crate) fn begin(core: &mut Core, lock: &File, machine: &Arc<dyn Machine>) ->
     if record
         .is_some_and(|record| (record.boot, record.started) == (begun.boot.clone(), begun.started))
     {
-        return Ok(());
+        return Ok(clock);
     }
     if let Err(error) = begun.write(lock) {
         let text = "the clock of the file cannot be kept: other processes do not share it";
         tracing::warn!(%error, "{text}");
     }
-    Ok(())
+    Ok(clock)
 }
 
 /// The clock of a file that no process has open: with its last record, the moment of its last
@@ -123,7 +135,7 @@ fn first_clock(
 ) -> SystemClock {
     let boot = boot(machine.as_ref());
     let wall = machine.wall();
-    // Never behind a stamp that is in the file: messages would be older than they show.
+    // Never behind the last send: a message would be received before it was sent.
     let mut floor = last_sent;
     if let Some(record) = record {
         let known = SystemClock::since(Arc::clone(machine), record.started);
@@ -139,16 +151,24 @@ fn first_clock(
     SystemClock::showing(Arc::clone(machine), wall.max(floor))
 }
 
-/// The clock that a process takes over that has the lock file shared with others.
-pub(crate) fn take_over(lock: &File, machine: &Arc<dyn Machine>, path: &Path) -> SystemClock {
+/// The clock that a process takes over that has the lock file shared with others; `begun` is the
+/// one that it began itself, which another process may have replaced meanwhile.
+pub(crate) fn take_over(
+    lock: &File,
+    machine: &Arc<dyn Machine>,
+    begun: Option<SystemClock>,
+    path: &Path,
+) -> FileClock {
     let record = Record::read(lock).unwrap_or_default();
     let ours = record.filter(|record| record.boot == boot(machine.as_ref()));
     let clock = match ours {
         Some(record) => SystemClock::since(Arc::clone(machine), record.started),
         None => {
             let file = path.display();
-            tracing::warn!(%file, "the clock of the file is not known: the machine's is taken");
-            return SystemClock::on(Arc::clone(machine));
+            let text = "the clock of the file is not known to this process: it takes its own";
+            tracing::warn!(%file, "{text}");
+            let clock = begun.unwrap_or_else(|| SystemClock::on(Arc::clone(machine)));
+            return FileClock { clock, shared: false };
         }
     };
     let apart = apart(&clock, machine.wall());
@@ -160,7 +180,7 @@ pub(crate) fn take_over(lock: &File, machine: &Arc<dyn Machine>, path: &Path) ->
              follow the file's, which goes on while messages wait in it"
         );
     }
-    clock
+    FileClock { clock, shared: true }
 }
 
 /// How far a clock and the wall clock are apart.
@@ -170,12 +190,11 @@ fn apart(clock: &SystemClock, wall: Timestamp) -> Duration {
 }
 
 /// Leaves the present moment for the clock that is begun after the machine was started again.
-pub(crate) fn note(lock: &Mutex<Option<File>>, clock: &SystemClock) {
+pub(crate) fn note(lock: &Mutex<Option<File>>, clock: &FileClock) {
     let lock = lock.lock();
-    let Some(file) = lock.as_ref() else { return };
-    let text = format!("{:0DIGITS$}\n", clock.now().as_millis());
-    // Only where there is a record. What cannot be noted is noted the next time.
-    if file.metadata().is_ok_and(|file| file.len() >= RECORD_BYTES as u64) {
+    if let Some(file) = lock.as_ref().filter(|_| clock.shared) {
+        let text = format!("{:0DIGITS$}\n", clock.clock.now().as_millis());
+        // What cannot be noted is noted the next time.
         let _ = write_at(file, SEEN_AT, &text);
     }
 }

@@ -13,10 +13,10 @@ use slipring::store::{
     AppendBatch, Capabilities, ClaimBatch, Claimed, Demand, ExtendBatch, Head, Pass, Sent,
     SettleBatch, Settled, Store,
 };
-use slipring::{Clock, Delivery, Error, MessageId, QueueId, ReceiptKey, SystemClock, Timestamp};
+use slipring::{Clock, Delivery, Error, MessageId, QueueId, ReceiptKey, Timestamp};
 
 use crate::checkpoint::{Checkpoints, count_log_pages};
-use crate::clock;
+use crate::clock::{self, FileClock};
 use crate::driver::Driver;
 use crate::fault::{self, Outcome, closed};
 use crate::flush::Log;
@@ -40,7 +40,7 @@ pub struct SqliteStore {
     path: PathBuf,
     key: ReceiptKey,
     /// The clock of the file (S13.2).
-    clock: SystemClock,
+    clock: FileClock,
     hold: Arc<Hold>,
 }
 
@@ -78,16 +78,17 @@ impl SqliteStore {
         let busy = connection.busy_timeout(std::time::Duration::ZERO);
         busy.map_err(|error| at_path(fault::storage_error(error)))?;
         let mut core = Core::new(connection, &options, classes.clone());
-        let begun = core.alone(|writer| writer.recall_last_stamp());
-        begun.map_err(|fault| at_path(fault.into_error()))?;
+        let recalled = core.alone(|writer| writer.recall_last_stamp());
+        recalled.map_err(|fault| at_path(fault.into_error()))?;
+        let mut begun = None;
         if only {
             end_sessions(&mut core).map_err(|fault| at_path(fault.into_error()))?;
-            let begun = clock::begin(&mut core, &lock, &options.machine);
-            begun.map_err(|fault| at_path(fault.into_error()))?;
+            let clock = clock::begin(&mut core, &lock, &options.machine);
+            begun = Some(clock.map_err(|fault| at_path(fault.into_error()))?);
         }
         lock.lock_shared().map_err(|error| at_path(unreadable(error)))?;
         // Only now: while the lock is made shared another process may have begun a clock.
-        let clock = clock::take_over(&lock, &options.machine, path);
+        let clock = clock::take_over(&lock, &options.machine, begun, path);
         let log = Log::open(path, Arc::clone(&classes.flush));
         let log = log.map_err(|error| at_path(unreadable(error)))?;
         let bytes = options.checkpoint_bytes;
@@ -260,7 +261,7 @@ impl Store for SqliteStore {
     }
 
     fn clock(&self) -> Option<Arc<dyn Clock>> {
-        Some(Arc::new(self.clock.clone()))
+        Some(Arc::new(self.clock.clock.clone()))
     }
 
     async fn append(&self, batch: AppendBatch) -> Result<Vec<Result<Sent, Error>>, Error> {
