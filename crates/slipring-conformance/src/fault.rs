@@ -14,9 +14,9 @@ use slipring::store::{
     Pass, Sent, SettleBatch, Settled,
 };
 use slipring::{
-    AdminStore, Capabilities, Delivery, Error, ErrorKind, MessageId, MoveRequest, PeekFilter,
-    Peeked, QueueId, QueueInfo, QueueName, QueueSettings, QueueStats, ReceiptKey, Reconfigured,
-    Retry, Store, Timestamp,
+    AdminStore, Capabilities, Clock, Delivery, Error, ErrorKind, MessageId, MoveRequest,
+    PeekFilter, Peeked, QueueId, QueueInfo, QueueName, QueueSettings, QueueStats, ReceiptKey,
+    Reconfigured, Retry, Store, Timestamp,
 };
 use tokio::sync::watch;
 
@@ -188,6 +188,10 @@ fn broken(verb: Verb, retry: Retry) -> Error {
 impl Store for FaultyStore {
     fn capabilities(&self) -> Capabilities {
         self.inner.capabilities()
+    }
+
+    fn clock(&self) -> Option<Arc<dyn Clock>> {
+        self.inner.clock()
     }
 
     async fn append(&self, batch: AppendBatch) -> Result<Vec<Result<Sent, Error>>, Error> {

@@ -59,7 +59,7 @@ fn runtime() -> tokio::runtime::Runtime {
 async fn engine(address: &Address, clock: Arc<dyn Clock>) -> Engine {
     let options = PostgresOptions { connections: 4, ..PostgresOptions::default() };
     let store = PostgresStore::open(address, options).await.expect("the store opens");
-    let options = EngineOptions { clock, ..EngineOptions::default() };
+    let options = EngineOptions { clock: Some(clock), ..EngineOptions::default() };
     Engine::open(store, options).await.expect("the engine opens")
 }
 

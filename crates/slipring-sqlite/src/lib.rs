@@ -9,7 +9,8 @@
 //! `writer` and `picture` (what it keeps in memory), `lane` and `lease` (the log), `append`,
 //! `claim`, `settle`, `extend`, `passes`, `deadlines`, `room` and `prune` (the verbs), `item`,
 //! `rows`, `fifo` and `dedup` (messages outside the log), `catalog`, `bulk` and `clearing`
-//! (administration), `inbox`, `reader`, `inspect` and `warm` (looking).
+//! (administration), `inbox`, `reader`, `inspect` and `warm` (looking). `clock` is the one clock
+//! that all processes of a file have.
 
 mod admin;
 mod append;
@@ -19,6 +20,7 @@ mod checkpoint;
 mod claim;
 mod claim_any;
 mod clearing;
+mod clock;
 mod deadlines;
 mod dedup;
 mod driver;

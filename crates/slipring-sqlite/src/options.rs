@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use slipring::clock::{Machine, ThisMachine};
 use slipring::{Randomness, SystemRandomness, Waits};
 
 /// How a SQLite file is opened. The defaults suit a server with the file to itself.
@@ -14,6 +15,8 @@ pub struct SqliteOptions {
     /// Where the receipt key of a new file and the jitter of retries come from. Default: the
     /// operating system.
     pub randomness: Arc<dyn Randomness>,
+    /// The machine whose clocks the clock of the file is made of (S13.2). Default: this one.
+    pub machine: Arc<dyn Machine>,
     /// Bytes of the file that the writing connection keeps in memory. Default 48 MiB.
     pub cache_bytes: u64,
     /// Connections (and threads) that serve looks which change nothing; at least 1. Default 2.
@@ -35,6 +38,7 @@ impl Default for SqliteOptions {
         SqliteOptions {
             waits: Waits::new(),
             randomness: Arc::new(SystemRandomness),
+            machine: Arc::new(ThisMachine),
             cache_bytes: 48 << 20,
             readers: 2,
             busy_timeout: Duration::from_secs(5),

@@ -47,6 +47,7 @@ queries! {
     QueuesWithRetention "queues_with_retention",
     LastSent "last_sent",
     SetLastSent "set_last_sent",
+    AnythingTimed "anything_timed",
     LanesOfQueue "lanes_of_queue",
     LaneById "lane_by_id",
     QueueOfLane "queue_of_lane",
@@ -232,9 +233,15 @@ mod tests {
     fn no_query_walks_a_table_or_sorts_what_an_index_has_in_order() {
         // The open leases of one lane, which are bounded by the queue's in_flight_max.
         const SORTS: [&str; 1] = ["leases_in_order"];
-        // All queues are listed; the indexes of the others hold only rows that are looked for.
-        const SCANS: [&str; 4] =
-            ["queues", "deleted_queue", "end_lease_sessions", "end_item_sessions"];
+        // All queues are listed; one ends at the first row of each table; the indexes of the others
+        // hold only rows that are looked for.
+        const SCANS: [&str; 5] = [
+            "queues",
+            "anything_timed",
+            "deleted_queue",
+            "end_lease_sessions",
+            "end_item_sessions",
+        ];
         // One look at the end of an index.
         const ENDS: [&str; 1] = ["dedup_until"];
         const NO_PLAN: [&str; 4] = ["BEGIN", "COMMIT", "ROLLBACK", "PRAGMA"];

@@ -13,9 +13,10 @@ use slipring::store::{
     AppendBatch, Capabilities, ClaimAny, ClaimBatch, Claimed, ClaimedAny, Deadlines, Demand,
     ExtendBatch, Head, Pass, Sent, SettleBatch, Settled, Store,
 };
-use slipring::{Delivery, Error, MessageId, NewMessage, QueueId, ReceiptKey, Timestamp};
+use slipring::{Clock, Delivery, Error, MessageId, NewMessage, QueueId, ReceiptKey, Timestamp};
 
 use crate::checkpoint::{Checkpoints, count_log_pages};
+use crate::clock::{self, FileClock};
 use crate::driver::Driver;
 use crate::fault::{self, Outcome, closed};
 use crate::flush::Log;
@@ -37,11 +38,14 @@ const TURN_WEIGHT: usize = 5000;
 
 /// A store in one SQLite file, which several processes may open at once.
 ///
-/// Beside the file stand SQLite's own `-wal` and `-shm` and an empty `-lock`; a copy of the
-/// database needs the first two as well while a process has it open.
+/// Beside the file stand SQLite's own `-wal` and `-shm` and a `-lock` with the clock that these
+/// processes share; a copy of the database needs the first two as well while a process has it
+/// open.
 pub struct SqliteStore {
     path: PathBuf,
     key: ReceiptKey,
+    /// The clock of the file (S13.2).
+    clock: FileClock,
     hold: Arc<Hold>,
     /// The queue in which the last pass of pruning has ended for want of room.
     prune_goes_on_in: Mutex<Option<QueueId>>,
@@ -55,7 +59,7 @@ struct Hold {
     /// The threads that write, flush, copy the log and clear away.
     writing: Mutex<Vec<JoinHandle<()>>>,
     /// Held shared as long as this process has the store open.
-    lock: Mutex<Option<File>>,
+    lock: Arc<Mutex<Option<File>>>,
 }
 
 impl SqliteStore {
@@ -86,12 +90,17 @@ impl SqliteStore {
         let busy = connection.busy_timeout(std::time::Duration::ZERO);
         busy.map_err(|error| at_path(fault::storage_error(error)))?;
         let mut core = Core::new(connection, &options, classes.clone());
-        let begun = core.alone(|writer| writer.recall_last_stamp());
-        begun.map_err(|fault| at_path(fault.into_error()))?;
+        let recalled = core.alone(|writer| writer.recall_last_stamp());
+        recalled.map_err(|fault| at_path(fault.into_error()))?;
+        let mut begun = None;
         if only {
             end_sessions(&mut core).map_err(|fault| at_path(fault.into_error()))?;
+            let clock = clock::begin(&mut core, &lock, &options.machine);
+            begun = Some(clock.map_err(|fault| at_path(fault.into_error()))?);
         }
         lock.lock_shared().map_err(|error| at_path(unreadable(error)))?;
+        // Only now: while the lock is made shared another process may have begun a clock.
+        let clock = clock::take_over(&lock, &options.machine, begun, path);
         let log = Log::open(path, Arc::clone(&classes.flush));
         let log = log.map_err(|error| at_path(unreadable(error)))?;
         let bytes = options.checkpoint_bytes;
@@ -103,11 +112,12 @@ impl SqliteStore {
             readers: Arc::clone(&readers),
             reading: Mutex::default(),
             writing: Mutex::default(),
-            lock: Mutex::new(Some(lock)),
+            lock: Arc::new(Mutex::new(Some(lock))),
         });
         let store = Arc::new(SqliteStore {
             path: path.to_owned(),
             key,
+            clock,
             hold,
             prune_goes_on_in: Mutex::default(),
         });
@@ -281,6 +291,10 @@ impl Store for SqliteStore {
         }
     }
 
+    fn clock(&self) -> Option<Arc<dyn Clock>> {
+        Some(Arc::new(self.clock.clock.clone()))
+    }
+
     async fn append(&self, batch: AppendBatch) -> Result<Vec<Result<Sent, Error>>, Error> {
         let bytes = batch.messages.iter().map(NewMessage::size_bytes).sum();
         let load = Load::of(Owner::Queue(batch.queue), batch.messages.len()).writing(bytes);
@@ -351,8 +365,13 @@ impl Store for SqliteStore {
         if let Some(queue) = queue {
             self.fetch(queue).await;
         }
+        let (lock, clock) = (Arc::clone(&self.hold.lock), self.clock.clone());
         let load = Load::of(Owner::Background, PASS_WEIGHT);
-        let pruned = self.write("prune", load, move |writer| writer.prune(now)).await?;
+        let work = move |writer: &mut Writer<'_>| {
+            clock::note(&lock, &clock);
+            writer.prune(now)
+        };
+        let pruned = self.write("prune", load, work).await?;
         *self.prune_goes_on_in.lock() = pruned.more_in;
         Ok(pruned.pass)
     }

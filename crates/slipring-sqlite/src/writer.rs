@@ -365,6 +365,11 @@ impl<'c> Writer<'c> {
         Ok(())
     }
 
+    /// The stamp of the message sent last, as far as it is known.
+    pub(crate) fn last_stamp(&self) -> u64 {
+        self.memory.last_stamp
+    }
+
     /// Leaves the last stamp for the process that has the file next.
     pub(crate) fn leave_last_stamp(&mut self) -> Outcome<()> {
         self.db.execute(Query::SetLastSent, [to_sql(self.memory.last_stamp)])?;

@@ -81,22 +81,97 @@ pub fn monotonic_ns() -> u64 {
     u64::try_from(START.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// The machine's clock, read once; from then on it advances with the monotonic clock, so steps of
-/// the wall clock neither end leases early nor hold delays back.
-#[derive(Debug)]
+/// The clocks of a machine. A test may make one whose wall clock is hours off.
+pub trait Machine: Send + Sync + 'static {
+    /// What the wall clock says. It may step at any time.
+    fn wall(&self) -> Timestamp;
+    /// How long the machine has been running, suspends included. All its processes see the same,
+    /// and it never runs backwards.
+    fn since_boot(&self) -> Duration;
+    /// A name for this run of the machine, of at most 64 bytes: where two processes see the same,
+    /// [`Machine::since_boot`] is one clock to them. `None` where that is not known.
+    fn boot(&self) -> Option<String>;
+}
+
+/// The machine that this process runs on.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ThisMachine;
+
+impl Machine for ThisMachine {
+    fn wall(&self) -> Timestamp {
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp::from_millis(u64::try_from(wall.as_millis()).unwrap_or(u64::MAX))
+    }
+
+    fn since_boot(&self) -> Duration {
+        since_boot()
+    }
+
+    fn boot(&self) -> Option<String> {
+        let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+        // Each time namespace has its own start of the machine.
+        let namespace = std::fs::read_link("/proc/self/ns/time").ok();
+        let namespace = namespace.unwrap_or_default().to_string_lossy().into_owned();
+        Some(format!("{} {namespace}", boot.trim()).chars().take(BOOT_BYTES_MAX).collect())
+    }
+}
+
+/// The longest name of a run of a machine.
+pub const BOOT_BYTES_MAX: usize = 64;
+
+#[cfg(unix)]
+fn since_boot() -> Duration {
+    use nix::time::{ClockId, clock_gettime};
+    #[cfg(target_os = "linux")]
+    const CLOCK: ClockId = ClockId::CLOCK_BOOTTIME;
+    #[cfg(not(target_os = "linux"))]
+    const CLOCK: ClockId = ClockId::CLOCK_MONOTONIC;
+    // Both clocks are always there.
+    clock_gettime(CLOCK).map(Duration::from).unwrap_or_default()
+}
+
+#[cfg(not(unix))]
+fn since_boot() -> Duration {
+    Duration::from_nanos(monotonic_ns())
+}
+
+/// A machine's wall clock as it was at one moment; from then on it advances with the time since
+/// the machine was started, so steps of the wall clock neither end leases early nor hold delays
+/// back, and after a suspend what ended meanwhile has ended (S13.1, S13.3).
+#[derive(Clone)]
 pub struct SystemClock {
-    started: Instant,
+    machine: Arc<dyn Machine>,
     started_ms: u64,
 }
 
 impl SystemClock {
-    /// A clock that starts at the machine's present wall time.
+    /// A clock that starts at the present wall time of this machine.
     pub fn new() -> SystemClock {
-        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        SystemClock {
-            started: Instant::now(),
-            started_ms: u64::try_from(wall.as_millis()).unwrap_or(0),
-        }
+        SystemClock::on(Arc::new(ThisMachine))
+    }
+
+    /// A clock that starts at the present wall time of a machine.
+    pub fn on(machine: Arc<dyn Machine>) -> SystemClock {
+        let now = machine.wall();
+        SystemClock::showing(machine, now)
+    }
+
+    /// A clock that shows `now` at present. It never shows less than the time since the machine
+    /// was started.
+    pub fn showing(machine: Arc<dyn Machine>, now: Timestamp) -> SystemClock {
+        let started_ms = now.as_millis().saturating_sub(whole_millis(machine.since_boot()));
+        SystemClock { machine, started_ms }
+    }
+
+    /// The clock that showed `started` when the machine was started.
+    pub fn since(machine: Arc<dyn Machine>, started: Timestamp) -> SystemClock {
+        SystemClock { machine, started_ms: started.as_millis() }
+    }
+
+    /// What the clock showed when the machine was started. Together with [`Machine::boot`] it
+    /// names the clock for other processes.
+    pub fn started(&self) -> Timestamp {
+        Timestamp::from_millis(self.started_ms)
     }
 }
 
@@ -106,9 +181,19 @@ impl Default for SystemClock {
     }
 }
 
+impl fmt::Debug for SystemClock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SystemClock").field("started_ms", &self.started_ms).finish_non_exhaustive()
+    }
+}
+
+fn whole_millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
-        let elapsed_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let elapsed_ms = whole_millis(self.machine.since_boot());
         Timestamp::from_millis(self.started_ms.saturating_add(elapsed_ms))
     }
 
@@ -119,10 +204,9 @@ impl Clock for SystemClock {
         // What began late within its millisecond was noted as begun at the start of it. One
         // millisecond more, and nothing ends before its time by anybody's watch (S5).
         let millis = at.as_millis().saturating_sub(self.started_ms).saturating_add(1);
-        let offset = Duration::from_millis(millis);
+        let left = Duration::from_millis(millis).saturating_sub(self.machine.since_boot());
         // A far moment may not fit an Instant; waking early there is harmless, callers look again.
-        let ceiling = self.started.elapsed() + Duration::from_secs(24 * 3600);
-        let target = self.started + offset.min(ceiling);
+        let target = Instant::now() + left.min(Duration::from_secs(24 * 3600));
         Box::pin(async move { tokio::time::sleep_until(target.into()).await })
     }
 }

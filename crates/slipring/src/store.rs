@@ -4,12 +4,13 @@
 //! Every verb takes the time from its caller (S13.1) and leaves nothing behind when it fails. A
 //! store is correct when `slipring-conformance` passes over it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 
 use crate::admin::AdminStore;
-use crate::clock::Timestamp;
+use crate::clock::{Clock, Timestamp};
 use crate::error::{Error, ErrorKind};
 use crate::lease::Receipt;
 use crate::lifecycle::Settlement;
@@ -217,6 +218,13 @@ pub struct Deadlines {
 pub trait Store: AdminStore {
     /// What this store can do.
     fn capabilities(&self) -> Capabilities;
+
+    /// The clock that all processes share that have this store open (S13.2). `None` (the default)
+    /// where there is no such clock: then each engine has its own. Verbs take the moment as an
+    /// argument and never ask this clock.
+    fn clock(&self) -> Option<Arc<dyn Clock>> {
+        None
+    }
 
     /// Stores messages; durable when it returns (S1). Answers message by message; the messages of
     /// a refused unit all carry the unit's error.

@@ -22,7 +22,8 @@ struct World {
 
 async fn world(settings: QueueSettings) -> World {
     let clock = ManualClock::at(Timestamp::from_millis(1_000_000));
-    let options = EngineOptions { clock: Arc::new(clock.clone()), ..EngineOptions::default() };
+    let options =
+        EngineOptions { clock: Some(Arc::new(clock.clone())), ..EngineOptions::default() };
     let engine = Engine::open(MemoryStore::shared(), options).await.unwrap();
     let queue = engine.create_queue("jobs", settings).await.unwrap();
     World { clock, queue, stop: CancellationToken::new() }

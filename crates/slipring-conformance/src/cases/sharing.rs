@@ -19,6 +19,7 @@ pub(super) const CASES: &[Case] = &[
     case!(fifo_groups_are_blocked_for_both_handles, needs Shared, "S7.3"),
     case!(limits_count_for_both_handles, needs Shared, "S12.2"),
     case!(returned_messages_are_in_order_for_both_handles, needs Shared, "S7.2"),
+    case!(a_clock_of_the_store_is_one_for_both_handles, needs Shared, "S13.2"),
 ];
 
 async fn what_one_handle_sends_the_other_receives(b: Bench) {
@@ -41,6 +42,17 @@ async fn a_change_by_the_other_handle_is_noticed(b: Bench) {
     assert_eq!(seen().await, before, "nothing has changed");
     q.send("a").await;
     assert_ne!(seen().await, before);
+}
+
+async fn a_clock_of_the_store_is_one_for_both_handles(b: Bench) {
+    let (one, two) = (b.store().clock(), b.second_handle().await.store().clock());
+    assert_eq!(one.is_some(), two.is_some());
+    // A store may leave the time to its callers alone.
+    let (Some(one), Some(two)) = (one, two) else { return };
+    for _ in 0..100 {
+        let (before, between, after) = (one.now(), two.now(), one.now());
+        assert!(before <= between && between <= after, "{before}, {between}, {after}");
+    }
 }
 
 async fn no_message_is_handed_out_by_both_handles(b: Bench) {

@@ -61,7 +61,7 @@ impl EngineBench {
     async fn with_limits(bench: Bench, limits: Limits) -> EngineBench {
         let store = FaultyStore::new(bench.store());
         let clock = Arc::new(bench.clock.clone());
-        let options = EngineOptions { clock, limits, ..EngineOptions::default() };
+        let options = EngineOptions { clock: Some(clock), limits, ..EngineOptions::default() };
         let engine = Engine::open(Arc::clone(&store) as _, options).await.expect("it opens");
         EngineBench { bench, store, engine }
     }

@@ -49,7 +49,8 @@ impl<S: Serves> Running<S> {
     pub fn start_with(settings: S::Settings) -> Running<S> {
         let runtime = Runtime::new().unwrap();
         let clock = ManualClock::at(Timestamp::from_millis(1_700_000_000_000));
-        let options = EngineOptions { clock: Arc::new(clock.clone()), ..EngineOptions::default() };
+        let set = Arc::new(clock.clone());
+        let options = EngineOptions { clock: Some(set), ..EngineOptions::default() };
         let (engine, (listener, address)) = runtime.block_on(async {
             (Engine::open(MemoryStore::shared(), options).await.unwrap(), S::listen().await)
         });

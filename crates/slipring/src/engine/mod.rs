@@ -35,7 +35,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::admin::Peeked;
-use crate::clock::Clock;
+use crate::clock::{Clock, SystemClock};
 use crate::error::Error;
 use crate::lease::{Receipt, ReceiptKey};
 use crate::limits::Limits;
@@ -128,8 +128,10 @@ impl Engine {
     pub async fn open(store: Arc<dyn Store>, options: EngineOptions) -> Result<Engine, Error> {
         let key = store.receipt_key().await?;
         let shards = options.timer_shards.clamp(1, 64);
+        let clock = options.clock.or_else(|| store.clock());
+        let clock = clock.unwrap_or_else(|| Arc::new(SystemClock::new()));
         let timers = (0..shards)
-            .map(|_| Arc::new(Timers::new(Arc::clone(&options.clock), &options.waits)))
+            .map(|_| Arc::new(Timers::new(Arc::clone(&clock), &options.waits)))
             .collect();
         let agenda = Agenda::new(&options.waits);
         let by_queue = store.capabilities().passes_by_queue;
@@ -137,7 +139,7 @@ impl Engine {
         let handle = EngineHandle {
             services: Services {
                 store,
-                clock: options.clock,
+                clock,
                 randomness: options.randomness,
                 limits: options.limits,
                 waits: options.waits,

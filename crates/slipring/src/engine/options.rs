@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::clock::{Clock, SystemClock};
+use crate::clock::Clock;
 use crate::limits::Limits;
 use crate::random::{Randomness, SystemRandomness};
 use crate::waits::Waits;
@@ -12,8 +12,9 @@ use crate::waits::Waits;
 /// What an engine is opened with.
 #[derive(Clone)]
 pub struct EngineOptions {
-    /// Where the time comes from.
-    pub clock: Arc<dyn Clock>,
+    /// Where the time comes from. Default `None`: the clock of the store, which all processes share
+    /// that have it open (S13.2), and where it has none, the clock of the machine.
+    pub clock: Option<Arc<dyn Clock>>,
     /// Where jitter comes from.
     pub randomness: Arc<dyn Randomness>,
     /// The limits.
@@ -31,7 +32,7 @@ pub struct EngineOptions {
 impl Default for EngineOptions {
     fn default() -> EngineOptions {
         EngineOptions {
-            clock: Arc::new(SystemClock::new()),
+            clock: None,
             randomness: Arc::new(SystemRandomness),
             limits: Limits::default(),
             waits: Waits::new(),

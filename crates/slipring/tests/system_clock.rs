@@ -1,0 +1,78 @@
+//! The clock of a machine whose wall clock steps and which is suspended.
+#![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use slipring::clock::{BOOT_BYTES_MAX, Machine, ThisMachine};
+use slipring::{Clock, SystemClock, Timestamp};
+
+/// A machine whose clocks are set by hand, in milliseconds.
+#[derive(Clone, Default)]
+struct ByHand {
+    wall: Arc<AtomicU64>,
+    since_boot: Arc<AtomicU64>,
+}
+
+impl Machine for ByHand {
+    fn wall(&self) -> Timestamp {
+        Timestamp::from_millis(self.wall.load(Ordering::Relaxed))
+    }
+
+    fn since_boot(&self) -> Duration {
+        Duration::from_millis(self.since_boot.load(Ordering::Relaxed))
+    }
+
+    fn boot(&self) -> Option<String> {
+        None
+    }
+}
+
+#[test]
+fn steps_of_the_wall_clock_are_nothing_to_it_and_a_suspend_counts() {
+    // S13.1, S13.3
+    let machine = ByHand::default();
+    machine.wall.store(1_700_000_000_000, Ordering::Relaxed);
+    machine.since_boot.store(5_000, Ordering::Relaxed);
+    let clock = SystemClock::on(Arc::new(machine.clone()));
+    let start = clock.now();
+    assert_eq!(start.as_millis(), 1_700_000_000_000);
+    let deadline = start.after(Duration::from_secs(600));
+    for wall in [0, 1_600_000_000_000, 1_900_000_000_000] {
+        machine.wall.store(wall, Ordering::Relaxed);
+        assert_eq!(clock.now(), start);
+    }
+    // An hour of suspend, in which the time since the start of the machine goes on.
+    machine.since_boot.store(5_000 + 3_600_000, Ordering::Relaxed);
+    assert!(clock.now() > deadline);
+    let other = SystemClock::since(Arc::new(machine.clone()), clock.started());
+    assert_eq!(other.now(), clock.now(), "the same start is the same clock");
+    // A wall clock before the start of the machine: the clock runs all the same.
+    machine.wall.store(7, Ordering::Relaxed);
+    let early = SystemClock::on(Arc::new(machine.clone()));
+    let before = early.now();
+    machine.since_boot.fetch_add(10, Ordering::Relaxed);
+    assert_eq!(early.now(), before.after(Duration::from_millis(10)));
+}
+
+#[tokio::test]
+async fn it_never_wakes_early() {
+    // S5
+    let clock = SystemClock::new();
+    for millis in [0, 1, 7, 20] {
+        let at = clock.now().after(Duration::from_millis(millis));
+        clock.sleep_until(at).await;
+        assert!(clock.now() >= at);
+    }
+}
+
+#[test]
+fn this_machine_has_one_run_and_one_time_since_its_start() {
+    let (one, two) = (ThisMachine, ThisMachine);
+    assert_eq!(one.boot(), two.boot());
+    assert!(one.boot().is_none_or(|boot| !boot.is_empty() && boot.len() <= BOOT_BYTES_MAX));
+    let before = one.since_boot();
+    assert!(before > Duration::ZERO && two.since_boot() >= before);
+    assert!(one.wall() > Timestamp::from_millis(1_600_000_000_000));
+}
