@@ -139,3 +139,8 @@ CREATE TABLE dedup (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX dedup_until ON dedup (until_ms);
+
+CREATE TABLE probe (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    bytes BLOB NOT NULL
+) STRICT;

@@ -10,6 +10,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 use slipring::Error;
@@ -18,6 +19,7 @@ use crate::checkpoint::Checkpoints;
 use crate::fault::closed;
 use crate::flush::{Flusher, Log, Unwinding, flush_and_answer};
 use crate::inbox::Inbox;
+use crate::reclaim::Reclaim;
 use crate::task::Classes;
 use crate::writer::{Core, WriterTask};
 
@@ -85,7 +87,10 @@ impl Driver {
         let [writing, flushing, copying] = [(); 3].map(|()| Arc::clone(self));
         let name = |name: &str| thread::Builder::new().name(name.to_owned());
         let flushing = name("slipring-flush").spawn(move || flushing.flusher.run(&flushing.log))?;
-        let copy = move || copying.checkpoints.run(&copying.log, || copying.core.lock());
+        let copy = move || {
+            let hold = || copying.core.lock();
+            copying.checkpoints.run(&copying.log, hold, |reclaim| copying.give_back(reclaim));
+        };
         let copying = name("slipring-checkpoint").spawn(copy)?;
         let writing = name("slipring-write").spawn(move || writing.work())?;
         Ok([writing, flushing, copying])
@@ -115,6 +120,18 @@ impl Driver {
             self.wake();
         }
         Ok(in_flight)
+    }
+
+    /// Takes on a task that no call waits for as one, so that it says nothing of how many callers
+    /// there are.
+    ///
+    /// # Errors
+    /// When the store has been closed.
+    pub(crate) fn leave(&self, task: WriterTask) -> Result<(), Error> {
+        let weight = task.weight();
+        self.inbox.push(task, weight).map_err(|_| closed())?;
+        self.wake();
+        Ok(())
     }
 
     fn run_as_caller(&self) {
@@ -219,10 +236,22 @@ impl Driver {
         }
     }
 
+    /// Gives back a little space that the file does not need, where no call wants the writer.
+    fn give_back(&self, reclaim: &mut Reclaim) -> Duration {
+        let Some(mut core) = self.core.try_lock() else { return reclaim.not_now() };
+        match core.as_mut() {
+            Some(core) if self.inbox.weight() == 0 && self.log.check().is_ok() => {
+                reclaim.step(core, &self.log)
+            }
+            _ => reclaim.not_now(),
+        }
+    }
+
     fn clear_away(&self, core: &mut Core) {
-        match core.alone(|writer| writer.clear_away()) {
-            Ok(()) if core.is_clearing() => self.wake(),
-            Ok(()) => {}
+        match core.alone_if_free(|writer| writer.clear_away()) {
+            Ok(Some(())) if core.is_clearing() => self.wake(),
+            // Where another process writes, the next call that comes through leads here again.
+            Ok(_) => {}
             Err(fault) => {
                 self.log.report(fault, "what a deleted queue left is not cleared away yet");
             }
@@ -242,6 +271,7 @@ impl Driver {
         if self.log.check().is_err() {
             return;
         }
+        self.log.place.leave();
         if let Err(fault) = core.alone(|writer| writer.leave_last_stamp()) {
             self.log.report(fault, "the time of the last send could not be kept");
         }

@@ -5,7 +5,8 @@
 //!
 //! The files in reading order: `store` and `admin` (the two traits), `task`, `inbox`, `driver`,
 //! `flush` and `checkpoint` (how calls reach the one writer, share transactions and last),
-//! `writer` and `picture` (what it keeps in memory), `lane` and `lease` (the log), `append`,
+//! `place`, `ceiling`, `write_lock`, `holders` and `probe` (what the file, the system and other
+//! processes may do to it), `reclaim` and `compact` (giving space back), `writer` and `picture` (what it keeps in memory), `lane` and `lease` (the log), `append`,
 //! `claim`, `settle`, `extend`, `passes`, `room` and `prune` (the verbs), `item`, `rows`, `fifo`
 //! and `dedup` (messages outside the log), `catalog` and `bulk` (administration), `reader` and
 //! `inspect` (looking).
@@ -14,8 +15,10 @@ mod admin;
 mod append;
 mod bulk;
 mod catalog;
+mod ceiling;
 mod checkpoint;
 mod claim;
+mod compact;
 mod dedup;
 mod driver;
 mod extend;
@@ -23,6 +26,7 @@ mod fault;
 mod feed;
 mod fifo;
 mod flush;
+mod holders;
 mod image;
 mod inbox;
 mod inspect;
@@ -34,16 +38,21 @@ mod open;
 mod options;
 mod passes;
 mod picture;
+mod place;
 mod position;
+mod probe;
 mod prune;
 mod reader;
+mod reclaim;
 mod room;
 mod rows;
 mod settle;
 mod statements;
 mod store;
 mod task;
+mod write_lock;
 mod writer;
 
+pub use compact::{Compacted, compact};
 pub use options::SqliteOptions;
 pub use store::SqliteStore;

@@ -11,6 +11,7 @@ use slipring::{Error, ErrorKind};
 use crate::fault::{self, storage_error};
 use crate::migrate;
 use crate::options::SqliteOptions;
+use crate::place;
 
 /// "slip" in ASCII; marks the file as ours (`PRAGMA application_id`).
 const APPLICATION_ID: i64 = 0x736c_6970;
@@ -31,6 +32,7 @@ pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
 /// `StorageTooNew` and `StorageCorrupt` for files that are refused; nothing is changed in them.
 pub(crate) fn writing(path: &Path, options: &SqliteOptions) -> Result<Connection, Error> {
     check_header(path).map_err(|error| fault::at(error, path))?;
+    place::make_private(path).map_err(|error| fault::at(unreadable(error), path))?;
     let opened = open_writing(path, options).map_err(storage_error);
     let mut connection = opened.map_err(|error| fault::at(error, path))?;
     migrate::up(&mut connection, options).map_err(|error| fault::at(error, path))?;
@@ -45,6 +47,11 @@ fn open_writing(path: &Path, options: &SqliteOptions) -> rusqlite::Result<Connec
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(options.busy_timeout)?;
     connection.pragma_update(None, "page_size", PAGE_BYTES as i64)?;
+    // It belongs to the layout, so that only a file without pages takes it.
+    let pages: i64 = connection.pragma_query_value(None, "page_count", |row| row.get(0))?;
+    if pages == 0 {
+        connection.pragma_update(None, "auto_vacuum", "incremental")?;
+    }
     let known: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
     if known != APPLICATION_ID {
         connection.pragma_update(None, "application_id", APPLICATION_ID)?;
