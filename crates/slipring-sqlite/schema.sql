@@ -134,4 +134,8 @@ CREATE TABLE dedup (
 
 CREATE INDEX dedup_until ON dedup (until_ms);
 
+CREATE TABLE probe (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    bytes BLOB NOT NULL
+) STRICT;
 CREATE INDEX lease_deadline ON lease (first_position >> 32, deadline_ms);

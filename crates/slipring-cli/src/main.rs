@@ -18,6 +18,8 @@ use std::process::ExitCode;
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches, Parser};
 
 use failure::Failure;
+use nix::sys::signal::Signal;
+use tokio::signal::unix::{SignalKind, signal};
 use verbs::Verb;
 
 /// A durable message and job queue on one file, spoken to by SQS and beanstalkd clients.
@@ -58,8 +60,20 @@ fn run(verb: Verb, matches: &ArgMatches) -> Result<(), Failure> {
         .build()
         .map_err(|error| Failure::failed(format!("no threads to run on: {error}")))?;
     let given = matches.subcommand().map(|(_, matches)| matches.clone()).unwrap_or_default();
-    let result = runtime.block_on(verb.run(given));
+    let result = runtime.block_on(async {
+        outlive_file_limit()?;
+        verb.run(given).await
+    });
     // A store that hangs in the system must not hold up the end of the process.
     runtime.shutdown_background();
     result
+}
+
+/// Lets a write beyond the limit on the size of files (`ulimit -f`) fail like any other write. By
+/// default the system ends the process instead.
+fn outlive_file_limit() -> Result<(), Failure> {
+    // A handler stays for good, also when nobody listens to it.
+    signal(SignalKind::from_raw(Signal::SIGXFSZ as i32))
+        .map(drop)
+        .map_err(|error| Failure::failed(format!("signals: {error}")))
 }

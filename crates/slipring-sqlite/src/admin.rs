@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use slipring::{
     AdminStore, Error, MessageId, MoveRequest, PeekFilter, Peeked, QueueId, QueueInfo, QueueName,
-    QueueSettings, QueueStats, ReceiptKey, Reconfigured, Store, Timestamp,
+    QueueSettings, QueueStats, ReceiptKey, Reconfigured, Timestamp,
 };
 
 use crate::bulk::STEP_MESSAGES_MAX;
@@ -120,7 +120,7 @@ impl AdminStore for SqliteStore {
 
     async fn check(&self) -> Result<(), Error> {
         self.check_log()?;
-        self.foreign_changes().await.map(drop)
+        self.probe().await
     }
 
     async fn close(&self) -> Result<(), Error> {

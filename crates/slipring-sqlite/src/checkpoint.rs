@@ -6,21 +6,32 @@
 //! pass, which has only to copy what came during the one before.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 use rusqlite::Connection;
+use slipring::clock::monotonic_ns;
 use slipring::{Error, WaitClass};
 
 use crate::fault::{Fault, Outcome, storage_error};
 use crate::flush::Log;
+use crate::holders;
 use crate::open::PAGE_BYTES;
+use crate::options::SqliteOptions;
+use crate::reclaim::Reclaim;
 use crate::task::Classes;
 
 /// Most passes beside the writer before it is held for the last one.
 const PASSES_BESIDE_MAX: u32 = 3;
 /// The writer is held once so small a part of what makes a checkpoint due is left.
 const REST_PART: u64 = 8;
+/// A log is cut when it takes so many times what makes a checkpoint due.
+const CUT_FROM: u64 = 2;
+/// How often it is tried again while a reader holds the log back.
+const HELD_BACK_EVERY: Duration = Duration::from_secs(1);
+/// A checkpoint for want of room is tried so often.
+const NO_ROOM_EVERY_NS: u64 = 1_000_000_000;
 const NOT_COPIED: &str = "the log could not be copied into the file";
 
 /// When the log is copied, and the connection that does it. Locks are taken in this order:
@@ -30,106 +41,230 @@ pub(crate) struct Checkpoints {
     connection: Mutex<Option<Connection>>,
     asked: Mutex<Asked>,
     bell: Condvar,
-    /// Pages in the log after the last commit; set by a hook of the writing connection.
-    log_pages: Arc<AtomicU64>,
+    size: Arc<LogSize>,
     /// A checkpoint is due when the log has so many pages.
     due_pages: AtomicU64,
     grow_pages: u64,
+    long_reader: Duration,
+    reclaim_every: Duration,
     beside: Arc<WaitClass>,
     pause: Arc<WaitClass>,
+    held_back: Arc<WaitClass>,
+}
+
+/// What the writing connection tells of the log.
+#[derive(Debug, Default)]
+pub(crate) struct LogSize {
+    /// Pages in the log after the last commit.
+    pages: AtomicU64,
+    commits: AtomicU64,
+    /// Whether a call found no room since the last checkpoint.
+    no_room: AtomicBool,
+}
+
+impl LogSize {
+    /// Takes note of a call that found no room: copying the log may make some.
+    pub(crate) fn found_no_room(&self) {
+        self.no_room.store(true, Ordering::Relaxed);
+    }
+
+    /// Transactions of the writing connection that changed something.
+    pub(crate) fn commits(&self) -> u64 {
+        self.commits.load(Ordering::Relaxed)
+    }
 }
 
 #[derive(Default)]
 struct Asked {
     now: bool,
     closed: bool,
+    no_room_at_ns: u64,
 }
 
-/// Pages in the log, and how many of them are not in the file yet.
+/// Pages in the log, and how many of them are in the file.
 struct Pages {
     log: u64,
-    rest: u64,
+    copied: u64,
+    /// Another connection stood in the way of more than copying.
+    busy: bool,
+}
+
+impl Pages {
+    fn rest(&self) -> u64 {
+        self.log.saturating_sub(self.copied)
+    }
+}
+
+/// A reader that keeps the log from beginning anew, from when it was met until it is gone.
+#[derive(Default)]
+struct HeldBack {
+    since_ns: Option<u64>,
+    told: bool,
 }
 
 impl Checkpoints {
     pub(crate) fn new(
         connection: Connection,
-        log_pages: Arc<AtomicU64>,
-        checkpoint_bytes: u64,
+        size: Arc<LogSize>,
+        options: &SqliteOptions,
         classes: &Classes,
     ) -> Checkpoints {
-        let grow_pages = (checkpoint_bytes / PAGE_BYTES).max(1);
+        let grow_pages = (options.checkpoint_bytes / PAGE_BYTES).max(1);
         Checkpoints {
             connection: Mutex::new(Some(connection)),
             asked: Mutex::default(),
             bell: Condvar::new(),
-            log_pages,
+            size,
             due_pages: AtomicU64::new(grow_pages),
             grow_pages,
+            long_reader: options.long_reader,
+            reclaim_every: options.reclaim_every,
             beside: Arc::clone(&classes.checkpoint),
             pause: Arc::clone(&classes.checkpoint_pause),
+            held_back: Arc::clone(&classes.log_held_back),
         }
     }
 
     fn is_due(&self) -> bool {
-        self.log_pages.load(Ordering::Relaxed) >= self.due_pages.load(Ordering::Relaxed)
+        self.size.pages.load(Ordering::Relaxed) >= self.due_pages.load(Ordering::Relaxed)
     }
 
-    /// Asks for a checkpoint when the log has grown enough.
+    /// Asks for a checkpoint when the log has grown enough, or there is no room for more of it.
     pub(crate) fn ask_if_due(&self) {
-        if self.is_due() {
-            let mut asked = self.asked.lock();
-            if !asked.now {
-                asked.now = true;
-                self.bell.notify_one();
+        let no_room = self.size.no_room.load(Ordering::Relaxed);
+        if !no_room && !self.is_due() {
+            return;
+        }
+        let mut asked = self.asked.lock();
+        if no_room && !self.is_due() {
+            let now_ns = monotonic_ns();
+            if now_ns < asked.no_room_at_ns {
+                return;
             }
+            asked.no_room_at_ns = now_ns.saturating_add(NO_ROOM_EVERY_NS);
+            self.size.no_room.store(false, Ordering::Relaxed);
+        }
+        if !asked.now {
+            asked.now = true;
+            self.bell.notify_one();
         }
     }
 
-    /// Copies whenever asked until closed; `hold` gives what keeps the writer from writing.
-    pub(crate) fn run<G>(&self, log: &Log, hold: impl Fn() -> G) {
+    /// Copies whenever asked until closed; `hold` gives what keeps the writer from writing. While
+    /// nothing is asked, `give_back` takes the steps that make the file smaller, and answers when
+    /// it wants to be called again.
+    pub(crate) fn run<G>(
+        &self,
+        log: &Log,
+        hold: impl Fn() -> G,
+        give_back: impl Fn(&mut Reclaim) -> Duration,
+    ) {
+        let mut reclaim = Reclaim::new(Arc::clone(&self.size), self.reclaim_every);
+        let mut held_back = HeldBack::default();
+        let mut failing = false;
+        let mut pause = reclaim.not_now();
         loop {
             let mut asked = self.asked.lock();
-            while !asked.now && !asked.closed {
-                self.bell.wait(&mut asked);
+            if !asked.now && !asked.closed {
+                self.bell.wait_for(&mut asked, pause);
             }
             if asked.closed {
                 return;
             }
+            let due = asked.now;
             drop(asked);
-            if log.check().is_ok()
-                && let Err(fault) = self.checkpoint(&hold)
-            {
-                self.put_off();
-                log.report(fault, NOT_COPIED);
+            // What a load has let the log grow to, the next one finds there; a reader's share is
+            // for the disk.
+            let cut = held_back.since_ns.is_some() || reclaim.take_shrunk();
+            if (due || cut) && log.check().is_ok() {
+                match self.checkpoint(log, &hold, cut) {
+                    Ok(whole) => {
+                        failing = false;
+                        self.follow(&mut held_back, whole, log);
+                    }
+                    Err(fault) => {
+                        self.put_off();
+                        // A condition that lasts is told of once.
+                        if !std::mem::replace(&mut failing, true) || fault.lost_a_flush() {
+                            log.report(fault, NOT_COPIED);
+                        }
+                    }
+                }
             }
-            self.asked.lock().now = false;
+            if due {
+                self.asked.lock().now = false;
+            } else {
+                pause = give_back(&mut reclaim);
+            }
+            if held_back.since_ns.is_some() {
+                pause = pause.min(HELD_BACK_EVERY);
+            }
         }
     }
 
-    fn checkpoint<G>(&self, hold: impl Fn() -> G) -> Outcome<()> {
+    /// Copies what can be copied, and cuts a log that has become large if that is wanted; answers
+    /// whether the log can begin anew.
+    fn checkpoint<G>(&self, log: &Log, hold: impl Fn() -> G, cut: bool) -> Outcome<bool> {
         let connection = self.connection.lock();
-        let Some(connection) = connection.as_ref() else { return Ok(()) };
+        let Some(connection) = connection.as_ref() else { return Ok(true) };
+        let mut copied = None;
         for _ in 0..PASSES_BESIDE_MAX {
             let pages = self.beside.measure(|| copy(connection, "passive"))?;
-            if pages.rest <= self.grow_pages / REST_PART {
+            if pages.rest() <= self.grow_pages / REST_PART {
                 break;
+            }
+            // No pass gets further than the state that a reader still looks at.
+            if copied.replace(pages.copied) == Some(pages.copied) {
+                self.next_from(pages.log);
+                return Ok(false);
             }
         }
         let held = hold();
         let pages = self.pause.measure(|| copy(connection, "passive"))?;
-        // Somebody who still reads an old state of the file keeps the log from beginning anew.
-        let kept = if pages.rest == 0 { 0 } else { pages.log };
-        self.due_pages.store(kept + self.grow_pages, Ordering::Relaxed);
-        self.log_pages.store(kept, Ordering::Relaxed);
+        let mut whole = pages.rest() == 0;
+        if whole && cut && log.bytes() > CUT_FROM * self.grow_pages * PAGE_BYTES {
+            whole = !self.pause.measure(|| copy(connection, "truncate"))?.busy;
+        }
+        self.next_from(if pages.rest() == 0 { 0 } else { pages.log });
         drop(held);
-        Ok(())
+        Ok(whole)
     }
 
-    /// After a failure the next try waits until the log has grown a little more, which it cannot
-    /// while there is no room: a full disk is told of once, not with each call.
+    /// The next checkpoint is due when a log of so many pages has grown.
+    fn next_from(&self, pages: u64) {
+        self.due_pages.store(pages + self.grow_pages, Ordering::Relaxed);
+        self.size.pages.store(pages, Ordering::Relaxed);
+    }
+
+    /// Tells of a reader that holds the log back for long, once, and of its end.
+    fn follow(&self, held_back: &mut HeldBack, whole: bool, log: &Log) {
+        let now_ns = monotonic_ns();
+        if whole {
+            if let Some(since_ns) = held_back.since_ns.take() {
+                self.held_back.waited(now_ns.saturating_sub(since_ns));
+            }
+            if std::mem::take(&mut held_back.told) {
+                tracing::info!(log_bytes = log.bytes(), "the log is not held back any more");
+            }
+            return;
+        }
+        let since_ns = *held_back.since_ns.get_or_insert(now_ns);
+        let held = Duration::from_nanos(now_ns.saturating_sub(since_ns));
+        if held >= self.long_reader && !std::mem::replace(&mut held_back.told, true) {
+            let held_by = holders::readers(log.place.index());
+            tracing::warn!(
+                held_by,
+                log_bytes = log.bytes(),
+                held_s = held.as_secs(),
+                "a reader that does not end its transaction keeps the log of the file from                  beginning anew; the log grows with every write until that transaction or                  process is ended"
+            );
+        }
+    }
+
+    /// After a failure the next try waits until the log has grown a little more, or a call has
+    /// found no room.
     fn put_off(&self) {
-        let pages = self.log_pages.load(Ordering::Relaxed);
+        let pages = self.size.pages.load(Ordering::Relaxed);
         let more = (self.grow_pages / REST_PART).max(1);
         self.due_pages.store(pages + more, Ordering::Relaxed);
     }
@@ -153,22 +288,22 @@ fn copy(connection: &Connection, mode: &str) -> Outcome<Pages> {
     let text = format!("PRAGMA wal_checkpoint({mode})");
     let pages = connection.query_row(&text, (), |row| {
         let number = |at| row.get(at).map(|n: i64| u64::try_from(n).unwrap_or(0));
-        Ok((number(1)?, number(2)?))
+        Ok(Pages { busy: number(0)? > 0, log: number(1)?, copied: number(2)? })
     });
-    let (log, copied) = pages.map_err(Fault::Storage)?;
-    Ok(Pages { log, rest: log.saturating_sub(copied) })
+    pages.map_err(Fault::Storage)
 }
 
 /// Counts the pages of the log after each commit into the result.
-pub(crate) fn count_log_pages(connection: &mut Connection) -> Result<Arc<AtomicU64>, Error> {
-    let pages = Arc::new(AtomicU64::new(0));
-    let counter = Arc::clone(&pages);
+pub(crate) fn count_log_pages(connection: &mut Connection) -> Result<Arc<LogSize>, Error> {
+    let size = Arc::<LogSize>::default();
+    let counter = Arc::clone(&size);
     let hook = move |_: &mut rusqlite::hooks::Wal, pages: i32| {
-        counter.store(u64::try_from(pages).unwrap_or(0), Ordering::Relaxed);
+        counter.pages.store(u64::try_from(pages).unwrap_or(0), Ordering::Relaxed);
+        counter.commits.fetch_add(1, Ordering::Relaxed);
         Ok(())
     };
     connection.wal_hook(Some(hook)).map_err(storage_error)?;
-    Ok(pages)
+    Ok(size)
 }
 
 #[cfg(test)]
@@ -186,21 +321,25 @@ mod tests {
         // A connection that may not write cannot copy.
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
         let connection = Connection::open_with_flags(&path, flags).unwrap();
-        let pages = Arc::new(AtomicU64::new(1000));
+        let size = Arc::<LogSize>::default();
+        size.pages.store(1000, Ordering::Relaxed);
         let waits = slipring::Waits::new();
         let classes = Classes::new(&waits);
-        let own = Checkpoints::new(connection, Arc::clone(&pages), 800 * PAGE_BYTES, &classes);
-        let log = Log::open(&path, waits.class("flush")).unwrap();
+        let options =
+            SqliteOptions { checkpoint_bytes: 800 * PAGE_BYTES, ..SqliteOptions::default() };
+        let own = Checkpoints::new(connection, Arc::clone(&size), &options, &classes);
+        let place = Arc::new(crate::place::Place::of(&path));
+        let log = Log::open(&path, place, waits.class("flush")).unwrap();
         own.ask_if_due();
         std::thread::scope(|scope| {
-            scope.spawn(|| own.run(&log, || ()));
+            scope.spawn(|| own.run(&log, || (), Reclaim::not_now));
             while own.asked.lock().now {
                 std::thread::yield_now();
             }
             own.close();
         });
         assert!(!own.is_due(), "nothing has changed since the failure");
-        pages.store(1100, Ordering::Relaxed);
+        size.pages.store(1100, Ordering::Relaxed);
         assert!(own.is_due());
         log.check().expect("a copy that failed has lost nothing");
     }

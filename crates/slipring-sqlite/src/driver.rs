@@ -10,6 +10,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 use slipring::Error;
@@ -20,6 +21,7 @@ use crate::fault::closed;
 use crate::flush::{Flusher, Log, Unwinding, flush_and_answer};
 use crate::inbox::Inbox;
 use crate::reader::ReaderTask;
+use crate::reclaim::Reclaim;
 use crate::ring::{Ring, Turn};
 use crate::task::Classes;
 use crate::writer::{Calls, Core, WriterTask};
@@ -92,7 +94,10 @@ impl Driver {
         let [writing, flushing, copying, clearing] = [(); 4].map(|()| Arc::clone(self));
         let name = |name: &str| thread::Builder::new().name(name.to_owned());
         let flushing = name("slipring-flush").spawn(move || flushing.flusher.run(&flushing.log))?;
-        let copy = move || copying.checkpoints.run(&copying.log, || copying.core.lock());
+        let copy = move || {
+            let hold = || copying.core.lock();
+            copying.checkpoints.run(&copying.log, hold, |reclaim| copying.give_back(reclaim));
+        };
         let copying = name("slipring-checkpoint").spawn(copy)?;
         let writing = name("slipring-write").spawn(move || writing.work())?;
         let clear = move || clearing.clearing.run(&clearing, &readers);
@@ -125,6 +130,18 @@ impl Driver {
             self.wake();
         }
         Ok(in_flight)
+    }
+
+    /// Takes on a task that no call waits for as one, so that it says nothing of how many callers
+    /// there are.
+    ///
+    /// # Errors
+    /// When the store has been closed.
+    pub(crate) fn leave(&self, task: WriterTask) -> Result<(), Error> {
+        let load = task.load();
+        self.ring.lock().push(task, load).map_err(|_| closed())?;
+        self.wake();
+        Ok(())
     }
 
     fn run_as_caller(&self) {
@@ -221,6 +238,17 @@ impl Driver {
         }
     }
 
+    /// Gives back a little space that the file does not need, where no call wants the writer.
+    fn give_back(&self, reclaim: &mut Reclaim) -> Duration {
+        let Some(mut core) = self.core.try_lock() else { return reclaim.not_now() };
+        match core.as_mut() {
+            Some(core) if !self.has_calls() && self.log.check().is_ok() => {
+                reclaim.step(core, &self.log)
+            }
+            _ => reclaim.not_now(),
+        }
+    }
+
     /// Takes no more calls; the threads end when those that wait are served.
     pub(crate) fn close(&self) {
         self.clearing.close();
@@ -235,6 +263,7 @@ impl Driver {
         if self.log.check().is_err() {
             return;
         }
+        self.log.place.leave();
         if let Err(fault) = core.alone(|writer| writer.leave_last_stamp()) {
             self.log.report(fault, "the time of the last send could not be kept");
         }

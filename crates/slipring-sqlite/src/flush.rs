@@ -15,10 +15,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::{Condvar, Mutex};
 use slipring::clock::monotonic_ns;
-use slipring::{Error, ErrorKind, WaitClass};
+use slipring::{Error, ErrorKind, Retry, WaitClass};
 
 use crate::fault::{Fault, poisoned};
 use crate::open::beside;
+use crate::place::Place;
 use crate::writer::WriterTask;
 
 /// A flush that is expected to take longer is left to a thread of its own.
@@ -37,12 +38,17 @@ pub(crate) struct Log {
     /// What a flush took lately, in nanoseconds.
     usual_ns: AtomicU64,
     poison: Mutex<Option<Error>>,
+    pub(crate) place: Arc<Place>,
     class: Arc<WaitClass>,
 }
 
 impl Log {
-    /// The log of a database that a connection has open.
-    pub(crate) fn open(database: &Path, class: Arc<WaitClass>) -> io::Result<Log> {
+    /// The log of a database that a connection has open at a place.
+    pub(crate) fn open(
+        database: &Path,
+        place: Arc<Place>,
+        class: Arc<WaitClass>,
+    ) -> io::Result<Log> {
         let file = OpenOptions::new().read(true).write(true).open(beside(database, "-wal"))?;
         Ok(Log {
             flushed: Mutex::default(),
@@ -50,6 +56,7 @@ impl Log {
             written: AtomicU64::new(0),
             usual_ns: AtomicU64::new(0),
             poison: Mutex::new(None),
+            place,
             class,
         })
     }
@@ -64,14 +71,20 @@ impl Log {
         self.usual_ns.load(Ordering::Relaxed) < QUICK_NS
     }
 
+    /// Bytes that the log takes on disk, those of an earlier round included.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.file.metadata().map_or(0, |file| file.len())
+    }
+
     /// Returns when the log is flushed up to a transaction; those that wait together share one
     /// flush.
     ///
     /// # Errors
-    /// When this or an earlier flush has failed.
+    /// When this or an earlier flush has failed, or what was flushed has lost its name.
     pub(crate) fn flush(&self, written: u64) -> Result<(), Error> {
         let mut flushed = self.flushed.lock();
-        self.check()?;
+        // What is to be flushed has been written, and may last or not.
+        self.check().map_err(|error| error.with_retry(Retry::Unknown))?;
         if *flushed >= written {
             self.class.passed();
             return Ok(());
@@ -85,7 +98,7 @@ impl Log {
         match synced {
             Ok(()) => {
                 *flushed = covers;
-                Ok(())
+                self.place.check().map_err(|error| error.with_retry(Retry::Unknown))
             }
             Err(error) => {
                 let error = poisoned(&error.to_string());
@@ -114,7 +127,8 @@ impl Log {
 
     /// Whether writing may go on.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        self.poison.lock().clone().map_or(Ok(()), Err)
+        self.poison.lock().clone().map_or(Ok(()), Err)?;
+        self.place.check()
     }
 }
 
@@ -216,9 +230,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let database = folder.path().join("a.db");
         std::fs::write(beside(&database, "-wal"), "frames").unwrap();
-        let log = Log::open(&database, slipring::Waits::new().class("flush")).unwrap();
+        let place = Arc::new(Place::of(&database));
+        let log = Log::open(&database, place, slipring::Waits::new().class("flush")).unwrap();
         let written = log.wrote();
         // As SQLite does when the last connection closes.
+        log.place.leave();
         std::fs::remove_file(beside(&database, "-wal")).unwrap();
         log.flush(written).unwrap();
         log.check().unwrap();

@@ -5,7 +5,8 @@
 //!
 //! The files in reading order: `store` and `admin` (the two traits), `open` and `sound` (which files
 //! are taken), `task`, `ring`, `driver`, `flush` and `checkpoint` (how calls reach the one writer,
-//! share transactions and last),
+//! share transactions and last), `place`, `ceiling`, `write_lock`, `holders` and `probe` (what the
+//! file, the system and other processes may do to it), `reclaim` and `compact` (giving space back),
 //! `writer` and `picture` (what it keeps in memory), `lane` and `lease` (the log), `append`,
 //! `claim`, `settle`, `extend`, `passes`, `deadlines`, `room` and `prune` (the verbs), `item`,
 //! `rows`, `fifo` and `dedup` (messages outside the log), `catalog`, `bulk` and `clearing`
@@ -16,11 +17,13 @@ mod admin;
 mod append;
 mod bulk;
 mod catalog;
+mod ceiling;
 mod checkpoint;
 mod claim;
 mod claim_any;
 mod clearing;
 mod clock;
+mod compact;
 mod deadlines;
 mod dedup;
 mod driver;
@@ -29,6 +32,7 @@ mod fault;
 mod feed;
 mod fifo;
 mod flush;
+mod holders;
 mod image;
 mod inbox;
 mod inspect;
@@ -40,9 +44,12 @@ mod open;
 mod options;
 mod passes;
 mod picture;
+mod place;
 mod position;
+mod probe;
 mod prune;
 mod reader;
+mod reclaim;
 mod ring;
 mod room;
 mod rows;
@@ -52,7 +59,9 @@ mod statements;
 mod store;
 mod task;
 mod warm;
+mod write_lock;
 mod writer;
 
+pub use compact::{Compacted, compact};
 pub use options::SqliteOptions;
 pub use store::SqliteStore;

@@ -12,6 +12,7 @@ use slipring::{Error, ErrorKind};
 use crate::fault::{self, storage_error};
 use crate::migrate;
 use crate::options::SqliteOptions;
+use crate::place;
 use crate::sound;
 
 /// "slip" in ASCII; marks the file as ours (`PRAGMA application_id`).
@@ -35,6 +36,7 @@ pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
 pub(crate) fn writing(path: &Path, options: &SqliteOptions) -> Result<Connection, Error> {
     let open = || {
         sound::check_header(path)?;
+        place::make_private(path).map_err(unreadable)?;
         let connection = open_writing(path, options).map_err(storage_error)?;
         sound::check_database(&connection, path)?;
         Ok(connection)
@@ -80,6 +82,8 @@ fn mark(connection: &Connection, path: &Path) -> Result<(), Error> {
         return Ok(());
     }
     connection.pragma_update(None, "page_size", PAGE_BYTES as i64).map_err(storage_error)?;
+    // It belongs to the layout, so that only a file without pages takes it.
+    connection.pragma_update(None, "auto_vacuum", "incremental").map_err(storage_error)?;
     // Looked at again under the write lock: others may open the file at the same moment.
     let text = include_str!("../queries/begin.sql");
     connection.execute_batch(text).map_err(storage_error)?;

@@ -27,9 +27,16 @@ pub struct SqliteOptions {
     /// The log is copied into the file when it has grown by so many bytes. Larger means fewer
     /// copies and a longer recovery after a crash. Default 16 MiB.
     pub checkpoint_bytes: u64,
+    /// A reader of an old state of the file that keeps the log from beginning anew for so long is
+    /// warned of. Default 30 s.
+    pub long_reader: Duration,
+    /// How often it is looked whether the file has space to give back while it is idle. Default
+    /// 10 s.
+    pub reclaim_every: Duration,
     /// The file may grow to so many bytes. Sends fail with `StorageFull` when less than an eighth
     /// of it would be left: that part is for hand-outs, retries and lapses, which rewrite what is
-    /// there. `None` (the default) leaves the limit to the disk.
+    /// there. `None` (the default) leaves the limit to the disk. A limit on the size of the
+    /// process's files (`ulimit -f`) counts as one, if it is smaller.
     pub file_bytes_max: Option<u64>,
 }
 
@@ -43,6 +50,8 @@ impl Default for SqliteOptions {
             readers: 2,
             busy_timeout: Duration::from_secs(5),
             checkpoint_bytes: 16 << 20,
+            long_reader: Duration::from_secs(30),
+            reclaim_every: Duration::from_secs(10),
             file_bytes_max: None,
         }
     }
@@ -55,6 +64,8 @@ impl fmt::Debug for SqliteOptions {
             .field("readers", &self.readers)
             .field("busy_timeout", &self.busy_timeout)
             .field("checkpoint_bytes", &self.checkpoint_bytes)
+            .field("long_reader", &self.long_reader)
+            .field("reclaim_every", &self.reclaim_every)
             .field("file_bytes_max", &self.file_bytes_max)
             .finish_non_exhaustive()
     }

@@ -2,7 +2,7 @@
 //! with a thread and waited for.
 
 use std::fmt;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -15,19 +15,23 @@ use slipring::store::{
 };
 use slipring::{Clock, Delivery, Error, MessageId, NewMessage, QueueId, ReceiptKey, Timestamp};
 
+use crate::ceiling;
 use crate::checkpoint::{Checkpoints, count_log_pages};
 use crate::clock::{self, FileClock};
 use crate::driver::Driver;
 use crate::fault::{self, Outcome, closed};
 use crate::flush::Log;
 use crate::inbox::Inbox;
-use crate::open::{self, beside, unreadable};
+use crate::open::{self, unreadable};
 use crate::options::SqliteOptions;
+use crate::place::{self, Place};
+use crate::probe::Probes;
 use crate::reader::{Reader, ReaderTask, start_reading};
 use crate::ring::{Load, Owner};
 use crate::sound;
 use crate::task::{Call, Classes};
 use crate::warm::Body;
+use crate::write_lock::Denied;
 use crate::writer::{Core, Writer};
 
 /// What a pass over deadlines counts as. It may touch so many messages, which is too much for a
@@ -46,6 +50,7 @@ pub struct SqliteStore {
     key: ReceiptKey,
     /// The clock of the file (S13.2).
     clock: FileClock,
+    probes: Arc<Probes>,
     hold: Arc<Hold>,
     /// The queue in which the last pass of pruning has ended for want of room.
     prune_goes_on_in: Mutex<Option<QueueId>>,
@@ -75,6 +80,7 @@ impl SqliteStore {
     /// cannot be opened or is locked for too long.
     pub fn open(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Arc<SqliteStore>, Error> {
         let path = path.as_ref();
+        let options = ceiling::within(&options);
         let mut connection = open::writing(path, &options)?;
         let at_path = |error| fault::at(error, path);
         let (lock, only) = lock(path).map_err(|error| at_path(unreadable(error)))?;
@@ -84,12 +90,15 @@ impl SqliteStore {
         }
         open::ready(&mut connection, path, &options)?;
         let key = receipt_key(&connection).map_err(at_path)?;
-        let log_pages = count_log_pages(&mut connection).map_err(at_path)?;
+        let size = count_log_pages(&mut connection).map_err(at_path)?;
         let classes = Classes::new(&options.waits);
         // From here on the writer waits for other processes by itself, and counts it.
         let busy = connection.busy_timeout(std::time::Duration::ZERO);
         busy.map_err(|error| at_path(fault::storage_error(error)))?;
-        let mut core = Core::new(connection, &options, classes.clone());
+        let place = Arc::new(Place::of(path));
+        let denied = Arc::new(Denied::new(Arc::clone(&place), options.busy_timeout));
+        let probes = Arc::new(Probes::new(Arc::clone(&denied)));
+        let mut core = Core::new(connection, &options, classes.clone(), denied, Arc::clone(&size));
         let recalled = core.alone(|writer| writer.recall_last_stamp());
         recalled.map_err(|fault| at_path(fault.into_error()))?;
         let mut begun = None;
@@ -101,10 +110,9 @@ impl SqliteStore {
         lock.lock_shared().map_err(|error| at_path(unreadable(error)))?;
         // Only now: while the lock is made shared another process may have begun a clock.
         let clock = clock::take_over(&lock, &options.machine, begun, path);
-        let log = Log::open(path, Arc::clone(&classes.flush));
+        let log = Log::open(path, place, Arc::clone(&classes.flush));
         let log = log.map_err(|error| at_path(unreadable(error)))?;
-        let bytes = options.checkpoint_bytes;
-        let checkpoints = Checkpoints::new(open::copying(path)?, log_pages, bytes, &classes);
+        let checkpoints = Checkpoints::new(open::copying(path)?, size, &options, &classes);
         let driver = Arc::new(Driver::new(core, log, classes.clone(), checkpoints));
         let readers = Arc::new(Inbox::new());
         let hold = Arc::new(Hold {
@@ -118,6 +126,7 @@ impl SqliteStore {
             path: path.to_owned(),
             key,
             clock,
+            probes,
             hold,
             prune_goes_on_in: Mutex::default(),
         });
@@ -198,8 +207,15 @@ impl SqliteStore {
         answer.await.unwrap_or_else(|_| Err(closed()))
     }
 
+    /// Whether a write comes through.
+    pub(crate) async fn probe(&self) -> Result<(), Error> {
+        let checked = self.probes.check(|probe| self.hold.driver.leave(probe)).await;
+        checked.map_err(|error| error.during("check"))
+    }
+
     /// Ends the threads once they have served what waits, and lets the file go.
     pub(crate) async fn shut_down(&self) {
+        self.probes.close();
         let hold = Arc::clone(&self.hold);
         let (done, ended) = tokio::sync::oneshot::channel();
         // Joining threads blocks, which a thread that serves other tasks must not.
@@ -247,9 +263,7 @@ impl fmt::Debug for SqliteStore {
 /// Opens the lock file; true when no other store has the file open, and then none can get past
 /// this point until the lock is made shared.
 fn lock(path: &Path) -> std::io::Result<(File, bool)> {
-    let mut options = OpenOptions::new();
-    let file = options.read(true).write(true).create(true).truncate(false);
-    let file = file.open(beside(path, "-lock"))?;
+    let file = place::open_lock(path)?;
     match file.try_lock() {
         Ok(()) => Ok((file, true)),
         Err(TryLockError::WouldBlock) => Ok((file, false)),

@@ -15,7 +15,9 @@ pub(crate) trait Task<C: ?Sized>: Send {
     fn load(&self) -> Load;
     /// Whether it needs the transaction that its thread opens for those that wait.
     fn needs_transaction(&self) -> bool;
-    /// Called when somebody takes it up; once more if it was put back since.
+    /// When it was left, on the monotonic clock.
+    fn left_ns(&self) -> u64;
+    /// Called when it is taken up; again each time it was put back since.
     fn taken(&mut self, wait: &WaitClass);
     /// Does the work. It may be called again after the transaction was undone.
     ///
@@ -36,6 +38,7 @@ pub(crate) struct Call<F, T> {
     result: Option<Result<T, Error>>,
     slot: oneshot::Sender<Result<T, Error>>,
     since_ns: u64,
+    taken: bool,
 }
 
 /// Where the answer of a [`Call`] arrives.
@@ -46,8 +49,16 @@ impl<F, T> Call<F, T> {
     pub(crate) fn new(load: impl Into<Load>, work: F) -> (Call<F, T>, Answer<T>) {
         let (slot, answer) = oneshot::channel();
         let since_ns = monotonic_ns();
-        let load = load.into();
-        (Call { work, load, needs_transaction: true, result: None, slot, since_ns }, answer)
+        let call = Call {
+            work,
+            load: load.into(),
+            needs_transaction: true,
+            result: None,
+            slot,
+            since_ns,
+            taken: false,
+        };
+        (call, answer)
     }
 
     /// The same call, outside of any transaction.
@@ -70,8 +81,14 @@ where
         self.needs_transaction
     }
 
+    fn left_ns(&self) -> u64 {
+        self.since_ns
+    }
+
     fn taken(&mut self, wait: &WaitClass) {
-        wait.waited(monotonic_ns().saturating_sub(self.since_ns));
+        if !std::mem::replace(&mut self.taken, true) {
+            wait.waited(monotonic_ns().saturating_sub(self.since_ns));
+        }
     }
 
     fn run(&mut self, context: &mut C) -> Result<(), Fault> {
@@ -112,6 +129,8 @@ pub(crate) struct Classes {
     pub(crate) checkpoint: Arc<WaitClass>,
     /// Copying the last pages of the log while the writer is held.
     pub(crate) checkpoint_pause: Arc<WaitClass>,
+    /// Of the log for readers of old states of the file, until it can begin anew.
+    pub(crate) log_held_back: Arc<WaitClass>,
 }
 
 impl Classes {
@@ -124,6 +143,7 @@ impl Classes {
             flush: waits.class("sqlite.flush"),
             checkpoint: waits.class("sqlite.checkpoint"),
             checkpoint_pause: waits.class("sqlite.checkpoint_pause"),
+            log_held_back: waits.class("sqlite.log_held_back"),
         }
     }
 }

@@ -10,10 +10,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::Connection;
 use slipring::clock::monotonic_ns;
 use slipring::{Durability, Error, ErrorKind, QueueId, Randomness, Timestamp};
 
+use crate::checkpoint::LogSize;
 use crate::fault::{Fault, Outcome};
 use crate::open::PAGE_BYTES;
 use crate::options::SqliteOptions;
@@ -22,6 +23,7 @@ use crate::position::{from_sql, stamp_at, to_sql};
 use crate::prune::Purge;
 use crate::statements::{Query, Statements, keep_statements};
 use crate::task::{Classes, Task};
+use crate::write_lock::{Denied, is_busy};
 
 /// A call for the writer.
 pub(crate) type WriterTask = Box<dyn for<'c> Task<Writer<'c>>>;
@@ -30,10 +32,6 @@ pub(crate) type WriterTask = Box<dyn for<'c> Task<Writer<'c>>>;
 /// writer is used by one thread at a time, so the lock is never waited for; no verb takes the
 /// lock of one queue twice, since a move and a dead letter lead to another queue or not at all.
 pub(crate) type Shared = Arc<Mutex<Picture>>;
-
-/// First and longest pause between two tries to get the write lock.
-const LOCK_PAUSE_MIN: Duration = Duration::from_micros(100);
-const LOCK_PAUSE_MAX: Duration = Duration::from_millis(5);
 
 /// The writing connection with what belongs to it.
 pub(crate) struct Core {
@@ -44,10 +42,13 @@ pub(crate) struct Core {
 /// What the writer remembers from one transaction to the next.
 pub(crate) struct Memory {
     pub(crate) randomness: Arc<dyn Randomness>,
-    classes: Classes,
+    pub(crate) classes: Classes,
     busy_timeout: Duration,
-    /// Whether to wait for other processes.
-    wait: bool,
+    /// How long to wait for other processes.
+    pub(crate) wait: Duration,
+    /// Since when they keep the lock.
+    pub(crate) denied: Arc<Denied>,
+    size: Arc<LogSize>,
     pictures: HashMap<QueueId, Shared>,
     /// Queues whose picture is ahead of the file.
     noted: Vec<QueueId>,
@@ -108,13 +109,21 @@ impl Memory {
 }
 
 impl Core {
-    pub(crate) fn new(connection: Connection, options: &SqliteOptions, classes: Classes) -> Core {
+    pub(crate) fn new(
+        connection: Connection,
+        options: &SqliteOptions,
+        classes: Classes,
+        denied: Arc<Denied>,
+        size: Arc<LogSize>,
+    ) -> Core {
         keep_statements(&connection);
         let memory = Memory {
             randomness: Arc::clone(&options.randomness),
             classes,
             busy_timeout: options.busy_timeout,
-            wait: true,
+            wait: options.busy_timeout,
+            denied,
+            size,
             pictures: HashMap::new(),
             noted: Vec::new(),
             last_stamp: 0,
@@ -145,13 +154,27 @@ impl Core {
 
     /// Runs calls in one transaction and answers those that need no flush.
     ///
-    /// While another process writes it waits within the bounds of the options, or else postpones
-    /// all of them.
+    /// While another process writes it waits for a moment, or not at all; those whose time is up
+    /// fail then, and the others are postponed.
     pub(crate) fn serve(&mut self, calls: &mut dyn Calls, wait: bool) -> Served {
-        self.memory.wait = wait;
+        self.memory.wait = if wait { self.memory.denied.slice() } else { Duration::ZERO };
         let served = self.writer().serve(calls);
-        self.memory.wait = true;
+        self.memory.wait = self.memory.busy_timeout;
         served
+    }
+
+    /// As [`Core::alone`], but does nothing while another process writes: `None`.
+    pub(crate) fn alone_if_free<T>(
+        &mut self,
+        work: impl FnOnce(&mut Writer<'_>) -> Outcome<T>,
+    ) -> Outcome<Option<T>> {
+        self.memory.wait = Duration::ZERO;
+        let result = self.alone(work);
+        self.memory.wait = self.memory.busy_timeout;
+        match result {
+            Err(fault) if is_busy(&fault) => Ok(None),
+            result => result.map(Some),
+        }
     }
 
     /// Runs work that belongs to no call in a transaction of its own.
@@ -164,6 +187,14 @@ impl Core {
             writer.write_back()?;
             Ok(result)
         })
+    }
+
+    /// Runs work that changes nothing, outside of a transaction.
+    pub(crate) fn look<T>(
+        &mut self,
+        work: impl FnOnce(&mut Writer<'_>) -> Outcome<T>,
+    ) -> Outcome<T> {
+        work(&mut self.writer())
     }
 
     fn writer(&mut self) -> Writer<'_> {
@@ -179,13 +210,9 @@ impl<'c> Writer<'c> {
         match self.transact(&mut tasks, &mut |took_ns| calls.next(took_ns)) {
             Ok(()) => served.answer(tasks),
             Err(fault) if fault.lost_a_flush() => served.fail(tasks, fault),
-            Err(fault) if is_busy(&fault) && !self.memory.wait => {
-                served.postpone(tasks);
-            }
             Err(fault) if is_busy(&fault) => {
-                let error = fault.into_error();
-                let tasks = tasks.into_iter().map(|(task, _)| task).chain(calls.rest());
-                tasks.for_each(|task| task.fail(error.clone()));
+                tasks.extend(calls.rest().into_iter().map(|task| (task, false)));
+                self.denied(tasks, fault, &mut served);
             }
             Err(fault) if tasks.len() == 1 => {
                 let error = fault.into_error();
@@ -201,8 +228,23 @@ impl<'c> Writer<'c> {
         let mut alone = vec![task];
         match self.transact(&mut alone, &mut |_| None) {
             Ok(()) => served.answer(alone),
-            Err(fault) if is_busy(&fault) && !self.memory.wait => served.postpone(alone),
+            Err(fault) if is_busy(&fault) => self.denied(alone, fault, served),
             Err(fault) => served.fail(alone, fault),
+        }
+    }
+
+    /// Another process writes: those that need no transaction are run all the same.
+    fn denied(&mut self, tasks: Vec<(WriterTask, bool)>, fault: Fault, served: &mut Served) {
+        let needs = |(task, _): &(WriterTask, bool)| task.needs_transaction();
+        let (tasks, looks): (Vec<_>, Vec<_>) = tasks.into_iter().partition(needs);
+        let tasks = tasks.into_iter().map(|(task, _)| task).collect();
+        served.postponed.extend(self.memory.denied.give_up(tasks, fault));
+        for look in looks {
+            let mut alone = vec![look];
+            match self.transact(&mut alone, &mut |_| None) {
+                Ok(()) => served.answer(alone),
+                Err(fault) => served.fail(alone, fault),
+            }
         }
     }
 
@@ -245,7 +287,11 @@ impl<'c> Writer<'c> {
             let committed = self.memory.classes.commit.measure(commit);
             committed.map(|_| result).map_err(Fault::Storage)
         });
-        if result.is_err() {
+        let result = result.map_err(|fault| crate::ceiling::told(fault, &self.memory.denied.place));
+        if let Err(fault) = &result {
+            if fault.is_full() {
+                self.memory.size.found_no_room();
+            }
             if !self.db.connection().is_autocommit() {
                 // SQLite undoes the transaction by itself when this fails.
                 let _ = self.db.execute(Query::Rollback, ());
@@ -256,36 +302,6 @@ impl<'c> Writer<'c> {
             }
         }
         result
-    }
-
-    /// Begins a transaction, waiting for other processes within bounds.
-    fn begin(&mut self) -> Outcome<()> {
-        let class = &self.memory.classes.write_lock;
-        let mut error = match self.db.execute(Query::Begin, ()) {
-            Ok(_) => {
-                class.passed();
-                return Ok(());
-            }
-            Err(error) => Fault::Storage(error),
-        };
-        if !self.memory.wait {
-            return Err(error);
-        }
-        let since_ns = monotonic_ns();
-        let waited_ns = || monotonic_ns().saturating_sub(since_ns);
-        let mut pause = LOCK_PAUSE_MIN;
-        while is_busy(&error) && Duration::from_nanos(waited_ns()) < self.memory.busy_timeout {
-            std::thread::park_timeout(pause);
-            pause = (pause * 2).min(LOCK_PAUSE_MAX);
-            match self.db.execute(Query::Begin, ()) {
-                Ok(_) => {
-                    class.waited(waited_ns());
-                    return Ok(());
-                }
-                Err(again) => error = Fault::Storage(again),
-            }
-        }
-        Err(error)
     }
 
     /// Drops the pictures when another connection has changed the file since the last look.
@@ -396,10 +412,6 @@ impl Served {
         }
     }
 
-    fn postpone(&mut self, tasks: Vec<(WriterTask, bool)>) {
-        self.postponed.extend(tasks.into_iter().map(|(task, _)| task));
-    }
-
     fn fail(&mut self, tasks: Vec<(WriterTask, bool)>, fault: Fault) {
         let lost_a_flush = fault.lost_a_flush();
         let mut error = fault.into_error();
@@ -409,11 +421,6 @@ impl Served {
         }
         tasks.into_iter().for_each(|(task, _)| task.fail(error.clone()));
     }
-}
-
-fn is_busy(fault: &Fault) -> bool {
-    let Fault::Storage(error) = fault else { return false };
-    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
 /// The error for a number that has run out; it cannot happen in practice.

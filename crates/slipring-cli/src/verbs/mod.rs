@@ -3,6 +3,7 @@
 mod ack;
 mod beanstalkd;
 mod cancel;
+mod compact;
 mod config;
 mod database;
 mod import;
@@ -47,6 +48,8 @@ pub enum Verb {
     Cancel(cancel::CancelArgs),
     /// Show what the server waits for
     Waits(waits::WaitsArgs),
+    /// Write a SQLite file anew without the space it does not need
+    Compact(compact::CompactArgs),
     /// Bring the schema of a PostgreSQL database up to date, or show how
     Migrate(migrate::MigrateArgs),
     /// Take a PostgreSQL database into use that was restored into another cluster
@@ -74,6 +77,7 @@ impl Verb {
             Verb::Kick(args) => args.run().await,
             Verb::Cancel(args) => args.run().await,
             Verb::Waits(args) => args.run().await,
+            Verb::Compact(args) => args.run().await,
             Verb::Migrate(args) => args.run().await,
             Verb::Import(args) => args.run().await,
         }

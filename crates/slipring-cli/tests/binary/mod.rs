@@ -61,7 +61,11 @@ impl Folder {
 
     /// Starts a server and waits for its first line.
     pub fn start(&self, arguments: &[&str]) -> Running {
-        let mut command = self.command(arguments);
+        self.start_command(self.command(arguments))
+    }
+
+    /// The same for a command that becomes a server.
+    pub fn start_command(&self, mut command: Command) -> Running {
         let log = std::fs::File::create(self.path().join("log")).unwrap();
         let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
@@ -166,6 +170,13 @@ impl Running {
 
     pub fn signal(&self, signal: Signal) {
         kill(Pid::from_raw(self.child.id().try_into().unwrap()), signal).unwrap();
+    }
+
+    /// Limits the size of the files of the running server (`ulimit -f`).
+    pub fn limit_files(&self, bytes: u64) {
+        let pid = self.child.id().to_string();
+        let limit = format!("--fsize={bytes}:");
+        assert!(Command::new("prlimit").args(["--pid", &pid, &limit]).status().unwrap().success());
     }
 
     /// Waits for the end; fails when it does not come in time.
