@@ -30,7 +30,8 @@ const MODEL_CASES: (&str, &str) = ("SLIPRING_MODEL_CASES", "8");
 
 const WARNINGS_ARE_ERRORS: &str = "-Dwarnings";
 /// How often the crash test kills the server here; `--rounds N` of the lab runs more.
-const CRASH_ROUNDS: &str = "20";
+const CRASH_ROUNDS: &str = "100";
+const CRASH_ROUNDS_POSTGRES: &str = "20";
 
 /// Both protocols, and both at once.
 const QUICK_CLIENTS: [&str; 3] = ["boto3", "greenstalk", "crossing"];
@@ -123,7 +124,8 @@ const STEPS: [Step; 13] = [
         run: |repository| {
             lab(repository, &["crash", "--rounds", CRASH_ROUNDS])?;
             let postgres = ["--store", "postgres", "--servers", "2", "--strike", "any"];
-            lab(repository, &[&["crash", "--rounds", CRASH_ROUNDS][..], &postgres].concat())
+            let rounds = ["crash", "--rounds", CRASH_ROUNDS_POSTGRES];
+            lab(repository, &[&rounds[..], &postgres].concat())
         },
     },
     Step {

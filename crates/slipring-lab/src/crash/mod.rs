@@ -1,12 +1,18 @@
 //! The crash test: the real server is killed again and again under clients of all protocols,
 //! started again on the same store, drained in the end, and the history is checked.
 
+mod aim;
+mod beside;
 mod checker;
+mod clearing;
 pub mod client;
 mod database;
 mod dice;
+mod disk;
 mod history;
+mod payload;
 mod queues;
+mod report;
 mod victims;
 
 use std::path::{Path, PathBuf};
@@ -21,8 +27,9 @@ use crate::targets::server::{self, Addresses};
 use crate::wire::sqs::{self, Connection};
 use crate::{folder, time};
 
-use checker::{Counts, Verdict};
+use beside::Beside;
 use dice::Dice;
+use disk::Disk;
 use history::{Kind, Operation, Recorder};
 use queues::{DELAY_MS, LEASE_MS, Rules};
 use victims::{Storage, Strike, Victims};
@@ -46,8 +53,15 @@ pub struct Options {
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=16))]
     pub servers: u64,
     /// What a round does.
-    #[arg(long, value_enum, default_value = "server")]
+    #[arg(long, value_enum, default_value = "any")]
     pub strike: Strike,
+    /// The largest body; by default 256 KiB, and 2,000 bytes on PostgreSQL.
+    #[arg(long)]
+    pub body_bytes_max: Option<usize>,
+    /// Keep the file on a disk of 96 MB that is full at each kill. Without it one round in ten of
+    /// a run with `any` is so, where the system lets users mount.
+    #[arg(long)]
+    pub small_disk: bool,
     /// Only this protocol; with `beanstalkd`, only the queues it uses.
     #[arg(long, value_enum)]
     pub only: Option<Protocol>,
@@ -71,19 +85,27 @@ pub enum Protocol {
 }
 
 /// A round lasts at least and less than so many milliseconds.
-const ROUND_MS: (u64, u64) = (300, 1300);
+const ROUND_MS: (u64, u64) = (100, 700);
 const STOP_WITHIN: Duration = Duration::from_secs(30);
 const DRAIN_WITHIN: Duration = Duration::from_secs(300);
 /// The history's process number of the one who kills.
 const KILLER: u64 = 0;
-/// Violations shown; the rest is counted.
-const SHOWN_MAX: usize = 20;
 
 /// Runs the crash test.
 ///
 /// # Errors
 /// When a property does not hold, a process fails, or the server ends by itself.
 pub fn run(options: &Options) -> Result<()> {
+    let full = options.store == Storage::Sqlite && options.strike == Strike::Any;
+    if full && !options.small_disk && options.folder.is_none() && options.rounds >= 10 {
+        let on_full_disk = options.rounds / 10;
+        run_rounds(options, options.rounds - on_full_disk)?;
+        return run_on_small_disk(options, on_full_disk);
+    }
+    run_rounds(options, options.rounds)
+}
+
+fn run_rounds(options: &Options, rounds: u64) -> Result<()> {
     if options.only == Some(Protocol::Sql) && options.store != Storage::Postgres {
         bail!("--only sql needs --store postgres");
     }
@@ -98,26 +120,64 @@ pub fn run(options: &Options) -> Result<()> {
     }
     std::fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
     let place = || format!("seed {seed}; data, server log and histories: {}", folder.display());
-    println!("crash test: {} rounds, seed {seed}", options.rounds);
+    let place_kind = if options.small_disk { ", the disk full at each kill" } else { "" };
+    println!("crash test: {rounds} rounds, seed {seed}{place_kind}");
     let begun = Instant::now();
-    let histories = drive(options, seed, &folder).with_context(place)?;
-    let events = history::read(&histories).with_context(place)?;
+    let driven = drive(options, rounds, seed, &folder).with_context(place)?;
+    let events = history::read(&driven.histories).with_context(place)?;
     let verdict = checker::check(&events);
-    print(&verdict, begun.elapsed());
-    if !verdict.violations.is_empty() {
-        bail!("{} violations; {}", verdict.violations.len(), place());
+    report::print(&verdict, &driven, begun.elapsed());
+    if !verdict.violations.is_empty() || !driven.failures.is_empty() {
+        let (violations, failures) = (verdict.violations.len(), driven.failures.len());
+        bail!("{violations} violations, {failures} failures; {}", place());
     }
-    check_activity(&verdict.counts).with_context(place)?;
+    report::check_activity(&verdict.counts).with_context(place)?;
     if options.keep {
         println!("kept: {}", folder.display());
-        return Ok(());
+    } else {
+        std::fs::remove_dir_all(&folder).context("removing the data of this run")?;
     }
-    std::fs::remove_dir_all(&folder).context("removing the data of this run")
+    Ok(())
 }
 
-/// Kills, restarts and drains; answers the history files.
-fn drive(options: &Options, seed: u64, folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut victims = Victims::start(options.store, options.servers, folder)?;
+/// Rounds in a process of its own whose file is on a small disk.
+fn run_on_small_disk(options: &Options, rounds: u64) -> Result<()> {
+    let Some(mut space) = Disk::name_space() else {
+        println!("SKIPPED {rounds} rounds on a full disk: this system lets users mount none");
+        return Ok(());
+    };
+    space.arg(std::env::current_exe().context("finding this program")?);
+    space.args(["crash", "--small-disk", "--rounds", &rounds.to_string()]);
+    space.args(["--clients", &options.clients.to_string()]);
+    if options.keep {
+        space.arg("--keep");
+    }
+    if let Some(seed) = options.seed {
+        space.args(["--seed", &(seed + 1).to_string()]);
+    }
+    let status = space.status().context("running rounds on a small disk")?;
+    if !status.success() {
+        bail!("the rounds on a full disk failed");
+    }
+    Ok(())
+}
+
+/// What came of the rounds.
+pub struct Driven {
+    histories: Vec<PathBuf>,
+    /// Kills that met a copy or truncation of the log.
+    met: u64,
+    /// Second processes on the file.
+    beside: u64,
+    /// Rounds that failed, and why.
+    failures: Vec<String>,
+}
+
+/// Kills, restarts and drains.
+fn drive(options: &Options, rounds: u64, seed: u64, folder: &Path) -> Result<Driven> {
+    let disk = options.small_disk.then(|| Disk::mount(&folder.join("disk"))).transpose()?;
+    let outages = options.store == Storage::Postgres || options.small_disk;
+    let mut victims = Victims::start(options.store, options.servers, folder, disk)?;
     let addresses = victims.addresses().to_vec();
     let first = addresses.first().context("no server")?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -128,7 +188,7 @@ fn drive(options: &Options, seed: u64, folder: &Path) -> Result<Vec<PathBuf>> {
 
     let own_history = folder.join("history-killer.jsonl");
     let mut recorder = Recorder::create(&own_history)?;
-    let mut histories = vec![own_history];
+    let (mut histories, mut own_histories) = (Vec::new(), vec![own_history]);
     let database = victims.database_address().map(str::to_owned);
     let mut start = |name: String, number: u64, drain: bool| -> Result<Group> {
         let history = folder.join(format!("history-{name}.jsonl"));
@@ -136,8 +196,9 @@ fn drive(options: &Options, seed: u64, folder: &Path) -> Result<Vec<PathBuf>> {
         let mut client = client_arguments(own, number, seed, &history, drain);
         if let Some(database) = &database {
             client.extend(["--database".to_owned(), database.clone()]);
-            client.extend((!drain).then(|| "--outages".to_owned()));
         }
+        client.extend((outages && !drain).then(|| "--outages".to_owned()));
+        client.extend(["--body-bytes-max".to_owned(), body_bytes_max(options).to_string()]);
         if let Some(only) = options.only.and_then(|only| only.to_possible_value()) {
             client.extend(["--only".to_owned(), only.get_name().to_owned()]);
         }
@@ -148,26 +209,38 @@ fn drive(options: &Options, seed: u64, folder: &Path) -> Result<Vec<PathBuf>> {
     for number in 1..=options.clients {
         clients.push(start(format!("client-{number}"), number, false)?);
     }
+    let beside = match options.store {
+        // A file is opened by others too; on a full disk they fail, as they should.
+        Storage::Sqlite if options.only.is_none() && !options.small_disk => {
+            let history = folder.join("history-beside.jsonl");
+            own_histories.push(history.clone());
+            Some(Beside::start(victims.store(), seed, &history)?)
+        }
+        _ => None,
+    };
     let dice = Dice::new(seed, KILLER);
-    for round in 1..=options.rounds {
+    for round in 1..=rounds {
         let (least, end) = ROUND_MS;
         std::thread::sleep(Duration::from_millis(least + dice.below(end - least)));
         let strike = victims.choose(options.strike, &dice);
         let kill = match strike {
             Strike::Database | Strike::Backend => Operation::KillDatabase,
             Strike::Sessions => Operation::EndSessions { count: victims::SESSIONS },
-            Strike::Server | Strike::Pause | Strike::Any => Operation::Kill,
+            _ => Operation::Kill,
         };
+        let aimed = victims.aim(strike, seed, &dice);
+        aimed.with_context(|| format!("round {round}, {strike:?}"))?;
         recorder.write(KILLER, Kind::Invoke, kill.clone())?;
         let between = || {
             recorder.write(KILLER, Kind::Ok, kill)?;
             recorder.write(KILLER, Kind::Invoke, Operation::Start)
         };
         let struck = victims.strike(strike, &dice, between);
-        struck.with_context(|| format!("round {round}"))?;
+        struck.with_context(|| format!("round {round}, {strike:?}"))?;
         recorder.write(KILLER, Kind::Ok, Operation::Start)?;
     }
     recorder.flush()?;
+    let beside_outcome = beside.map(Beside::finish).transpose()?;
     for client in &mut clients {
         client.close_stdin();
     }
@@ -178,8 +251,25 @@ fn drive(options: &Options, seed: u64, folder: &Path) -> Result<Vec<PathBuf>> {
     start("drain".to_owned(), options.clients + 1, true)?
         .finish(DRAIN_WITHIN)
         .context("the drain")?;
+    histories.extend(own_histories);
+    let (met, failures) = victims.findings();
+    let mut failures = failures.to_vec();
+    let mut second = 0;
+    if let Some(beside) = beside_outcome {
+        second = beside.started;
+        failures.extend(beside.failures);
+    }
     victims.stop()?;
-    Ok(histories)
+    Ok(Driven { histories, met, beside: second, failures })
+}
+
+fn body_bytes_max(options: &Options) -> usize {
+    let usual = match options.store {
+        Storage::Sqlite if options.small_disk => 16 << 10,
+        Storage::Sqlite => 256 << 10,
+        Storage::Postgres => 2000,
+    };
+    options.body_bytes_max.unwrap_or(usual)
 }
 
 fn client_arguments(
@@ -236,43 +326,4 @@ async fn redrive_policy(connection: &mut Connection, queue: &Rules, dead: &str) 
     let arn = answer.pointer("/Attributes/QueueArn").context("no QueueArn")?;
     let policy = json!({"deadLetterTargetArn": arn, "maxReceiveCount": queue.receives_max});
     Ok(policy.to_string())
-}
-
-fn print(verdict: &Verdict, took: Duration) {
-    let counts = &verdict.counts;
-    let [done, refused, unknown] = counts.operations;
-    let (kills, ended) = (counts.kills, counts.sessions_ended);
-    println!("{kills} kills, {ended} sessions ended, in {:.1} s", took.as_secs_f64());
-    println!("operations: {done} done, {refused} refused, {unknown} unknown");
-    println!(
-        "messages: {} sent, {} perhaps sent, {} handed out, {} acked",
-        counts.sent, counts.sent_unknown, counts.hand_outs, counts.acked
-    );
-    println!(
-        "{} leases prolonged, {} messages buried, {} kicks",
-        counts.extended, counts.buried, counts.kicked
-    );
-    println!(
-        "handed out again: {} after a nack or bury, {} after a cut connection, {} after a lapse",
-        counts.after_nack, counts.after_cut, counts.after_lapse
-    );
-    for violation in verdict.violations.iter().take(SHOWN_MAX) {
-        println!("VIOLATION {violation}");
-    }
-    match verdict.violations.len() {
-        0 => println!("every property holds"),
-        more if more > SHOWN_MAX => println!("… and {} more", more - SHOWN_MAX),
-        _ => {}
-    }
-}
-
-/// A run in which hardly anything happened proves nothing.
-fn check_activity(counts: &Counts) -> Result<()> {
-    let floor = 10 * counts.kills;
-    for (what, count) in [("sent", counts.sent), ("acked", counts.acked)] {
-        if count < floor.max(10) {
-            bail!("only {count} messages were {what} over {} kills", counts.kills);
-        }
-    }
-    Ok(())
 }

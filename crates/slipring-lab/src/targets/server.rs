@@ -172,6 +172,20 @@ impl Server {
         kill(Pid::from_raw(pid), signal).with_context(|| format!("sending {signal}"))
     }
 
+    /// SIGTERM, and SIGKILL when `until` returns; it may have ended between the two.
+    ///
+    /// # Errors
+    /// When it had ended by itself before.
+    pub fn kill_ending(mut self, until: impl FnOnce()) -> Result<()> {
+        if let Some(status) = self.child.try_wait().context("looking after the server")? {
+            bail!("the server ended by itself: {status}");
+        }
+        self.signal(Signal::SIGTERM)?;
+        until();
+        end(&mut self.child);
+        Ok(())
+    }
+
     /// Ends it with SIGTERM.
     ///
     /// # Errors
@@ -258,7 +272,10 @@ fn free_address() -> Result<String> {
 }
 
 /// The `slipring` binary: the one named by the environment, else the one beside this program.
-fn binary() -> Result<PathBuf> {
+///
+/// # Errors
+/// When there is none.
+pub fn binary() -> Result<PathBuf> {
     if let Some(path) = std::env::var_os(BINARY_VARIABLE) {
         return Ok(path.into());
     }

@@ -2,9 +2,12 @@
 
 use anyhow::{Context, Result};
 use bytes::BytesMut;
-use slipring_wire::beanstalkd::{Command, JOB_BYTES_DEFAULT, Reply, ReplyParser};
+use slipring_wire::beanstalkd::{Command, Reply, ReplyParser};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+
+/// The largest body of a queue that other protocols use too.
+const BODY_BYTES_MAX: u32 = 1 << 20;
 
 /// A connection to a beanstalkd server.
 pub struct Connection {
@@ -22,7 +25,7 @@ impl Connection {
         let stream = TcpStream::connect(address).await;
         let stream = stream.with_context(|| format!("connecting to beanstalkd at {address}"))?;
         stream.set_nodelay(true).context("setting TCP_NODELAY")?;
-        let replies = ReplyParser::new(JOB_BYTES_DEFAULT);
+        let replies = ReplyParser::new(BODY_BYTES_MAX);
         Ok(Connection { stream, out: BytesMut::new(), replies })
     }
 

@@ -176,6 +176,18 @@ pub struct ReceivedMessage<'a> {
     /// System attributes that were asked for.
     #[serde(borrow, default)]
     pub attributes: std::collections::BTreeMap<Cow<'a, str>, Cow<'a, str>>,
+    /// The sender's attributes that were asked for.
+    #[serde(borrow, default)]
+    pub message_attributes: std::collections::BTreeMap<Cow<'a, str>, TextAttribute<'a>>,
+}
+
+/// An attribute of a sender that is a text.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct TextAttribute<'a> {
+    /// The text.
+    #[serde(borrow)]
+    pub string_value: Cow<'a, str>,
 }
 
 /// The answer of a batch of sends or deletes.

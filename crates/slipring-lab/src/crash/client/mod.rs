@@ -43,6 +43,9 @@ pub struct Options {
     /// The file for its history.
     #[arg(long)]
     pub history: PathBuf,
+    /// The largest body of a message.
+    #[arg(long)]
+    pub body_bytes_max: usize,
     /// Sessions of this protocol only.
     #[arg(long, value_enum)]
     pub only: Option<Protocol>,
@@ -94,6 +97,8 @@ trait Client: Sized {
     const SESSION: bool;
     /// Whether messages can be set aside.
     const PARKS: bool = false;
+    /// The largest body.
+    const BODY_BYTES_MAX: usize = 256 << 10;
     /// How long a prolonged lease lasts.
     const EXTENDED_MS: u64;
 

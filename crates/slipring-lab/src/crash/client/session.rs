@@ -12,14 +12,19 @@ use anyhow::{Result, bail};
 use super::{Client, Log, Options, Places};
 use crate::crash::dice::Dice;
 use crate::crash::history::{Delivery, Entry, Kind, Operation, Sending};
+use crate::crash::payload;
 use crate::crash::queues::{DELAY_MS, LEASE_MS, ONCE, POISON, Rules};
 
 const RECONNECT_EVERY: Duration = Duration::from_millis(5);
 /// Between two operations of a session, at most; a longer run is better than a longer history.
 const PAUSE_MS: u64 = 20;
+/// Longer than any name of a body.
+const NAME_BYTES_MAX: usize = 64;
 /// Groups of a session: few, so that messages wait for each other.
 const GROUPS: u64 = 2;
 const BATCH_MAX: u64 = 10;
+/// Bytes of a batch; SQS takes 1 MiB, names beside the bodies included.
+const BATCH_BYTES_MAX: usize = 1_000_000;
 
 /// A session with its choices.
 pub struct Session {
@@ -29,6 +34,9 @@ pub struct Session {
     next_body: u64,
     seed: u64,
     outages: bool,
+    body_bytes_max: usize,
+    /// Whether a body may be too small to hold its name.
+    tiny: bool,
     dice: Dice,
     places: Places,
     stop: Arc<AtomicBool>,
@@ -47,6 +55,9 @@ impl Session {
             next_body: 0,
             seed,
             outages,
+            body_bytes_max: options.body_bytes_max,
+            // Users of SQL do not see what travels beside a body.
+            tiny: options.places.database.is_none(),
             dice,
             places: options.places.clone(),
             stop: Arc::clone(stop),
@@ -132,10 +143,11 @@ impl Session {
     /// Answers whether the connection is whole, as all below.
     async fn send_some<C: Client>(&mut self, client: &mut C, queue: &Rules) -> Result<bool> {
         if queue.name == ONCE.name {
-            let (id, group) = (self.body(), format!("o{}", self.number));
+            let (id, group) = (self.body::<C>(queue).0, format!("o{}", self.number));
             for _ in 0..2 {
                 let (dedup, group) = (Some(id.clone()), Some(group.clone()));
-                let message = Sending { body: self.body(), group, dedup, ..Sending::default() };
+                let (body, _) = self.body::<C>(queue);
+                let message = Sending { body, group, dedup, ..Sending::default() };
                 if !self.send(client, queue, vec![message]).await? {
                     return Ok(false);
                 }
@@ -147,9 +159,13 @@ impl Session {
             return Ok(true);
         }
         let count = 1 + self.dice.below(BATCH_MAX);
-        let mut messages = Vec::new();
-        for _ in 0..count {
-            let body = self.body();
+        let (mut messages, mut bytes) = (Vec::new(), 0);
+        while (messages.len() as u64) < count {
+            let (body, body_bytes) = self.body::<C>(queue);
+            bytes += body_bytes;
+            if bytes > BATCH_BYTES_MAX {
+                break;
+            }
             let mut message = Sending { body, ..Sending::default() };
             if queue.fifo {
                 message.group = Some(format!("g{}-{}", self.number, self.dice.below(GROUPS)));
@@ -230,9 +246,19 @@ impl Session {
         }
     }
 
-    /// A body nobody uses again, in this run or another.
-    fn body(&mut self) -> String {
+    /// The name of a body nobody uses again, in this run or another, and its size: as often of few
+    /// bytes as of many.
+    fn body<C: Client>(&mut self, queue: &Rules) -> (String, usize) {
         self.next_body += 1;
-        format!("{:x}-{}-{}", self.seed, self.number, self.next_body)
+        let most = self.body_bytes_max.min(C::BODY_BYTES_MAX);
+        let mut bytes = (1 << self.dice.below(most.ilog2().into())) as usize;
+        bytes += self.dice.below(bytes as u64 + 1) as usize;
+        if self.dice.chance(0.02) {
+            bytes = most;
+        }
+        if !self.tiny || queue.by_beanstalkd {
+            bytes = bytes.max(NAME_BYTES_MAX);
+        }
+        (payload::name(self.seed, self.number, self.next_body, bytes), bytes)
     }
 }

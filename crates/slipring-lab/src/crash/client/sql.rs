@@ -7,6 +7,7 @@ use tokio_postgres::{Client as Connection, Error, Transaction};
 
 use super::{Client, Failure, Places};
 use crate::crash::history::{Delivery, Entry, Sending};
+use crate::crash::payload;
 use crate::crash::queues::{self, LEASE_MAX_MS, LEASE_MS, Rules};
 use crate::targets::postgres::connect;
 
@@ -86,7 +87,7 @@ impl Client for SqlClient {
         let send = include_str!("../../../queries/crash_send.sql");
         for message in messages.iter_mut() {
             let delay_ms = milliseconds(message.delay_ms)?;
-            let body = message.body.as_bytes();
+            let body = payload::written(&message.body).into_bytes();
             let row = transaction
                 .query_one(send, &[&queue.name, &body, &delay_ms, &message.group, &message.dedup])
                 .await
@@ -110,7 +111,7 @@ impl Client for SqlClient {
             let body: Vec<u8> = row.try_get(1).map_err(failure)?;
             let attempts: i64 = row.try_get(2).map_err(failure)?;
             deliveries.push(Delivery {
-                body: String::from_utf8_lossy(&body).into_owned(),
+                body: payload::read(&body, None)?,
                 receipt: row.try_get(0).map_err(failure)?,
                 count: u32::try_from(attempts).ok(),
                 lease_ms: LEASE_MS,

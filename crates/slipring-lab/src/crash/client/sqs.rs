@@ -7,8 +7,12 @@ use serde_json::{Value, json};
 
 use super::{Client, Failure, Places};
 use crate::crash::history::{Delivery, Entry, Sending};
+use crate::crash::payload;
 use crate::crash::queues::{self, LEASE_MAX_MS, LEASE_MS, Rules};
-use crate::wire::sqs::{BatchAnswer, Connection, Received, md5};
+use crate::wire::sqs::{BatchAnswer, Connection, Received, ReceivedMessage, md5};
+
+/// The attribute with the name of a body that has no room for it.
+const NAME: &str = "name";
 
 /// A connection, and the URLs of all queues.
 pub struct SqsClient {
@@ -55,6 +59,18 @@ fn parse<'a, T: serde::Deserialize<'a>>(body: &'a [u8]) -> Result<T, Failure> {
     Ok(serde_json::from_slice(body).with_context(text)?)
 }
 
+fn delivery(message: &ReceivedMessage<'_>) -> Result<Delivery> {
+    let beside = message.message_attributes.get(NAME).map(|name| &*name.string_value);
+    Ok(Delivery {
+        body: payload::read(message.body.as_bytes(), beside)?,
+        receipt: message.receipt_handle.clone().into_owned(),
+        count: message.attributes.get("ApproximateReceiveCount").and_then(|c| c.parse().ok()),
+        lease_ms: LEASE_MS,
+        session: false,
+        answered_ns: None,
+    })
+}
+
 /// Nobody knows of an entry for which the server's store was away whether it took effect.
 fn away(answer: &BatchAnswer<'_>) -> Result<(), Failure> {
     match answer.failed.iter().find(|failed| failed.code == "ServiceUnavailable") {
@@ -95,7 +111,12 @@ impl Client for SqsClient {
             .iter()
             .enumerate()
             .map(|(place, message)| {
-                let mut entry = json!({"Id": place.to_string(), "MessageBody": message.body});
+                let body = payload::written(&message.body);
+                let mut entry = json!({"Id": place.to_string(), "MessageBody": body});
+                if payload::is_tiny(&message.body) {
+                    let name = json!({"DataType": "String", "StringValue": message.body});
+                    entry["MessageAttributes"] = json!({NAME: name});
+                }
                 if let Some(group) = &message.group {
                     entry["MessageGroupId"] = json!(group);
                 }
@@ -117,7 +138,8 @@ impl Client for SqsClient {
         for done in &answer.successful {
             let place = done.id.parse().unwrap_or(usize::MAX);
             let Some(message) = messages.get_mut(place) else { continue };
-            if done.md5_of_message_body.as_deref() != Some(&*md5(message.body.as_bytes())) {
+            let body = payload::written(&message.body);
+            if done.md5_of_message_body.as_deref() != Some(&*md5(body.as_bytes())) {
                 return Err(Failure::Refused(format!("a wrong digest for {}", message.body)));
             }
             message.id = done.message_id.as_deref().map(str::to_owned);
@@ -135,17 +157,10 @@ impl Client for SqsClient {
             "MaxNumberOfMessages": 10,
             "WaitTimeSeconds": wait_seconds,
             "MessageSystemAttributeNames": ["ApproximateReceiveCount"],
+            "MessageAttributeNames": [NAME],
         });
         let answer: Received<'_> = parse(self.call("ReceiveMessage", request).await?)?;
-        let delivery = |message: &crate::wire::sqs::ReceivedMessage<'_>| Delivery {
-            body: message.body.clone().into_owned(),
-            receipt: message.receipt_handle.clone().into_owned(),
-            count: message.attributes.get("ApproximateReceiveCount").and_then(|c| c.parse().ok()),
-            lease_ms: LEASE_MS,
-            session: false,
-            answered_ns: None,
-        };
-        Ok(answer.messages.iter().map(delivery).collect())
+        Ok(answer.messages.iter().map(delivery).collect::<anyhow::Result<_>>()?)
     }
 
     async fn ack(&mut self, queue: &Rules, entries: &mut [Entry]) -> Result<(), Failure> {

@@ -6,6 +6,7 @@ use slipring_wire::beanstalkd::{Command, DEFAULT_TUBE, Put, Reply, TubeName};
 
 use super::{Client, Failure, Places};
 use crate::crash::history::{Delivery, Entry, Sending};
+use crate::crash::payload;
 use crate::crash::queues::{self, LEASE_MS, Rules};
 use crate::time::monotonic_ns;
 use crate::wire::beanstalkd::Connection;
@@ -67,6 +68,7 @@ impl Client for TubeClient {
     const SESSION: bool = true;
     const PARKS: bool = true;
     const EXTENDED_MS: u64 = LEASE_MS;
+    const BODY_BYTES_MAX: usize = 65_535;
 
     async fn open(places: &Places) -> Result<TubeClient> {
         let connection = Connection::open(&places.beanstalkd).await?;
@@ -85,7 +87,7 @@ impl Client for TubeClient {
                 priority: 1024,
                 delay: (message.delay_ms / 1000) as u32,
                 time_to_run: (LEASE_MS / 1000) as u32,
-                body: Bytes::copy_from_slice(message.body.as_bytes()),
+                body: Bytes::from(payload::written(&message.body)),
             }));
         }
         self.connection.flush().await?;
@@ -127,7 +129,7 @@ impl Client for TubeClient {
                 Reply::Reserved { id, body } => {
                     self.hand_outs += 1;
                     deliveries.push(Delivery {
-                        body: String::from_utf8_lossy(&body).into_owned(),
+                        body: payload::read(&body, None)?,
                         receipt: format!("{id}/{}", self.hand_outs),
                         count: None,
                         lease_ms: LEASE_MS,
