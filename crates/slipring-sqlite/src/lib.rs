@@ -6,10 +6,10 @@
 //! The files in reading order: `store` and `admin` (the two traits), `task`, `inbox`, `driver`,
 //! `flush` and `checkpoint` (how calls reach the one writer, share transactions and last),
 //! `place`, `ceiling`, `write_lock`, `holders` and `probe` (what the file, the system and other
-//! processes may do to it), `reclaim` and `compact` (giving space back), `writer` and `picture` (what it keeps in memory), `lane` and `lease` (the log), `append`,
-//! `claim`, `settle`, `extend`, `passes`, `room` and `prune` (the verbs), `item`, `rows`, `fifo`
-//! and `dedup` (messages outside the log), `catalog` and `bulk` (administration), `reader` and
-//! `inspect` (looking).
+//! processes may do to it), `reclaim` and `compact` (giving space back), `writer` and `picture`
+//! (what it keeps in memory), `lane` and `lease` (the log), `append`, `claim`, `settle`, `extend`,
+//! `passes`, `room` and `prune` (the verbs), `item`, `rows`, `fifo` and `dedup` (messages outside
+//! the log), `catalog` and `bulk` (administration), `reader` and `inspect` (looking).
 
 mod admin;
 mod append;
