@@ -72,7 +72,7 @@ fn run(verb: Verb, matches: &ArgMatches) -> Result<(), Failure> {
 /// Lets a write beyond the limit on the size of files (`ulimit -f`) fail like any other write. By
 /// default the system ends the process instead.
 fn outlive_file_limit() -> Result<(), Failure> {
-    // A handler stays for good, also when nobody listens to it.
+    // A handler stays for good, also when nothing listens to it.
     signal(SignalKind::from_raw(Signal::SIGXFSZ as i32))
         .map(drop)
         .map_err(|error| Failure::failed(format!("signals: {error}")))

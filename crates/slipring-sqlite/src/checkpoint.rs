@@ -256,7 +256,9 @@ impl Checkpoints {
                 held_by,
                 log_bytes = log.bytes(),
                 held_s = held.as_secs(),
-                "a reader that does not end its transaction keeps the log of the file from                  beginning anew; the log grows with every write until that transaction or                  process is ended"
+                "a reader that does not end its transaction keeps the log of the file from \
+                 beginning anew; the log grows with every write until that transaction or \
+                 process is ended"
             );
         }
     }

@@ -30,8 +30,8 @@ pub struct Compacted {
 /// `StorageUnavailable` when the file is not there or another process has it open, which is named
 /// then; `StorageFull` when there is no room for the copy; those of opening a store.
 pub fn compact(path: &Path, options: &SqliteOptions) -> Result<Compacted, Error> {
+    let path = &path.canonicalize().map_err(|error| fault::at(unreadable(error), path))?;
     let at_path = |error| fault::at(error, path);
-    identity(path).map_err(|error| at_path(unreadable(error)))?;
     let lock = place::open_lock(path).map_err(|error| at_path(unreadable(error)))?;
     match lock.try_lock() {
         Ok(()) => {}

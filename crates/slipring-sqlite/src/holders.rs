@@ -1,7 +1,7 @@
 //! Which processes hold locks of a file: so that a warning can name the one to end.
 //!
 //! SQLite takes its locks in WAL mode on bytes of the `-shm`: one for who writes, five for who
-//! reads. On Linux the system tells who holds which; elsewhere nobody is named.
+//! reads. On Linux the system tells who holds which; elsewhere none is named.
 
 use std::collections::BTreeSet;
 

@@ -1,8 +1,8 @@
 //! Where the store's files are: made for their owner alone, and whether their names still lead to
 //! what was opened.
 //!
-//! A file that was removed or replaced under a running program can still be written, but nobody
-//! finds again what is written there. Looks are by name only: closing a second handle on the file
+//! A file that was removed or replaced under a running program can still be written, but what is
+//! written there is never found again. Looks are by name only: closing a second handle on the file
 //! or on its `-shm` would drop the locks that SQLite has on them.
 
 use std::fs::{File, OpenOptions};

@@ -1,4 +1,4 @@
-//! Giving space back to the disk while nobody wants the writer, in small steps.
+//! Giving space back to the disk while no call wants the writer, in small steps.
 //!
 //! What left its queue leaves free pages that are used again. A file that once was large would stay
 //! so, so an idle one gives back the most of what it does not need: not a share that the next
@@ -72,7 +72,7 @@ impl Reclaim {
         Reclaim { size, every, on: false, shrunk: false, told: false, commits, looked_ns }
     }
 
-    /// Somebody wants the writer: when to look again.
+    /// A call wants the writer: when to look again.
     pub(crate) fn not_now(&mut self) -> Duration {
         self.every
     }

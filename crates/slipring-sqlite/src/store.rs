@@ -82,6 +82,8 @@ impl SqliteStore {
         let path = path.as_ref();
         let options = ceiling::within(&options);
         let mut connection = open::writing(path, &options)?;
+        // The other files stand beside the one that a link leads to.
+        let path = &path.canonicalize().map_err(|error| fault::at(unreadable(error), path))?;
         let at_path = |error| fault::at(error, path);
         let (lock, only) = lock(path).map_err(|error| at_path(unreadable(error)))?;
         if only {

@@ -26,7 +26,7 @@ const PAUSE_MAX: Duration = Duration::from_millis(5);
 const SLICE_NS: u64 = 50_000_000;
 /// So long a call waits that comes when the lock has been away for the whole time.
 const LATE_NS: u64 = 100_000_000;
-/// A lock that nobody has asked for in so long may have been free meanwhile.
+/// A lock that no call has asked for in so long may have been free meanwhile.
 const FORGOTTEN_NS: u64 = 1_000_000_000;
 
 /// Since when other processes keep the write lock.
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_that_nobody_asked_for_meanwhile_is_away_anew() {
+    fn a_lock_that_no_call_asked_for_meanwhile_is_away_anew() {
         let denied = denied();
         denied.denied(0);
         denied.denied(5_000_000_000);

@@ -105,7 +105,7 @@ async fn callers_of_an_engine_that_wait_for_a_turn_wait_no_longer_than_the_store
 }
 
 #[tokio::test]
-async fn a_lock_that_is_let_go_in_time_fails_nobody() {
+async fn a_lock_that_is_let_go_in_time_fails_no_call() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());
     let q = plain(&store).await;

@@ -92,6 +92,21 @@ async fn a_file_that_is_moved_away_refuses_everything_until_it_is_back() {
 }
 
 #[tokio::test]
+async fn a_link_leads_to_the_same_store_with_the_same_locks() {
+    let folder = tempfile::tempdir().unwrap();
+    let linked = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let q = plain(&store).await;
+    send(&store, q, &["a"]).await;
+    std::os::unix::fs::symlink(database(folder.path()), database(linked.path())).unwrap();
+    let other = open(linked.path());
+    assert_eq!(claim(&other, q, 1, at(0)).await.len(), 1);
+    store.close().await.unwrap();
+    try_send(&other, q, vec![NewMessage::new("b")], at(0)).await.unwrap();
+    assert_eq!(std::fs::read_dir(linked.path()).unwrap().count(), 1, "nothing beside the link");
+}
+
+#[tokio::test]
 async fn a_file_in_the_place_of_another_is_left_alone() {
     // S1.6
     let folder = tempfile::tempdir().unwrap();
