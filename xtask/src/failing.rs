@@ -241,7 +241,7 @@ error: doctest failed, to rerun pass `-p slipring --doc`
         let mut command = std::process::Command::new("sh");
         let error = run(command.args(["-c", script])).unwrap_err();
         assert!(error.contains("-p x -- a::b") && error.contains("101"), "{error}");
-        // A child that is left behind with the output in its hands does not hold it up.
+        // A child that is left behind and has the output open does not hold it up.
         let mut command = std::process::Command::new("sh");
         let left = ["-c", "sleep 60 & echo $! >&2; exit 0"];
         let mut child = String::new();

@@ -9,6 +9,7 @@
 mod support;
 
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
@@ -17,6 +18,7 @@ use slipring::{
     Clock, Engine, EngineOptions, NewMessage, Queue, QueueSettings, ReceiveRequest, Store,
     Timestamp,
 };
+use slipring_conformance::verbs;
 use slipring_sqlite::{SqliteOptions, SqliteStore};
 use support::{database, open_with};
 
@@ -168,6 +170,44 @@ async fn a_file_with_messages_keeps_its_clock_until_the_machine_is_started_again
     let reset = Off { boot: Some("third"), ..ahead(-400_000) };
     let store = open(folder.path(), reset);
     assert_eq!(hours_ahead(&store), 1);
+}
+
+/// A machine that is switched on for as long as it is told.
+#[derive(Clone)]
+struct SwitchedOn {
+    off: Off,
+    millis: Arc<AtomicU64>,
+}
+
+impl Machine for SwitchedOn {
+    fn wall(&self) -> Timestamp {
+        self.off.wall()
+    }
+
+    fn since_boot(&self) -> Duration {
+        Duration::from_millis(self.millis.load(Ordering::Relaxed))
+    }
+
+    fn boot(&self) -> Option<String> {
+        self.off.boot()
+    }
+}
+
+#[tokio::test]
+async fn after_a_crash_the_clock_begins_no_earlier_than_the_last_pass() {
+    // S13.2: every pass over retention notes the moment.
+    let folder = tempfile::tempdir().unwrap();
+    let millis = Arc::new(AtomicU64::new(5_000));
+    let machine = SwitchedOn { off: ahead(0), millis: Arc::clone(&millis) };
+    let options = SqliteOptions { machine: Arc::new(machine), ..SqliteOptions::default() };
+    let store = open_with(folder.path(), options);
+    let q = verbs::plain(&store).await;
+    verbs::send(&store, q, &["a"]).await;
+    millis.fetch_add(u64::try_from(3 * HOUR_MS).unwrap(), Ordering::Relaxed);
+    store.prune(clock(&store).now()).await.unwrap();
+    drop(store);
+    let reset = Off { boot: Some("second"), ..ahead(-400_000) };
+    assert_eq!(hours_ahead(&open(folder.path(), reset)), 3);
 }
 
 #[tokio::test]
