@@ -164,6 +164,8 @@ impl Store for PostgresStore {
             shared: true,
             transactions: true,
             calls_one_by_one: true,
+            call_messages_max: 8192,
+            call_bytes_max: 8 << 20,
         }
     }
 

@@ -32,6 +32,10 @@ use crate::writer::{Core, Writer};
 /// caller's own thread.
 pub(crate) const PASS_WEIGHT: usize = 1000;
 
+/// The largest call: about 2 ms of the writer, and 2 ms for the log.
+const CALL_MESSAGES_MAX: u32 = 1024;
+const CALL_BYTES_MAX: u64 = 1 << 20;
+
 /// A store in one SQLite file, which several processes may open at once.
 ///
 /// Beside the file stand SQLite's own `-wal` and `-shm` and an empty `-lock`; a copy of the
@@ -269,6 +273,8 @@ impl Store for SqliteStore {
             shared: true,
             transactions: false,
             calls_one_by_one: false,
+            call_messages_max: CALL_MESSAGES_MAX,
+            call_bytes_max: CALL_BYTES_MAX,
         }
     }
 

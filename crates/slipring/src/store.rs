@@ -34,6 +34,13 @@ pub struct Capabilities {
     /// Otherwise two combined calls of each kind may be under way, so that a store which takes
     /// calls in while it writes has the next one there.
     pub calls_one_by_one: bool,
+    /// The largest call the store wants: messages or entries that are sent or acked at once. One
+    /// that is delayed, of a group, given back or prolonged counts as several. The engine deals
+    /// what waits into calls of this size, so that no call holds up those of other queues for long;
+    /// only a batch that is stored whole, and one receive, may be larger.
+    pub call_messages_max: u32,
+    /// Bytes of messages in such a call; one message may be larger.
+    pub call_bytes_max: u64,
 }
 
 /// Messages for one queue.

@@ -26,13 +26,11 @@ use crate::store::{Demand, Store};
 use crate::waits::{NamedMutex, WaitClass, Waits};
 
 use super::pending::Pending;
+use super::portions::CallSize;
 use super::timers::Timers;
 use super::turnstile::Turnstile;
 use super::upkeep::Schedule;
 use super::wheel::TimerKey;
-
-/// Messages that one claim may ask for; bounds how long others wait behind it in the store.
-const CLAIM_MESSAGES_MAX: u64 = 8192;
 
 /// The place of a receive in the order of arrival.
 pub(super) type Ticket = u64;
@@ -48,6 +46,8 @@ pub(super) struct ReceiveParts {
     pub(super) timers: Arc<Timers>,
     pub(super) schedule: Arc<Schedule>,
     pub(super) waiters_max: usize,
+    /// The largest store call; bounds how long others wait behind it.
+    pub(super) call_max: CallSize,
     pub(super) turnstile: Arc<Turnstile>,
 }
 

@@ -194,6 +194,8 @@ impl Store for MemoryStore {
             shared: false,
             transactions: false,
             calls_one_by_one: false,
+            call_messages_max: 2048,
+            call_bytes_max: 8 << 20,
         }
     }
 
