@@ -57,6 +57,8 @@ pub enum Fault {
 /// A store with faults on demand.
 pub struct FaultyStore {
     inner: Arc<dyn Store>,
+    /// What it says of the largest call in place of the store.
+    call_messages_max: Option<u32>,
     plan: Mutex<Plan>,
     hanging: watch::Sender<u64>,
     releases: watch::Sender<u64>,
@@ -84,13 +86,20 @@ impl Drop for Running<'_> {
 struct Plan {
     calls: BTreeMap<Verb, u64>,
     faults: BTreeMap<(Verb, u64), Fault>,
+    largest: BTreeMap<Verb, usize>,
 }
 
 impl FaultyStore {
     /// A wrapper without faults.
     pub fn new(inner: Arc<dyn Store>) -> Arc<FaultyStore> {
+        FaultyStore::with_calls_of(inner, None)
+    }
+
+    /// A wrapper that wants calls of no more messages than this.
+    pub fn with_calls_of(inner: Arc<dyn Store>, messages: Option<u32>) -> Arc<FaultyStore> {
         Arc::new(FaultyStore {
             inner,
+            call_messages_max: messages,
             plan: Mutex::default(),
             hanging: watch::Sender::new(0),
             releases: watch::Sender::new(0),
@@ -108,6 +117,17 @@ impl FaultyStore {
     /// How often `verb` was called.
     pub fn calls(&self, verb: Verb) -> u64 {
         self.plan.lock().calls.get(&verb).copied().unwrap_or(0)
+    }
+
+    /// How many messages or entries the largest call of `verb` had.
+    pub fn largest(&self, verb: Verb) -> usize {
+        self.plan.lock().largest.get(&verb).copied().unwrap_or(0)
+    }
+
+    fn sized(&self, verb: Verb, size: usize) {
+        let mut plan = self.plan.lock();
+        let largest = plan.largest.entry(verb).or_default();
+        *largest = size.max(*largest);
     }
 
     /// Ends when `count` calls hang.
@@ -187,7 +207,9 @@ fn broken(verb: Verb, retry: Retry) -> Error {
 #[async_trait]
 impl Store for FaultyStore {
     fn capabilities(&self) -> Capabilities {
-        self.inner.capabilities()
+        let own = self.inner.capabilities();
+        let call_messages_max = self.call_messages_max.unwrap_or(own.call_messages_max);
+        Capabilities { call_messages_max, ..own }
     }
 
     fn clock(&self) -> Option<Arc<dyn Clock>> {
@@ -195,6 +217,7 @@ impl Store for FaultyStore {
     }
 
     async fn append(&self, batch: AppendBatch) -> Result<Vec<Result<Sent, Error>>, Error> {
+        self.sized(Verb::Append, batch.messages.len());
         self.through(Verb::Append, self.inner.append(batch)).await
     }
 
@@ -222,10 +245,12 @@ impl Store for FaultyStore {
     }
 
     async fn settle(&self, batch: SettleBatch) -> Result<Vec<Result<Settled, Error>>, Error> {
+        self.sized(Verb::Settle, batch.entries.len());
         self.through(Verb::Settle, self.inner.settle(batch)).await
     }
 
     async fn extend(&self, batch: ExtendBatch) -> Result<Vec<Result<Timestamp, Error>>, Error> {
+        self.sized(Verb::Extend, batch.entries.len());
         self.through(Verb::Extend, self.inner.extend(batch)).await
     }
 

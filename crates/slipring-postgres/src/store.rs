@@ -165,6 +165,8 @@ impl Store for PostgresStore {
             transactions: true,
             calls_one_by_one: true,
             passes_by_queue: false,
+            call_messages_max: 8192,
+            call_bytes_max: 8 << 20,
         }
     }
 

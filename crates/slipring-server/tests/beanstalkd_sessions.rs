@@ -50,6 +50,26 @@ fn stopping_gives_reserved_jobs_back_and_ends_waiting_reserves() {
 }
 
 #[test]
+fn a_connection_that_ends_gives_all_its_reservations_back() {
+    // S12.4
+    const JOBS: usize = 1200;
+    let server = TestServer::start();
+    let mut holder = server.connect();
+    holder.send("put 0 0 60 1\r\na\r\n".repeat(JOBS));
+    for job in 1..=JOBS {
+        holder.expect(format!("INSERTED {job}\r\n"));
+    }
+    holder.send("reserve\r\n".repeat(JOBS));
+    for job in 1..=JOBS {
+        holder.expect(format!("RESERVED {job} 1\r\na\r\n"));
+    }
+    server.wait_for_stat("current-jobs-reserved", |count| count == JOBS as u64);
+    drop(holder);
+    server.wait_for_stat("current-jobs-ready", |count| count == JOBS as u64);
+    server.wait_for_stat("current-jobs-reserved", |count| count == 0);
+}
+
+#[test]
 fn a_client_that_stops_sending_while_it_waits_times_out_and_is_closed() {
     let server = TestServer::start();
     let mut client = server.connect();

@@ -390,6 +390,52 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_call_of_a_quiet_queue_does_not_wait_for_those_of_a_busy_one() {
+        // S12.4
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(&folder);
+        let (order, began) =
+            (Arc::new(Mutex::new(Vec::new())), Arc::new(tokio::sync::Notify::new()));
+        let (go, wait) = std::sync::mpsc::channel::<()>();
+        let begins = Arc::clone(&began);
+        // Keeps the thread until all the others wait.
+        let holds = store.write("holds", 1, move |_| {
+            begins.notify_one();
+            let _ = wait.recv();
+            Ok(())
+        });
+        let call = |queue: u64, number: usize| {
+            let (store, order) = (Arc::clone(&store), Arc::clone(&order));
+            tokio::spawn(async move {
+                let load = (slipring::QueueId(queue), 1);
+                let work = move |_: &mut Writer<'_>| {
+                    order.lock().push((queue, number));
+                    Ok(())
+                };
+                store.write("call", load, work).await.unwrap();
+            })
+        };
+        let all = async {
+            began.notified().await;
+            let mut calls: Vec<_> = (0..100).map(|number| call(1, number)).collect();
+            calls.extend([call(2, 0), call(2, 1)]);
+            // The calls begin in the order in which they were spawned.
+            tokio::task::yield_now().await;
+            drop(go);
+            for call in calls {
+                call.await.unwrap();
+            }
+        };
+        tokio::join!(holds, all).0.unwrap();
+        let order = order.lock();
+        let of =
+            |queue| order.iter().filter(move |(of, _)| *of == queue).map(|(_, number)| *number);
+        assert!(of(1).eq(0..100) && of(2).eq(0..2), "within a queue first come, first served");
+        let last = order.iter().rposition(|(queue, _)| *queue == 2).unwrap();
+        assert!(last < 50, "the quiet queue's calls are served among the first: {order:?}");
+    }
+
+    #[tokio::test]
     async fn looks_are_answered_also_after_looks_that_panicked() {
         let folder = tempfile::tempdir().unwrap();
         let store = open(&folder);

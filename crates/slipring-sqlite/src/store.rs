@@ -40,6 +40,10 @@ pub(crate) const PASS_WEIGHT: usize = 1000;
 /// The same of a pass over one queue: two of them do not share a transaction.
 const TURN_WEIGHT: usize = 5000;
 
+/// The largest call: about 2 ms of the writer, and 2 ms for the log.
+const CALL_MESSAGES_MAX: u32 = 1024;
+const CALL_BYTES_MAX: u64 = 1 << 20;
+
 /// A store in one SQLite file, which several processes may open at once.
 ///
 /// Beside the file stand SQLite's own `-wal` and `-shm` and a `-lock` with the clock that these
@@ -304,6 +308,8 @@ impl Store for SqliteStore {
             transactions: false,
             calls_one_by_one: false,
             passes_by_queue: true,
+            call_messages_max: CALL_MESSAGES_MAX,
+            call_bytes_max: CALL_BYTES_MAX,
         }
     }
 

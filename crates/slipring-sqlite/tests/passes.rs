@@ -63,3 +63,27 @@ async fn large_delayed_and_parked_messages_become_ready_in_steps() {
     assert_eq!(store.kick(q, 100, at(1)).await.unwrap(), COUNT - 18);
     assert_eq!(store.kick(q, 100, at(1)).await.unwrap(), 0);
 }
+
+#[tokio::test]
+async fn large_messages_are_purged_and_grow_old_in_steps() {
+    // S12.4, S14.4, S14.5
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let retention = Some(std::time::Duration::from_secs(10));
+    let keeping = QueueSettings { retention, ..QueueSettings::default() };
+    let (q, old) = (plain(&store).await, queue(&store, "old", &keeping).await);
+    let large = NewMessage::new(vec![b'x'; LARGE]);
+    for queue in [q, old] {
+        try_send(&store, queue, vec![large.clone(); COUNT as usize], at(0)).await.unwrap();
+    }
+    // Some of them as rows.
+    assert_eq!(claim(&store, q, 4, at(0)).await.len(), 4);
+    store.expire(at(60)).await.unwrap();
+    for purged in [STEP, COUNT - STEP, 0] {
+        assert_eq!(store.purge(q, 10_000, at(60)).await.unwrap(), purged);
+    }
+    let pass = store.prune(at(60)).await.unwrap();
+    assert_eq!((pass.removed, pass.next), (STEP, Some(at(60))));
+    assert_eq!(store.prune(at(60)).await.unwrap().removed, COUNT - STEP);
+    assert_eq!((counts(&store, q).await, counts(&store, old).await), ([0; 4], [0; 4]));
+}

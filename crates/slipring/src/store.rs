@@ -39,6 +39,13 @@ pub struct Capabilities {
     /// [`Store::deadlines`] tells which queues have something to do. Otherwise the engine makes
     /// passes over all queues together, and one with much to do delays the others (S5.6).
     pub passes_by_queue: bool,
+    /// The largest call the store wants: messages or entries that are sent or acked at once. One
+    /// that is delayed, of a group, given back or prolonged counts as several. The engine deals
+    /// what waits into calls of this size, so that no call holds up those of other queues for long;
+    /// only a batch that is stored whole, and one receive, may be larger.
+    pub call_messages_max: u32,
+    /// Bytes of messages in such a call; one message may be larger.
+    pub call_bytes_max: u64,
 }
 
 /// Messages for one queue.

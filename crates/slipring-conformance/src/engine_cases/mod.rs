@@ -4,6 +4,7 @@
 
 mod cancelled;
 mod combining;
+mod dividing;
 mod faults;
 mod neighbours;
 mod settings;
@@ -37,6 +38,7 @@ pub fn all() -> impl Iterator<Item = &'static Case> {
         several::CASES,
         cancelled::CASES,
         combining::CASES,
+        dividing::CASES,
         faults::CASES,
         settings::CASES,
         workers::CASES,
@@ -60,6 +62,16 @@ impl EngineBench {
 
     async fn with_limits(bench: Bench, limits: Limits) -> EngineBench {
         let store = FaultyStore::new(bench.store());
+        EngineBench::over(bench, store, limits).await
+    }
+
+    /// Over a store that wants calls of no more messages than this.
+    async fn with_calls_of(bench: Bench, messages: u32) -> EngineBench {
+        let store = FaultyStore::with_calls_of(bench.store(), Some(messages));
+        EngineBench::over(bench, store, Limits::default()).await
+    }
+
+    async fn over(bench: Bench, store: Arc<FaultyStore>, limits: Limits) -> EngineBench {
         let clock = Arc::new(bench.clock.clone());
         let options = EngineOptions { clock: Some(clock), limits, ..EngineOptions::default() };
         let engine = Engine::open(Arc::clone(&store) as _, options).await.expect("it opens");

@@ -154,6 +154,7 @@ fn arguments(settings: &Settings) -> Vec<String> {
         ("--batch", settings.batch.to_string()),
         ("--seconds", settings.seconds.to_string()),
         ("--warmup", settings.warmup.to_string()),
+        ("--body", settings.body.to_string()),
         ("--messages", settings.messages.to_string()),
         ("--queues", settings.queues.to_string()),
         ("--rate", settings.rate.to_string()),
@@ -187,6 +188,7 @@ mod tests {
         let mut settings = Settings::new(Shape::PingPong, Kind::BeanstalkdMemory);
         settings.callers = 7;
         settings.rate = 12.5;
+        settings.body = 2000;
         settings.drain = true;
         settings.folder = Some("a folder".into());
         // The name of the sub-command stands where a command line has that of the program.

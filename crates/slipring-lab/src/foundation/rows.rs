@@ -120,7 +120,7 @@ fn by_wire() -> Vec<Row> {
 }
 
 fn bad_days() -> Vec<Row> {
-    vec![backlog(), waiters(), neighbours(), storm()]
+    vec![backlog(), waiters(), neighbours(), storm(), purge_beside()]
 }
 
 fn backlog() -> Row {
@@ -189,15 +189,62 @@ fn waiters() -> Row {
     }
 }
 
+/// Busy queues beside the quiet one, and the bytes of all bodies; at most so many times alone.
+const NEIGHBOURS: [(&str, usize, usize, f64); 6] = [
+    ("1 × 100 B", 1, 100, 2.0),
+    ("8 × 100 B", 8, 100, 2.0),
+    ("64 × 100 B", 64, 100, 2.0),
+    ("1 × 1 MB", 1, 1_000_000, 4.0),
+    ("8 × 1 MB", 8, 1_000_000, 4.0),
+    ("64 × 1 MB", 64, 1_000_000, 4.0),
+];
+
 fn neighbours() -> Row {
     Row {
         name: "neighbours",
-        what: "a busy queue (100 callers, single messages) beside a quiet queue, in-process",
+        what: "1, 8, 64 busy queues (128 callers; 64 of 1 MB) beside a quiet queue, in-process",
         rounds_max: 3,
-        sides: |sizes, _| vec![ours(sizes, Shape::Neighbours, 100, 1)],
+        sides: |sizes, _| {
+            let side = |(name, queues, body, _): (&'static str, usize, usize, f64)| {
+                let callers = if body > 100 { 64 } else { 128 };
+                let mut side = ours(sizes, Shape::Neighbours, callers, 1);
+                side.name = name;
+                (side.settings.queues, side.settings.body) = (queues, body);
+                if body > 100 {
+                    side.settings.rate = 20.0;
+                }
+                side
+            };
+            NEIGHBOURS.map(side).into()
+        },
         conditions: |sides| {
-            let ratio = figure(sides, "ours", "p95_beside_over_alone");
-            vec![Condition::at_most("P95 beside / alone", "×", ratio, 1.5)]
+            let condition = |(name, _, _, times): (&str, usize, usize, f64)| {
+                let ratio = figure(sides, name, "p95_beside_over_alone");
+                Condition::at_most(&format!("P95 beside / alone, {name}"), "×", ratio, times)
+            };
+            NEIGHBOURS.map(condition).into()
+        },
+    }
+}
+
+fn purge_beside() -> Row {
+    Row {
+        name: "purge_beside",
+        what: "a purge of 2,000 × 1 MB from the disk beside a quiet queue, in-process",
+        rounds_max: 3,
+        sides: |sizes, _| {
+            let mut side = ours(sizes, Shape::PurgeBeside, 1, 1);
+            let (messages, body) = if sizes.smoke { (50, 256 << 10) } else { (2000, 1_000_000) };
+            (side.settings.messages, side.settings.body) = (messages, body);
+            vec![side]
+        },
+        conditions: |sides| {
+            let ratio = figure(sides, "ours", "p99_beside_over_alone");
+            let stall = figure(sides, "ours", "stall_max_ms");
+            vec![
+                Condition::at_most("longest stall", "ms", stall, 100.0),
+                Condition::at_most("P99 beside / alone", "×", ratio, 4.0),
+            ]
         },
     }
 }

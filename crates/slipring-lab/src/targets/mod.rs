@@ -196,6 +196,14 @@ pub trait Caller: Send + 'static {
         async { anyhow::bail!("this target is not driven with delays") }
     }
 
+    /// Removes all messages of the queue; answers how many.
+    ///
+    /// # Errors
+    /// When the target refuses, or is not driven this way.
+    fn purge(&mut self) -> impl Future<Output = Result<u64>> + Send {
+        async { anyhow::bail!("this target is not driven with purges") }
+    }
+
     /// How many messages the queue holds in any state, where the target can tell.
     ///
     /// # Errors

@@ -21,7 +21,10 @@ use crate::body::{BODY_BYTES, Body};
 use crate::workloads::Settings;
 
 /// An engine with its store.
-pub struct Store(Engine);
+pub struct Store {
+    engine: Engine,
+    body_bytes: usize,
+}
 
 impl Target for Store {
     type Caller = StoreCaller;
@@ -36,17 +39,18 @@ impl Target for Store {
             }
             kind => bail!("{kind:?} is not a store"),
         };
-        Ok(Store(Engine::open(store, options).await?))
+        let engine = Engine::open(store, options).await?;
+        Ok(Store { engine, body_bytes: settings.body })
     }
 
     async fn caller(&self, queue: &str) -> Result<StoreCaller> {
-        let queue = self.0.queue_or_create(queue, &QueueSettings::default()).await?;
-        Ok(StoreCaller { queue, held: Vec::new() })
+        let queue = self.engine.queue_or_create(queue, &QueueSettings::default()).await?;
+        Ok(StoreCaller { queue, held: Vec::new(), body_bytes: self.body_bytes })
     }
 
     async fn stop(self) -> Result<Vec<Wait>> {
-        let waits = self.0.waits();
-        self.0.shutdown().await;
+        let waits = self.engine.waits();
+        self.engine.shutdown().await;
         let line = |wait: slipring::WaitSnapshot| Wait {
             name: wait.name.to_owned(),
             acquisitions: wait.acquisitions,
@@ -76,13 +80,20 @@ async fn open_postgres(url: &str, options: &EngineOptions) -> Result<Arc<dyn sli
 pub struct StoreCaller {
     queue: Queue,
     held: Vec<Receipt>,
+    /// What a body is filled up to.
+    body_bytes: usize,
 }
 
 impl Caller for StoreCaller {
     async fn send(&mut self, bodies: &[Body]) -> Result<()> {
         if let [body] = bodies {
-            let sent = self.queue.send(NewMessage::new(Bytes::copy_from_slice(body))).await?;
+            let sent = self.queue.send(NewMessage::new(filled(body, self.body_bytes))).await?;
             return if sent.duplicate { bail!("a send was taken for a duplicate") } else { Ok(()) };
+        }
+        if self.body_bytes > BODY_BYTES {
+            let bodies = bodies.iter().map(|body| filled(body, self.body_bytes));
+            self.queue.send_batch(bodies.map(NewMessage::new).collect()).await?;
+            return Ok(());
         }
         // One allocation for the batch; each message refers to its part of it.
         let mut all = BytesMut::from(bodies.as_flattened()).freeze();
@@ -99,7 +110,11 @@ impl Caller for StoreCaller {
         let request = ReceiveRequest::up_to(up_to).wait(wait);
         let deliveries = self.queue.receive(request).await?;
         for delivery in &deliveries {
-            look(&delivery.message.body)?;
+            let body = &delivery.message.body;
+            if body.len() != self.body_bytes {
+                bail!("a body of {} bytes, not {}", body.len(), self.body_bytes);
+            }
+            look(body.get(..BODY_BYTES).unwrap_or_default())?;
             self.held.push(delivery.receipt);
         }
         Ok(deliveries.len())
@@ -136,7 +151,22 @@ impl Caller for StoreCaller {
         Ok(())
     }
 
+    async fn purge(&mut self) -> Result<u64> {
+        Ok(self.queue.purge(|_| {}).await?)
+    }
+
     async fn count(&mut self) -> Result<Option<u64>> {
         Ok(Some(self.queue.stats().await?.total()))
     }
+}
+
+/// A body with zeros behind it up to a length.
+fn filled(body: &Body, bytes: usize) -> Bytes {
+    if bytes == BODY_BYTES {
+        return Bytes::copy_from_slice(body);
+    }
+    let mut filled = BytesMut::with_capacity(bytes);
+    filled.extend_from_slice(body);
+    filled.resize(bytes, 0);
+    filled.freeze()
 }

@@ -83,10 +83,24 @@ pub async fn run<T: Target>(
     queue: &str,
     ledger: &Arc<Ledger>,
 ) -> Result<Measured> {
+    run_on(load, target, &[queue.to_owned()], ledger).await
+}
+
+/// Runs the callers on several queues, as many on each, one at least.
+///
+/// # Errors
+/// As [`run`].
+pub async fn run_on<T: Target>(
+    load: Load,
+    target: &T,
+    queues: &[String],
+    ledger: &Arc<Ledger>,
+) -> Result<Measured> {
     let meter = Arc::new(Meter::default());
     let mut callers = JoinSet::new();
-    let mut ready = Vec::with_capacity(load.callers);
-    for _ in 0..load.callers {
+    let on_each = load.callers.div_ceil(queues.len().max(1));
+    let mut ready = Vec::with_capacity(on_each * queues.len());
+    for queue in queues.iter().flat_map(|queue| std::iter::repeat_n(queue, on_each)) {
         ready.push(target.caller(queue).await?);
     }
     let started = Instant::now();

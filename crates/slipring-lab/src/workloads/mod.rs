@@ -8,6 +8,7 @@ mod neighbours;
 mod open_loop;
 mod ping_pong;
 mod prober;
+mod purge_beside;
 mod send;
 mod storm;
 mod waiters;
@@ -18,6 +19,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
+use crate::body::BODY_BYTES;
 use crate::ledger::Checks;
 use crate::process::Usage;
 use crate::stats::Percentiles;
@@ -45,6 +47,8 @@ pub enum Shape {
     OpenLoop,
     /// Very many delays that end at once in one queue, beside two others.
     Storm,
+    /// A slow prober on a quiet queue, alone and beside a purge of large messages.
+    PurgeBeside,
 }
 
 /// One run of one workload on one target.
@@ -68,10 +72,14 @@ pub struct Settings {
     /// Seconds before, not measured.
     #[arg(long, default_value_t = 0.5)]
     pub warmup: f64,
-    /// `backlog`: messages to fill the queue with; `storm`: delays that end at once.
+    /// Bytes of each body, from 100 on; only for an engine in this process.
+    #[arg(long, default_value_t = BODY_BYTES)]
+    #[serde(default = "plain_body")]
+    pub body: usize,
+    /// `backlog`, `purge_beside`: messages to fill the queue with; `storm`: delays that end at once.
     #[arg(long, default_value_t = 100_000)]
     pub messages: u64,
-    /// `waiters`: queues they wait on.
+    /// `waiters`: queues they wait on; `neighbours`: busy queues.
     #[arg(long, default_value_t = 10)]
     pub queues: usize,
     /// Messages per second of `open_loop`, and of the slow senders of `waiters`, `neighbours` and
@@ -101,6 +109,7 @@ impl Settings {
             batch: 1000,
             seconds: 2.0,
             warmup: 0.5,
+            body: BODY_BYTES,
             messages: 100_000,
             queues: 10,
             rate: 100.0,
@@ -109,6 +118,11 @@ impl Settings {
             postgres: None,
         }
     }
+}
+
+/// What runs of older reports had.
+fn plain_body() -> usize {
+    BODY_BYTES
 }
 
 /// What a run found.
@@ -154,6 +168,10 @@ pub struct Found {
 pub fn run(settings: &Settings) -> Result<Outcome> {
     if settings.callers == 0 || settings.batch == 0 || settings.queues == 0 {
         bail!("callers, batch and queues are at least 1");
+    }
+    let in_process = matches!(settings.target, Kind::Store | Kind::Memory);
+    if settings.body < BODY_BYTES || (settings.body > BODY_BYTES && !in_process) {
+        bail!("a body has {BODY_BYTES} bytes, or more for an engine in this process");
     }
     if !settings.rate.is_finite() || settings.rate <= 0.0 {
         bail!("the rate is a number above 0, not {}", settings.rate);
@@ -252,6 +270,7 @@ pub async fn drive<T: Target>(settings: &Settings, target: &T, folder: &Path) ->
         Shape::Neighbours => neighbours::run(settings, target).await,
         Shape::OpenLoop => open_loop::run(settings, target).await,
         Shape::Storm => storm::run(settings, target).await,
+        Shape::PurgeBeside => purge_beside::run(settings, target, folder).await,
     }
 }
 

@@ -1,7 +1,7 @@
-//! A storm on one queue must not be felt on another.
+//! A storm on some queues must not be felt on another.
 //!
 //! ```text
-//!   n callers ══cycle══▶ │ busy  │         by turns: with the storm, without it
+//!   n callers ══cycle══▶ │ busy… │         by turns: with the storm, without it
 //!   prober  ───cycle───▶ │ quiet │ ──▶ latency from the due time
 //! ```
 
@@ -25,6 +25,7 @@ pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Found> {
     let ledger = Arc::new(Ledger::new(0, MESSAGES_MAX / 16));
     let busy = Arc::new(Ledger::new(0, MESSAGES_MAX));
     let mut caller = target.caller("quiet").await?;
+    let queues: Vec<String> = (0..settings.queues).map(|n| format!("busy-{n}")).collect();
     let length = Duration::from_secs_f64(settings.seconds.max(0.0));
     let storm = Load {
         callers: settings.callers,
@@ -43,7 +44,7 @@ pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Found> {
             probe(&mut caller, settings.rate, length, &ledger, &mut stormy).await
         };
         let (measured, probed) =
-            tokio::join!(closed_loop::run(storm, target, "busy", &busy), delayed);
+            tokio::join!(closed_loop::run_on(storm, target, &queues, &busy), delayed);
         probed?;
         rates.push(measured?.rate());
         let (with, without) = (stormy.from_due.percentiles(), quiet.from_due.percentiles());
@@ -54,7 +55,9 @@ pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Found> {
             all.late += own.late;
         }
     }
-    closed_loop::drain(target, "busy", settings.batch.max(100), &busy).await?;
+    for queue in &queues {
+        closed_loop::drain(target, queue, settings.batch.max(100), &busy).await?;
+    }
     let mut found = Found { checks: ledger.final_checks(), ..Found::default() };
     found.checks.missing += busy.final_checks().missing;
     found.checks.duplicates += busy.final_checks().duplicates;

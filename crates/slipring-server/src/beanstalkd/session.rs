@@ -40,6 +40,9 @@ const RECEIVE_FIRST: usize = 16;
 /// Most commands in one run.
 pub(super) const RUN_MAX: usize = 1000;
 
+/// Most reservations that the end of a connection gives back in one call.
+const GIVE_BACK_MAX: usize = 500;
+
 /// The queues of all watched tubes.
 pub(super) struct Queues {
     pub(super) several: Several,
@@ -358,11 +361,16 @@ impl Session {
                 None => by_queue.push((queue, vec![entry])),
             }
         }
-        for (id, entries) in by_queue {
+        for (id, mut entries) in by_queue {
             let Some(queue) = self.shared.engine.queue_by_id(id) else { continue };
-            if let Err(error) = queue.settle(entries).await {
-                // The reservations run out by themselves.
-                self.shared.failures.note(&error, self.shared.now());
+            while !entries.is_empty() {
+                // One call after another: those of other connections come in between.
+                let rest = entries.split_off(entries.len().min(GIVE_BACK_MAX));
+                let portion = std::mem::replace(&mut entries, rest);
+                if let Err(error) = queue.settle(portion).await {
+                    // The reservations run out by themselves.
+                    self.shared.failures.note(&error, self.shared.now());
+                }
             }
         }
     }

@@ -17,6 +17,7 @@ use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
 use crate::waits::{NamedMutex, WaitClass, Waits};
 
+use super::portions::CallSize;
 use super::turnstile::Turnstile;
 
 /// Turns under way at a time: a second one keeps a store busy that takes calls in while it writes.
@@ -24,9 +25,6 @@ const TURNS_MAX: u32 = 2;
 /// Where calls go one after another, a turn that takes longer does not hold up others: a second
 /// one may begin beside it.
 const TURN_PATIENCE: Duration = Duration::from_millis(100);
-/// Calls and bytes of one turn; bounds how long others wait behind it in the store.
-const TURN_CALLS_MAX: usize = 2048;
-const TURN_BYTES_MAX: u64 = 8 << 20;
 
 /// What a combiner does with the calls it gathered.
 pub(super) trait Turn: Send + Sync + 'static {
@@ -34,8 +32,10 @@ pub(super) trait Turn: Send + Sync + 'static {
     type Request: Send + 'static;
     /// What a caller gets.
     type Answer: Send + 'static;
-    /// What a request weighs.
+    /// Bytes that a request takes while it waits.
     fn bytes(request: &Self::Request) -> u64;
+    /// How much of a store call a request is.
+    fn size(request: &Self::Request) -> CallSize;
     /// Runs all requests and answers them in order, one answer for each.
     fn run(
         &self,
@@ -50,6 +50,8 @@ pub(super) struct Combiner<T: Turn> {
     turnstile: Arc<Turnstile>,
     calls_max: usize,
     bytes_max: u64,
+    /// The largest turn; bounds how long others wait behind it in the store.
+    turn_max: CallSize,
     state: NamedMutex<State<T>>,
     waiting: Arc<WaitClass>,
     room: Notify,
@@ -68,6 +70,7 @@ struct State<T: Turn> {
 struct Call<T: Turn> {
     request: T::Request,
     bytes: u64,
+    size: CallSize,
     slot: oneshot::Sender<T::Answer>,
     since_ns: u64,
 }
@@ -83,7 +86,7 @@ impl<T: Turn> Combiner<T> {
         turn: T,
         runtime: Handle,
         turnstile: Arc<Turnstile>,
-        limits: &Limits,
+        (limits, turn_max): (&Limits, CallSize),
         waits: &Waits,
         classes: &CombinerClasses,
     ) -> Arc<Combiner<T>> {
@@ -94,6 +97,7 @@ impl<T: Turn> Combiner<T> {
             turnstile,
             calls_max: limits.combiner_requests_max,
             bytes_max: limits.combiner_bytes_max,
+            turn_max,
             state: NamedMutex::new(waits.class(classes.lock), state),
             waiting: waits.class(classes.turn),
             room: Notify::new(),
@@ -104,9 +108,9 @@ impl<T: Turn> Combiner<T> {
     /// Brings a request and waits for its answer. When the combiner is full the caller waits to
     /// get in (S12.3). Dropping the future does not undo a call that got in.
     pub(super) async fn call(self: &Arc<Self>, request: T::Request) -> Result<T::Answer, Error> {
-        let bytes = T::bytes(&request);
+        let (bytes, size) = (T::bytes(&request), T::size(&request));
         let (slot, answer) = oneshot::channel();
-        let mut call = Call { request, bytes, slot, since_ns: monotonic_ns() };
+        let mut call = Call { request, bytes, size, slot, since_ns: monotonic_ns() };
         while let Err(refused) = self.enter(call)? {
             call = refused;
             let room = self.room.notified();
@@ -206,7 +210,7 @@ impl<T: Turn> Combiner<T> {
     #[allow(clippy::type_complexity)]
     fn gather(&self) -> Option<(Vec<T::Request>, Vec<oneshot::Sender<T::Answer>>)> {
         let mut state = self.state.lock();
-        let ready = state.calls.len().min(TURN_CALLS_MAX);
+        let ready = state.calls.len();
         // One that began beside a late turn ends with it; the other goes on with what waits.
         if ready == 0 || state.turns > self.turns_allowed(&state) {
             state.turns -= 1;
@@ -215,11 +219,13 @@ impl<T: Turn> Combiner<T> {
         let now_ns = monotonic_ns();
         let mut requests = Vec::with_capacity(ready);
         let mut slots = Vec::with_capacity(ready);
-        let mut bytes = 0;
-        while requests.len() < ready && (bytes < TURN_BYTES_MAX) {
-            let Some(call) = state.calls.pop_front() else { break };
+        let mut so_far = CallSize::ZERO;
+        let fits = |call: &Call<T>, so_far| self.turn_max.admits(so_far, call.size);
+        while state.calls.front().is_some_and(|call| fits(call, so_far))
+            && let Some(call) = state.calls.pop_front()
+        {
             state.bytes -= call.bytes;
-            bytes += call.bytes;
+            so_far = so_far.and(call.size);
             self.waiting.waited(now_ns.saturating_sub(call.since_ns));
             requests.push(call.request);
             slots.push(call.slot);

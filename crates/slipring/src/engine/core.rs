@@ -40,6 +40,7 @@ impl QueueCore {
             timers: services.timers_of(info.id),
             schedule: Arc::clone(&schedule),
             waiters_max: services.limits.waiters_max,
+            call_max: services.call_max(),
             turnstile: Arc::clone(&turnstile),
         };
         let receives = Receives::new(info.id, receive_parts, &services.waits);

@@ -15,6 +15,7 @@ mod combiner;
 mod core;
 mod options;
 mod pending;
+mod portions;
 mod queue;
 mod receives;
 mod registry;
@@ -46,6 +47,7 @@ use crate::store::{Capabilities, Store};
 use crate::waits::{WaitSnapshot, Waits};
 
 use self::combiner::{Combiner, CombinerClasses, Turn};
+use self::portions::CallSize;
 use self::registry::Registry;
 use self::schedule::{Agenda, Schedule};
 use self::timers::Timers;
@@ -103,6 +105,11 @@ impl Services {
         Arc::new(Turnstile::new(one_by_one, self.waits.class("turnstile")))
     }
 
+    /// The largest call that the store wants.
+    fn call_max(&self) -> CallSize {
+        CallSize::most(&self.store.capabilities())
+    }
+
     fn combiner<T: Turn>(
         &self,
         turn: T,
@@ -110,7 +117,8 @@ impl Services {
         classes: &CombinerClasses,
     ) -> Arc<Combiner<T>> {
         let (runtime, turnstile) = (self.runtime.clone(), Arc::clone(turnstile));
-        Combiner::new(turn, runtime, turnstile, &self.limits, &self.waits, classes)
+        let bounds = (&self.limits, self.call_max());
+        Combiner::new(turn, runtime, turnstile, bounds, &self.waits, classes)
     }
 }
 

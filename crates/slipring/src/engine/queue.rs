@@ -1,6 +1,7 @@
 //! The handle of a queue: send, receive, settle, and administration of the one queue.
 
 use std::fmt;
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +19,7 @@ use crate::store::{Demand, Sent, Settled};
 use super::EngineHandle;
 use super::administration::unanswered;
 use super::core::QueueCore;
+use super::portions::{PROLONGATION, of_message, of_settlement};
 use super::turns::{SendAnswer, SendRequest};
 
 /// What a receive asks for.
@@ -143,16 +145,16 @@ impl Queue {
             .zip(&refusals)
             .filter_map(|(message, refusal)| refusal.is_none().then_some(message))
             .collect();
-        let mut sent = if accepted.is_empty() {
-            Vec::new().into_iter()
-        } else {
-            let count = accepted.len();
-            match self.core.sends.call(SendRequest::Each(accepted)).await {
-                Ok(SendAnswer::Many(sent)) => sent.into_iter(),
-                Ok(SendAnswer::One(_)) => vec![Err(mixed_up()); count].into_iter(),
-                Err(error) => vec![Err(error); count].into_iter(),
+        let mut sent = Vec::with_capacity(accepted.len());
+        for call in self.engine.services.call_max().deal(accepted, of_message) {
+            let count = call.len();
+            match self.core.sends.call(SendRequest::Each(call)).await {
+                Ok(SendAnswer::Many(answers)) => sent.extend(answers),
+                Ok(SendAnswer::One(_)) => sent.extend(vec![Err(mixed_up()); count]),
+                Err(error) => sent.extend(vec![Err(error); count]),
             }
-        };
+        }
+        let mut sent = sent.into_iter();
         refusals
             .into_iter()
             .map(|refusal| match refusal {
@@ -222,10 +224,9 @@ impl Queue {
                 self.engine.services.limits.check_duration("duration_seconds_max", *delay)?;
             }
         }
-        if entries.is_empty() {
-            return Ok(Vec::new());
-        }
-        self.core.settlements.call(entries).await.map_err(|e| self.named(e, "settle"))
+        let call_max = self.engine.services.call_max();
+        let calls = call_max.deal(entries, |(_, settlement)| of_settlement(settlement));
+        self.one_by_one(calls, "settle", |call| self.core.settlements.call(call)).await
     }
 
     /// Acks one message: done, never to come again (S4.1).
@@ -257,10 +258,41 @@ impl Queue {
         for duration in entries.iter().filter_map(|(_, duration)| *duration) {
             self.engine.services.limits.check_duration("duration_seconds_max", duration)?;
         }
-        if entries.is_empty() {
-            return Ok(Vec::new());
+        let calls = self.engine.services.call_max().deal(entries, |_| PROLONGATION);
+        self.one_by_one(calls, "extend", |call| self.core.extensions.call(call)).await
+    }
+
+    /// Makes one call after another, so that those of others come in between, and answers entry by
+    /// entry. When a call fails the entries of the later ones have its error too.
+    async fn one_by_one<E, A, F>(
+        &self,
+        calls: Vec<Vec<E>>,
+        operation: &'static str,
+        call: impl Fn(Vec<E>) -> F,
+    ) -> Result<Vec<Result<A, Error>>, Error>
+    where
+        F: Future<Output = Result<Vec<Result<A, Error>>, Error>>,
+    {
+        let mut answers: Vec<Result<A, Error>> = Vec::new();
+        let mut failed: Option<Error> = None;
+        for entries in calls {
+            let count = entries.len();
+            if failed.is_none() {
+                match call(entries).await {
+                    Ok(part) => {
+                        answers.extend(part);
+                        continue;
+                    }
+                    Err(error) => failed = Some(self.named(error, operation)),
+                }
+            }
+            match &failed {
+                Some(error) if answers.is_empty() => return Err(error.clone()),
+                Some(error) => answers.extend((0..count).map(|_| Err(error.clone()))),
+                None => {}
+            }
         }
-        self.core.extensions.call(entries).await.map_err(|e| self.named(e, "extend"))
+        Ok(answers)
     }
 
     /// What the queue holds.

@@ -12,6 +12,7 @@ use crate::queue::QueueId;
 use crate::store::{AppendBatch, ExtendBatch, Sent, SettleBatch, Settled, Store};
 
 use super::combiner::Turn;
+use super::portions::{CallSize, PROLONGATION, of_message, of_settlement};
 use super::receives::Receives;
 use super::registry::Registry;
 use super::schedule::Schedule;
@@ -69,6 +70,15 @@ impl Turn for SendTurn {
             SendRequest::Whole(list) | SendRequest::Each(list) => {
                 list.iter().map(NewMessage::size_bytes).sum()
             }
+        }
+    }
+
+    fn size(request: &SendRequest) -> CallSize {
+        let all =
+            |list: &[NewMessage]| list.iter().map(of_message).fold(CallSize::ZERO, CallSize::and);
+        match request {
+            SendRequest::One(message) => of_message(message),
+            SendRequest::Whole(list) | SendRequest::Each(list) => all(list),
         }
     }
 
@@ -154,6 +164,11 @@ impl Turn for SettleTurn {
         size_of_val(request.as_slice()) as u64
     }
 
+    fn size(request: &Self::Request) -> CallSize {
+        let sizes = request.iter().map(|(_, settlement)| of_settlement(settlement));
+        sizes.fold(CallSize::ZERO, CallSize::and)
+    }
+
     async fn run(&self, requests: Vec<Self::Request>) -> Vec<Self::Answer> {
         let parts = &self.0;
         let counts: Vec<usize> = requests.iter().map(Vec::len).collect();
@@ -204,6 +219,10 @@ impl Turn for ExtendTurn {
 
     fn bytes(request: &Self::Request) -> u64 {
         size_of_val(request.as_slice()) as u64
+    }
+
+    fn size(request: &Self::Request) -> CallSize {
+        request.iter().map(|_| PROLONGATION).fold(CallSize::ZERO, CallSize::and)
     }
 
     async fn run(&self, requests: Vec<Self::Request>) -> Vec<Self::Answer> {

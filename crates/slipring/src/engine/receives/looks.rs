@@ -8,8 +8,9 @@ use crate::lifecycle::Settlement;
 use crate::message::Delivery;
 use crate::store::{ClaimBatch, ClaimEnd, SettleBatch};
 
+use super::super::portions::of_settlement;
 use super::seat::Called;
-use super::{CLAIM_MESSAGES_MAX, Receives, Resting, State, Ticket, Waiter};
+use super::{Receives, Resting, State, Ticket, Waiter};
 
 /// Messages on their way back.
 struct HandingBack<'a>(&'a Receives);
@@ -153,7 +154,7 @@ impl Receives {
         let mut state = self.state.lock();
         let mut chosen: Vec<(Ticket, Waiter)> = Vec::new();
         let mut wanted = 0;
-        while wanted < CLAIM_MESSAGES_MAX {
+        while wanted < self.parts.call_max.messages {
             let rested = wanted < state.available;
             let Some((ticket, waiter)) = state.next_waiter(rested) else { break };
             if waiter.slot.is_closed() {
@@ -281,15 +282,18 @@ impl Receives {
         self.state.lock().handing_back += 1;
         self.parts.runtime.spawn(async move {
             let _back = HandingBack(&me);
-            let count = list.len() as u64;
             let entries = list.iter().map(|d| (d.receipt, Settlement::HandBack)).collect();
-            let batch = SettleBatch { queue: me.queue, now: me.parts.clock.now(), entries };
-            if let Err(error) = me.parts.store.settle(batch).await {
-                // The lease lapses by itself; nothing is lost.
-                tracing::warn!(%error, queue = %me.queue, count, "could not hand messages back");
-                return;
+            for entries in me.parts.call_max.deal(entries, |(_, how)| of_settlement(how)) {
+                let count = entries.len() as u64;
+                let batch = SettleBatch { queue: me.queue, now: me.parts.clock.now(), entries };
+                match me.parts.store.settle(batch).await {
+                    Ok(_) => me.notify(count),
+                    // The lease lapses by itself; nothing is lost.
+                    Err(error) => {
+                        tracing::warn!(%error, queue = %me.queue, count, "could not hand back");
+                    }
+                }
             }
-            me.notify(count);
         });
     }
 }

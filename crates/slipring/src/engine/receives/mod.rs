@@ -29,13 +29,11 @@ use crate::waits::{NamedMutex, WaitClass, Waits};
 
 use self::seat::Seated;
 use super::pending::Pending;
+use super::portions::CallSize;
 use super::schedule::Schedule;
 use super::timers::Timers;
 use super::turnstile::Turnstile;
 use super::wheel::TimerKey;
-
-/// Messages that one claim may ask for; bounds how long others wait behind it in the store.
-const CLAIM_MESSAGES_MAX: u64 = 8192;
 
 /// The place of a receive in the order of arrival: twice the nanoseconds of the process at which it
 /// came, and one more where it is a receive over several queues. So places of different queues
@@ -53,6 +51,8 @@ pub(super) struct ReceiveParts {
     pub(super) timers: Arc<Timers>,
     pub(super) schedule: Arc<Schedule>,
     pub(super) waiters_max: usize,
+    /// The largest store call; bounds how long others wait behind it.
+    pub(super) call_max: CallSize,
     pub(super) turnstile: Arc<Turnstile>,
 }
 

@@ -199,6 +199,8 @@ impl Store for MemoryStore {
             transactions: false,
             calls_one_by_one: false,
             passes_by_queue: true,
+            call_messages_max: 2048,
+            call_bytes_max: 8 << 20,
         }
     }
 
