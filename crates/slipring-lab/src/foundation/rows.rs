@@ -120,7 +120,7 @@ fn by_wire() -> Vec<Row> {
 }
 
 fn bad_days() -> Vec<Row> {
-    vec![backlog(), waiters(), neighbours()]
+    vec![backlog(), waiters(), neighbours(), several_tubes()]
 }
 
 fn backlog() -> Row {
@@ -198,6 +198,44 @@ fn neighbours() -> Row {
         conditions: |sides| {
             let ratio = figure(sides, "ours", "p95_beside_over_alone");
             vec![Condition::at_most("P95 beside / alone", "×", ratio, 1.5)]
+        },
+    }
+}
+
+fn several_tubes() -> Row {
+    Row {
+        name: "several_tubes",
+        what: "beanstalkd wire, 8 connections, 100 in flight, each over 1 to 1,000 tubes",
+        rounds_max: 5,
+        sides: |sizes, _| {
+            let side = |name, queues| {
+                let mut side = cycle(sizes, name, Kind::SlipringBeanstalkd, 8, 100);
+                (side.settings.shape, side.settings.queues) = (Shape::Several, queues);
+                side.settings.messages = if sizes.smoke { 2000 } else { 100_000 };
+                side
+            };
+            vec![
+                side("1 tube", 1),
+                side("2 tubes", 2),
+                side("10 tubes", 10),
+                side("1,000 tubes", if sizes.smoke { 50 } else { 1000 }),
+            ]
+        },
+        conditions: |sides| {
+            let drain = |side: &str| figure(sides, side, "drain_messages_per_s");
+            let drained = |side: &str, part: f64| {
+                let text = format!("drain of one over {side}, {part:.2} × 1 tube");
+                Condition::at_least(text, "messages/s", drain(side), part * drain("1 tube"))
+            };
+            let (few, many) = (1.0 / 1.5, 1.0 / 3.0);
+            vec![
+                times(sides, "2 tubes", "1 tube", few),
+                times(sides, "10 tubes", "1 tube", few),
+                times(sides, "1,000 tubes", "1 tube", many),
+                drained("2 tubes", few),
+                drained("10 tubes", few),
+                drained("1,000 tubes", many),
+            ]
         },
     }
 }

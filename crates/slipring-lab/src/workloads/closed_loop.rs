@@ -83,12 +83,24 @@ pub async fn run<T: Target>(
     queue: &str,
     ledger: &Arc<Ledger>,
 ) -> Result<Measured> {
-    let meter = Arc::new(Meter::default());
-    let mut callers = JoinSet::new();
     let mut ready = Vec::with_capacity(load.callers);
     for _ in 0..load.callers {
         ready.push(target.caller(queue).await?);
     }
+    run_callers(load, ready, ledger).await
+}
+
+/// Runs callers that are there.
+///
+/// # Errors
+/// As [`run`].
+pub async fn run_callers<C: Caller>(
+    load: Load,
+    ready: Vec<C>,
+    ledger: &Arc<Ledger>,
+) -> Result<Measured> {
+    let meter = Arc::new(Meter::default());
+    let mut callers = JoinSet::new();
     let started = Instant::now();
     for caller in ready {
         callers.spawn(call(caller, load, Arc::clone(&meter), Arc::clone(ledger)));
@@ -184,7 +196,14 @@ pub async fn drain<T: Target>(
     batch: usize,
     ledger: &Arc<Ledger>,
 ) -> Result<()> {
-    let mut caller = target.caller(queue).await?;
+    drain_by(&mut target.caller(queue).await?, batch, ledger).await
+}
+
+/// As [`drain`], by a caller that is there.
+///
+/// # Errors
+/// As [`run`].
+pub async fn drain_by<C: Caller>(caller: &mut C, batch: usize, ledger: &Arc<Ledger>) -> Result<()> {
     loop {
         let left = usize::try_from(ledger.outstanding()).unwrap_or(usize::MAX);
         if left == 0 {

@@ -9,6 +9,7 @@ mod open_loop;
 mod ping_pong;
 mod prober;
 mod send;
+mod several;
 mod waiters;
 
 use std::collections::BTreeMap;
@@ -40,6 +41,8 @@ pub enum Shape {
     PingPong,
     /// A slow prober on a quiet queue, alone and beside a busy queue.
     Neighbours,
+    /// Callers receive from several queues, of which one is full and then all have some.
+    Several,
     /// Messages sent on a schedule that does not wait for answers.
     OpenLoop,
 }
@@ -65,10 +68,10 @@ pub struct Settings {
     /// Seconds before, not measured.
     #[arg(long, default_value_t = 0.5)]
     pub warmup: f64,
-    /// `backlog`: messages to fill the queue with.
+    /// `backlog`, `several`: messages to fill the queue with.
     #[arg(long, default_value_t = 100_000)]
     pub messages: u64,
-    /// `waiters`: queues they wait on.
+    /// `waiters`: queues they wait on; `several`: queues each caller receives from.
     #[arg(long, default_value_t = 10)]
     pub queues: usize,
     /// Messages per second of `open_loop`, and of the slow senders of `waiters` and `neighbours`.
@@ -246,6 +249,7 @@ pub async fn drive<T: Target>(settings: &Settings, target: &T, folder: &Path) ->
         Shape::Waiters => waiters::run(settings, target).await,
         Shape::PingPong => ping_pong::run(settings, target).await,
         Shape::Neighbours => neighbours::run(settings, target).await,
+        Shape::Several => several::run(settings, target).await,
         Shape::OpenLoop => open_loop::run(settings, target).await,
     }
 }
