@@ -252,6 +252,48 @@ async fn backlog(messages: usize) -> f64 {
     result
 }
 
+/// Messages with delays that are all different, or without.
+async fn delayed(delayed: bool) -> f64 {
+    const MESSAGES: u64 = 300_000;
+    let b = Bench::open().await;
+    let since = monotonic_ns();
+    let delay = |n: u64| std::time::Duration::from_secs(3600 + n * 48_271 % 1_000_003);
+    for batch in 0..MESSAGES / 1000 {
+        let mut messages = messages(1000);
+        if delayed {
+            for (n, message) in messages.iter_mut().enumerate() {
+                message.delay = Some(delay(batch * 1000 + n as u64));
+            }
+        }
+        let units = vec![1; 1000];
+        let batch = AppendBatch { queue: b.id, now: b.clock.now(), messages, units };
+        b.store.append(batch).await.unwrap();
+    }
+    let result = rate(MESSAGES as usize, since);
+    b.end().await;
+    result
+}
+
+/// Drain of one priority beside so many others.
+async fn drained_beside(priorities: u32) -> f64 {
+    let b = Bench::open().await;
+    for batch in 0..priorities + 100 {
+        let mut messages = messages(if batch < priorities { 1 } else { 1000 });
+        let priority = slipring::Priority(2000 - batch.min(priorities));
+        messages.iter_mut().for_each(|message| message.priority = priority);
+        let units = vec![messages.len() as u32];
+        let batch = AppendBatch { queue: b.id, now: b.clock.now(), messages, units };
+        b.store.append(batch).await.unwrap();
+    }
+    let since = monotonic_ns();
+    for _ in 0..100 {
+        b.consume(1000).await;
+    }
+    let result = rate(100_000, since);
+    b.end().await;
+    result
+}
+
 fn show(name: &str, of: &str, mut ours: Vec<f64>, mut limit: Vec<f64>) {
     ours.sort_by(f64::total_cmp);
     limit.sort_by(f64::total_cmp);
@@ -286,6 +328,8 @@ async fn main() {
     row!("lone, store", lone(false).await, "raw 1", raw_at(1, 10_000));
     row!("lone, engine", lone(true).await, "raw 1", raw_at(1, 10_000));
     row!("quiet P95 us beside 100", quiet(100).await, "alone", quiet(0).await);
+    row!("delays", delayed(true).await, "none", delayed(false).await);
+    row!("100th priority", drained_beside(99).await, "first", drained_beside(0).await);
     if only == "backlog" {
         row!("backlog", backlog(10_000_000).await, "empty", backlog(0).await);
     }

@@ -122,6 +122,7 @@ impl Writer<'_> {
         Ok(Some(Picture {
             info: Arc::new(info),
             lanes,
+            last_lane: 0,
             leases: std::collections::BTreeMap::new(),
             items: item_count(&self.db, queue)?,
             log_head: None,
@@ -168,7 +169,12 @@ impl Writer<'_> {
             return Ok(at);
         }
         if known.is_none() && priority.is_some() && !picture.may_add_lane() {
-            return self.lane_for(picture, None);
+            let Some(empty) = picture.take_empty_lane() else {
+                return self.lane_for(picture, None);
+            };
+            self.db.execute(Query::DeleteLane, [to_sql(empty.id)])?;
+            // Messages that left it keep its numbers, which show no longer when they were sent.
+            self.leave_last_stamp()?;
         }
         let id = self.db.first(Query::TakeLaneId, (), |row| row.get::<_, i64>(0).map(from_sql))?;
         let id = id.filter(|id| *id <= LANE_MAX).ok_or_else(|| used_up("lanes"))?;

@@ -61,6 +61,11 @@ impl Lane {
         (self.tail_bytes - self.cursor_bytes).saturating_sub(self.hole_bytes)
     }
 
+    /// Whether the log has no message of it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ready() == 0 && self.leased == 0
+    }
+
     /// Whether one more message has a place.
     pub(crate) fn has_room(&self) -> bool {
         self.tail_seq < SEQ_MAX

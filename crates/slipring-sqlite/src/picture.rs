@@ -11,8 +11,8 @@ use crate::lane::Lane;
 use crate::lease::Lease;
 
 /// Most priorities of a queue that have a lane of the log; messages of further priorities stand
-/// in the table `item`. Which priorities have one is settled by the first send with each.
-pub(crate) const LANES_MAX: usize = 64;
+/// in the table `item`. A priority that has none takes the place of one whose lane is empty.
+pub(crate) const LANES_MAX: usize = 1024;
 
 /// One queue.
 #[derive(Debug)]
@@ -20,6 +20,8 @@ pub(crate) struct Picture {
     pub(crate) info: Arc<QueueInfo>,
     /// By priority, then by age.
     pub(crate) lanes: Vec<Lane>,
+    /// Where the lane stood that was asked for last.
+    pub(crate) last_lane: usize,
     /// Leases of the log by first position; those that were not touched yet may be missing.
     pub(crate) leases: BTreeMap<u64, Lease>,
     /// The first ready message of the log, as it was seen last.
@@ -101,7 +103,11 @@ impl Picture {
 
     /// The lane with a number, if it is one of this queue.
     pub(crate) fn lane(&mut self, id: u64) -> Option<&mut Lane> {
-        self.lanes.iter_mut().find(|lane| lane.id == id)
+        // Mostly the one that was asked for last.
+        if self.lanes.get(self.last_lane).is_none_or(|lane| lane.id != id) {
+            self.last_lane = self.lanes.iter().position(|lane| lane.id == id)?;
+        }
+        self.lanes.get_mut(self.last_lane)
     }
 
     /// The best lane that has something ready.
@@ -111,7 +117,9 @@ impl Picture {
 
     /// Where the youngest lane of a priority stands in [`Picture::lanes`].
     pub(crate) fn youngest(&self, priority: Option<Priority>) -> Option<usize> {
-        self.lanes.iter().rposition(|lane| lane.priority == priority)
+        let after = self.lanes.partition_point(|lane| lane.priority <= priority);
+        let at = after.checked_sub(1)?;
+        (self.lanes.get(at)?.priority == priority).then_some(at)
     }
 
     /// Adds a lane; answers where it stands.
@@ -124,9 +132,20 @@ impl Picture {
 
     /// Whether one more priority may have a lane of the log.
     pub(crate) fn may_add_lane(&self) -> bool {
+        if self.lanes.len() < LANES_MAX {
+            return true;
+        }
         let mut priorities: Vec<_> = self.lanes.iter().filter_map(|lane| lane.priority).collect();
         priorities.dedup();
         priorities.len() < LANES_MAX
+    }
+
+    /// Takes out the lane of a priority that has been without messages for longest.
+    pub(crate) fn take_empty_lane(&mut self) -> Option<Lane> {
+        let lanes = self.lanes.iter().enumerate();
+        let empty = lanes.filter(|(_, lane)| lane.priority.is_some() && lane.is_empty());
+        let (at, _) = empty.min_by_key(|(_, lane)| lane.last_sent)?;
+        Some(self.lanes.remove(at))
     }
 
     /// Messages in any state.

@@ -92,12 +92,32 @@ async fn priorities_beyond_the_lanes_stand_in_rows_and_keep_their_order() {
     let messages = |priorities: std::ops::Range<u32>| {
         priorities.map(|n| NewMessage::new(n.to_string()).priority(n)).collect::<Vec<_>>()
     };
-    verbs::try_send(&store, q, messages(0..100), at(0)).await.unwrap();
-    verbs::try_send(&store, q, messages(0..100), at(0)).await.unwrap();
-    assert_eq!((rows(folder.path(), "message"), rows(folder.path(), "item")), (128, 72));
-    let all = bodies(&claim(&store, q, 200, at(0)).await);
-    let wanted: Vec<_> = (0..100).flat_map(|n| [n.to_string(), n.to_string()]).collect();
+    verbs::try_send(&store, q, messages(0..1100), at(0)).await.unwrap();
+    verbs::try_send(&store, q, messages(0..1100), at(0)).await.unwrap();
+    assert_eq!((rows(folder.path(), "message"), rows(folder.path(), "item")), (2048, 152));
+    let all = bodies(&claim(&store, q, 2200, at(0)).await);
+    let wanted: Vec<_> = (0..1100).flat_map(|n| [n.to_string(), n.to_string()]).collect();
     assert_eq!(all, wanted);
+}
+
+#[tokio::test]
+async fn a_priority_takes_the_place_of_one_without_messages() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let q = plain(&store).await;
+    for round in 0..5_u32 {
+        let message = |n: u32| NewMessage::new(n.to_string()).priority(round * 500 + n);
+        verbs::try_send(&store, q, (0..500).map(message).collect(), at(0)).await.unwrap();
+        assert_eq!((rows(folder.path(), "message"), rows(folder.path(), "item")), (500, 0));
+        assert!(rows(folder.path(), "lane") <= 1024);
+        let held = claim(&store, q, 500, at(0)).await;
+        let wanted: Vec<_> = (0..500).map(|n| n.to_string()).collect();
+        assert_eq!(bodies(&held), wanted);
+        ack_all(&store, q, &held, at(0)).await;
+        // A receipt of a message whose lane is gone is refused like any other.
+        let late = settle(&store, q, &held[0], Settlement::Park { priority: None }, at(1)).await;
+        assert_eq!(late.unwrap_err().kind(), slipring::ErrorKind::MessageGone);
+    }
 }
 
 #[tokio::test]

@@ -120,7 +120,7 @@ fn by_wire() -> Vec<Row> {
 }
 
 fn bad_days() -> Vec<Row> {
-    vec![backlog(), waiters(), neighbours(), storm(), purge_beside()]
+    vec![backlog(), waiters(), neighbours(), several_tubes(), storm(), purge_beside()]
 }
 
 fn backlog() -> Row {
@@ -266,6 +266,44 @@ fn storm() -> Row {
             vec![
                 Condition::at_most("P99 of a look at an empty queue", "ms", p99_ms("look"), 50.0),
                 Condition::at_most("P99 lateness of 1 s delays", "ms", p99_ms("late"), 50.0),
+            ]
+        },
+    }
+}
+
+fn several_tubes() -> Row {
+    Row {
+        name: "several_tubes",
+        what: "beanstalkd wire, 8 connections, 100 in flight, each over 1 to 1,000 tubes",
+        rounds_max: 5,
+        sides: |sizes, _| {
+            let side = |name, queues| {
+                let mut side = cycle(sizes, name, Kind::SlipringBeanstalkd, 8, 100);
+                (side.settings.shape, side.settings.queues) = (Shape::Several, queues);
+                side.settings.messages = if sizes.smoke { 2000 } else { 100_000 };
+                side
+            };
+            vec![
+                side("1 tube", 1),
+                side("2 tubes", 2),
+                side("10 tubes", 10),
+                side("1,000 tubes", if sizes.smoke { 50 } else { 1000 }),
+            ]
+        },
+        conditions: |sides| {
+            let drain = |side: &str| figure(sides, side, "drain_messages_per_s");
+            let drained = |side: &str, part: f64| {
+                let text = format!("drain of one over {side}, {part:.2} × 1 tube");
+                Condition::at_least(text, "messages/s", drain(side), part * drain("1 tube"))
+            };
+            let (few, many) = (1.0 / 1.5, 1.0 / 3.0);
+            vec![
+                times(sides, "2 tubes", "1 tube", few),
+                times(sides, "10 tubes", "1 tube", few),
+                times(sides, "1,000 tubes", "1 tube", many),
+                drained("2 tubes", few),
+                drained("10 tubes", few),
+                drained("1,000 tubes", many),
             ]
         },
     }

@@ -124,6 +124,14 @@ pub trait Target: Sized + Send + Sync + 'static {
     /// When the target refuses.
     fn caller(&self, queue: &str) -> impl Future<Output = Result<Self::Caller>> + Send;
 
+    /// A caller that sends to several queues in turn and receives from all of them.
+    ///
+    /// # Errors
+    /// When the target refuses, or is not driven this way.
+    fn caller_of(&self, _queues: &[String]) -> impl Future<Output = Result<Self::Caller>> + Send {
+        async { anyhow::bail!("this target is not driven over several queues") }
+    }
+
     /// How many of so many callers may receive from one queue at a time.
     fn receivers(&self, callers: usize) -> usize {
         callers

@@ -1,5 +1,6 @@
 //! Our engine in this process, over the SQLite store, the PostgreSQL store or the in-memory one.
 
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,8 +10,8 @@ use bytes::{Bytes, BytesMut};
 use slipring::lifecycle::Settlement;
 use slipring::stores::MemoryStore;
 use slipring::{
-    Engine, EngineOptions, NewMessage, Queue, QueueSettings, Receipt, ReceiveRequest,
-    SystemRandomness,
+    Engine, EngineOptions, NewMessage, Queue, QueueId, QueueSettings, Receipt, ReceiveRequest,
+    Several, SystemRandomness,
 };
 use slipring_postgres::{Address, PostgresOptions, PostgresStore};
 use slipring_sqlite::{SqliteOptions, SqliteStore};
@@ -44,8 +45,18 @@ impl Target for Store {
     }
 
     async fn caller(&self, queue: &str) -> Result<StoreCaller> {
-        let queue = self.engine.queue_or_create(queue, &QueueSettings::default()).await?;
-        Ok(StoreCaller { queue, held: Vec::new(), body_bytes: self.body_bytes })
+        self.caller_of(&[queue.to_owned()]).await
+    }
+
+    async fn caller_of(&self, names: &[String]) -> Result<StoreCaller> {
+        let mut queues = Vec::with_capacity(names.len());
+        for name in names {
+            queues.push(self.engine.queue_or_create(name, &QueueSettings::default()).await?);
+        }
+        let several = self.engine.several(&queues);
+        let by_id = (0..).zip(&queues).map(|(at, queue)| (queue.id(), at)).collect();
+        let (held, body_bytes) = (Vec::new(), self.body_bytes);
+        Ok(StoreCaller { queues, by_id, several, turn: 0, held, body_bytes })
     }
 
     async fn stop(self) -> Result<Vec<Wait>> {
@@ -76,29 +87,52 @@ async fn open_postgres(url: &str, options: &EngineOptions) -> Result<Arc<dyn sli
     Ok(PostgresStore::open(&address, options).await?)
 }
 
-/// A caller of one queue.
+/// A caller of one queue or of several.
 pub struct StoreCaller {
-    queue: Queue,
+    queues: Vec<Queue>,
+    by_id: HashMap<QueueId, usize>,
+    several: Several,
+    /// The queue of the next send.
+    turn: usize,
     held: Vec<Receipt>,
     /// What a body is filled up to.
     body_bytes: usize,
 }
 
+impl StoreCaller {
+    /// Settles all it holds, queue by queue.
+    async fn settle(&mut self, how: Settlement) -> Result<()> {
+        let mut by_queue: BTreeMap<usize, Vec<(Receipt, Settlement)>> = BTreeMap::new();
+        for receipt in self.held.drain(..) {
+            let at = *self.by_id.get(&receipt.queue).context("a message of another queue")?;
+            by_queue.entry(at).or_default().push((receipt, how));
+        }
+        for (at, entries) in by_queue {
+            for answer in self.queues[at].settle(entries).await? {
+                answer?;
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Caller for StoreCaller {
     async fn send(&mut self, bodies: &[Body]) -> Result<()> {
+        let queue = &self.queues[self.turn];
+        self.turn = (self.turn + 1) % self.queues.len();
         if let [body] = bodies {
-            let sent = self.queue.send(NewMessage::new(filled(body, self.body_bytes))).await?;
+            let sent = queue.send(NewMessage::new(filled(body, self.body_bytes))).await?;
             return if sent.duplicate { bail!("a send was taken for a duplicate") } else { Ok(()) };
         }
         if self.body_bytes > BODY_BYTES {
             let bodies = bodies.iter().map(|body| filled(body, self.body_bytes));
-            self.queue.send_batch(bodies.map(NewMessage::new).collect()).await?;
+            queue.send_batch(bodies.map(NewMessage::new).collect()).await?;
             return Ok(());
         }
         // One allocation for the batch; each message refers to its part of it.
         let mut all = BytesMut::from(bodies.as_flattened()).freeze();
         let messages = bodies.iter().map(|_| NewMessage::new(all.split_to(BODY_BYTES))).collect();
-        let sent = self.queue.send_batch(messages).await?;
+        let sent = queue.send_batch(messages).await?;
         if sent.len() != bodies.len() {
             bail!("{} of {} messages were taken", sent.len(), bodies.len());
         }
@@ -108,7 +142,7 @@ impl Caller for StoreCaller {
     async fn receive(&mut self, up_to: usize, wait: Duration, look: Look<'_>) -> Result<usize> {
         let up_to = u32::try_from(up_to).context("a receive of more than 2^32 messages")?;
         let request = ReceiveRequest::up_to(up_to).wait(wait);
-        let deliveries = self.queue.receive(request).await?;
+        let deliveries = self.several.receive(request).await?;
         for delivery in &deliveries {
             let body = &delivery.message.body;
             if body.len() != self.body_bytes {
@@ -124,27 +158,19 @@ impl Caller for StoreCaller {
         if let [receipt] = self.held.as_slice() {
             let receipt = *receipt;
             self.held.clear();
-            return Ok(self.queue.ack(&receipt).await?);
+            let at = *self.by_id.get(&receipt.queue).context("a message of another queue")?;
+            return Ok(self.queues[at].ack(&receipt).await?);
         }
-        let entries = self.held.drain(..).map(|receipt| (receipt, Settlement::Ack)).collect();
-        for answer in self.queue.settle(entries).await? {
-            answer?;
-        }
-        Ok(())
+        self.settle(Settlement::Ack).await
     }
 
     async fn give_back(&mut self, delay: Duration) -> Result<()> {
-        let how = Settlement::Nack { delay: Some(delay), priority: None };
-        let entries = self.held.drain(..).map(|receipt| (receipt, how)).collect();
-        for answer in self.queue.settle(entries).await? {
-            answer?;
-        }
-        Ok(())
+        self.settle(Settlement::Nack { delay: Some(delay), priority: None }).await
     }
 
     async fn send_delayed(&mut self, bodies: &[Body], delay: Duration) -> Result<()> {
         let message = |body: &Body| NewMessage::new(Bytes::copy_from_slice(body)).delay(delay);
-        let sent = self.queue.send_batch(bodies.iter().map(message).collect()).await?;
+        let sent = self.queues[self.turn].send_batch(bodies.iter().map(message).collect()).await?;
         if sent.len() != bodies.len() {
             bail!("{} of {} messages were taken", sent.len(), bodies.len());
         }
@@ -152,11 +178,19 @@ impl Caller for StoreCaller {
     }
 
     async fn purge(&mut self) -> Result<u64> {
-        Ok(self.queue.purge(|_| {}).await?)
+        let mut gone = 0;
+        for queue in &self.queues {
+            gone += queue.purge(|_| {}).await?;
+        }
+        Ok(gone)
     }
 
     async fn count(&mut self) -> Result<Option<u64>> {
-        Ok(Some(self.queue.stats().await?.total()))
+        let mut total = 0;
+        for queue in &self.queues {
+            total += queue.stats().await?.total();
+        }
+        Ok(Some(total))
     }
 }
 

@@ -37,7 +37,11 @@ impl Target for TubeServer {
     }
 
     async fn caller(&self, queue: &str) -> Result<TubeCaller> {
-        TubeCaller::open(&self.0.addresses().beanstalkd, queue).await
+        self.caller_of(&[queue.to_owned()]).await
+    }
+
+    async fn caller_of(&self, queues: &[String]) -> Result<TubeCaller> {
+        TubeCaller::open(&self.0.addresses().beanstalkd, queues).await
     }
 
     fn usage(&self) -> Result<Option<Usage>> {
@@ -51,29 +55,41 @@ impl Target for TubeServer {
     }
 }
 
-/// A connection that uses and watches one tube.
+/// A connection that watches tubes and uses one of them after the other.
 pub struct TubeCaller {
     connection: Connection,
+    tubes: Vec<TubeName>,
+    /// The tube of the next send.
+    turn: usize,
     held: Vec<u64>,
 }
 
 impl TubeCaller {
-    async fn open(address: &str, queue: &str) -> Result<TubeCaller> {
+    async fn open(address: &str, queues: &[String]) -> Result<TubeCaller> {
         let mut connection = Connection::open(address).await?;
         let name =
             |text: &str| TubeName::from_bytes(text.as_bytes()).context("not the name of a tube");
-        for command in [Command::Use(name(queue)?), Command::Watch(name(queue)?)] {
-            connection.call(&command).await?;
+        let tubes = queues.iter().map(|queue| name(queue)).collect::<Result<Vec<_>>>()?;
+        for tube in &tubes {
+            connection.call(&Command::Watch(tube.clone())).await?;
         }
-        if queue != DEFAULT_TUBE {
+        if let [only] = tubes.as_slice() {
+            connection.call(&Command::Use(only.clone())).await?;
+        }
+        if !queues.iter().any(|queue| queue == DEFAULT_TUBE) {
             connection.call(&Command::Ignore(name(DEFAULT_TUBE)?)).await?;
         }
-        Ok(TubeCaller { connection, held: Vec::new() })
+        Ok(TubeCaller { connection, tubes, turn: 0, held: Vec::new() })
     }
 }
 
 impl Caller for TubeCaller {
     async fn send(&mut self, bodies: &[Body]) -> Result<()> {
+        let moves = self.tubes.len() > 1;
+        if moves {
+            self.connection.add(&Command::Use(self.tubes[self.turn].clone()));
+            self.turn = (self.turn + 1) % self.tubes.len();
+        }
         let mut all: Bytes = BytesMut::from(bodies.as_flattened()).freeze();
         for _ in bodies {
             let body = all.split_to(BODY_BYTES);
@@ -81,6 +97,12 @@ impl Caller for TubeCaller {
             self.connection.add(&Command::Put(put));
         }
         self.connection.flush().await?;
+        if moves {
+            match self.connection.reply().await? {
+                Reply::Using(_) => {}
+                other => bail!("use was answered {other:?}"),
+            }
+        }
         for _ in bodies {
             match self.connection.reply().await? {
                 Reply::Inserted { .. } => {}

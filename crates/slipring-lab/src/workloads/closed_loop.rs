@@ -96,13 +96,25 @@ pub async fn run_on<T: Target>(
     queues: &[String],
     ledger: &Arc<Ledger>,
 ) -> Result<Measured> {
-    let meter = Arc::new(Meter::default());
-    let mut callers = JoinSet::new();
     let on_each = load.callers.div_ceil(queues.len().max(1));
     let mut ready = Vec::with_capacity(on_each * queues.len());
     for queue in queues.iter().flat_map(|queue| std::iter::repeat_n(queue, on_each)) {
         ready.push(target.caller(queue).await?);
     }
+    run_callers(load, ready, ledger).await
+}
+
+/// Runs callers that are there.
+///
+/// # Errors
+/// As [`run`].
+pub async fn run_callers<C: Caller>(
+    load: Load,
+    ready: Vec<C>,
+    ledger: &Arc<Ledger>,
+) -> Result<Measured> {
+    let meter = Arc::new(Meter::default());
+    let mut callers = JoinSet::new();
     let started = Instant::now();
     for caller in ready {
         callers.spawn(call(caller, load, Arc::clone(&meter), Arc::clone(ledger)));
@@ -198,7 +210,14 @@ pub async fn drain<T: Target>(
     batch: usize,
     ledger: &Arc<Ledger>,
 ) -> Result<()> {
-    let mut caller = target.caller(queue).await?;
+    drain_by(&mut target.caller(queue).await?, batch, ledger).await
+}
+
+/// As [`drain`], by a caller that is there.
+///
+/// # Errors
+/// As [`run`].
+pub async fn drain_by<C: Caller>(caller: &mut C, batch: usize, ledger: &Arc<Ledger>) -> Result<()> {
     loop {
         let left = usize::try_from(ledger.outstanding()).unwrap_or(usize::MAX);
         if left == 0 {

@@ -10,6 +10,7 @@ mod ping_pong;
 mod prober;
 mod purge_beside;
 mod send;
+mod several;
 mod storm;
 mod waiters;
 
@@ -43,6 +44,8 @@ pub enum Shape {
     PingPong,
     /// A slow prober on a quiet queue, alone and beside a busy queue.
     Neighbours,
+    /// Callers receive from several queues, of which one is full and then all have some.
+    Several,
     /// Messages sent on a schedule that does not wait for answers.
     OpenLoop,
     /// Very many delays that end at once in one queue, beside two others.
@@ -76,10 +79,11 @@ pub struct Settings {
     #[arg(long, default_value_t = BODY_BYTES)]
     #[serde(default = "plain_body")]
     pub body: usize,
-    /// `backlog`, `purge_beside`: messages to fill the queue with; `storm`: delays that end at once.
+    /// `backlog`, `several`, `purge_beside`: messages to fill the queue with; `storm`: delays that end at once.
     #[arg(long, default_value_t = 100_000)]
     pub messages: u64,
-    /// `waiters`: queues they wait on; `neighbours`: busy queues.
+    /// `waiters`: queues they wait on; `neighbours`: busy queues; `several`: queues each caller
+    /// receives from.
     #[arg(long, default_value_t = 10)]
     pub queues: usize,
     /// Messages per second of `open_loop`, and of the slow senders of `waiters`, `neighbours` and
@@ -268,6 +272,7 @@ pub async fn drive<T: Target>(settings: &Settings, target: &T, folder: &Path) ->
         Shape::Waiters => waiters::run(settings, target).await,
         Shape::PingPong => ping_pong::run(settings, target).await,
         Shape::Neighbours => neighbours::run(settings, target).await,
+        Shape::Several => several::run(settings, target).await,
         Shape::OpenLoop => open_loop::run(settings, target).await,
         Shape::Storm => storm::run(settings, target).await,
         Shape::PurgeBeside => purge_beside::run(settings, target, folder).await,
