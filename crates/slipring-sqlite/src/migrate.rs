@@ -10,6 +10,7 @@ use crate::options::SqliteOptions;
 const STEPS: &[&str] = &[
     include_str!("../migrations/0001_first.sql"),
     include_str!("../migrations/0002_passes_by_queue.sql"),
+    include_str!("../migrations/0003_queue_changes.sql"),
 ];
 
 /// The version that this program writes (`PRAGMA user_version`).

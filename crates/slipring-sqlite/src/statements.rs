@@ -31,6 +31,7 @@ queries! {
     FreePages "free_pages",
     Queue "queue",
     Queues "queues",
+    QueueChanges "queue_changes",
     QueueIdByName "queue_id_by_name",
     TakeQueueId "take_queue_id",
     AddQueue "add_queue",
