@@ -15,7 +15,7 @@ struct HandingBack<'a>(&'a Receives);
 
 impl Drop for HandingBack<'_> {
     fn drop(&mut self) {
-        self.0.state.lock().handing_back -= 1;
+        self.0.lock().handing_back -= 1;
         self.0.idle.notify_waiters();
     }
 }
@@ -49,7 +49,7 @@ impl Drop for DriveGuard<'_> {
         if !self.driving {
             return;
         }
-        let mut state = self.receives.state.lock();
+        let mut state = self.receives.lock();
         state.driving = false;
         // Nobody knows what it took; who rests looks once more.
         state.generation += 1;
@@ -108,7 +108,7 @@ impl Receives {
     }
 
     fn to_look_after(&self) -> usize {
-        let state = self.state.lock();
+        let state = self.lock();
         let resting = state.resting.len();
         state.fresh.len() + usize::try_from(state.available).map_or(resting, |n| n.min(resting))
     }
@@ -116,7 +116,7 @@ impl Receives {
     /// Picks whom to look after, in order of arrival: of those who rest as many as there may be
     /// messages, and all who have not looked yet or must look again. `None` ends the driving.
     fn choose(&self) -> Option<Chosen> {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         let mut chosen: Vec<(Ticket, Waiter)> = Vec::new();
         let mut wanted = 0;
         while wanted < CLAIM_MESSAGES_MAX {
@@ -170,7 +170,7 @@ impl Receives {
         let mut over = Vec::new();
         let mut early = Vec::new();
         let mut again = Vec::new();
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         // Read under the lock: a timer that fires before it is held has found its receive missing,
         // one that fires later finds it.
         let now = self.parts.clock.now();
@@ -211,6 +211,7 @@ impl Receives {
                 waiter.timer = self.arm(waiter.until, ticket);
             }
             state.resting.insert(ticket, waiter);
+            self.list(&mut state);
         }
         // Older than all who have not looked yet.
         again.into_iter().rev().for_each(|waiter| state.fresh.push_front(waiter));
@@ -242,7 +243,7 @@ impl Receives {
                     break caught_up;
                 }
             };
-            let mut state = me.state.lock();
+            let mut state = me.lock();
             for mut waiter in early {
                 waiter.caught_up = caught_up;
                 let ticket = state.next_ticket;
@@ -256,7 +257,7 @@ impl Receives {
     /// Gives claimed messages back that nobody took, their attempt not counted.
     pub(in super::super) fn hand_back(&self, list: Vec<Delivery>) {
         let Some(me) = self.me.upgrade() else { return };
-        self.state.lock().handing_back += 1;
+        self.lock().handing_back += 1;
         self.parts.runtime.spawn(async move {
             let _back = HandingBack(&me);
             let count = list.len() as u64;

@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::Weak;
 
+use parking_lot::MutexGuard;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, oneshot};
 
@@ -25,6 +26,7 @@ use crate::queue::QueueId;
 use crate::store::{Demand, Store};
 use crate::waits::{NamedMutex, WaitClass, Waits};
 
+use super::doubts::Doubts;
 use super::pending::Pending;
 use super::schedule::Schedule;
 use super::timers::Timers;
@@ -47,6 +49,7 @@ pub(super) struct ReceiveParts {
     pub(super) runtime: Handle,
     pub(super) timers: Arc<Timers>,
     pub(super) schedule: Arc<Schedule>,
+    pub(super) doubts: Arc<Doubts>,
     pub(super) waiters_max: usize,
     pub(super) turnstile: Arc<Turnstile>,
 }
@@ -85,6 +88,10 @@ struct State {
     /// Moves whenever leases have ended, which makes room below the queue's `in_flight_max`.
     room: u64,
     driving: bool,
+    /// How many changes by others it has taken in.
+    heard: u64,
+    /// The next one must be told: receives rest here, or did not long ago.
+    listed: bool,
     /// How many lists of messages are on their way back.
     handing_back: usize,
     closed: Option<Closed>,
@@ -128,7 +135,7 @@ impl Receives {
         let (slot, answer) = oneshot::channel();
         let mut waiter =
             Waiter { demand, slot, until, timer: None, since_ns: monotonic_ns(), caught_up: false };
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         if let Some(closed) = &state.closed {
             return Err(closed.refusal.clone());
         }
@@ -141,6 +148,7 @@ impl Receives {
         if until.is_some() && state.empty && state.fresh.is_empty() {
             waiter.timer = self.arm(until, ticket);
             state.resting.insert(ticket, waiter);
+            self.list(&mut state);
         } else {
             state.fresh.push_back((ticket, waiter));
             self.start(&mut state);
@@ -154,7 +162,7 @@ impl Receives {
         if count == 0 {
             return;
         }
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         state.generation += 1;
         state.available = state.available.saturating_add(count);
         state.since = state.since.saturating_add(count);
@@ -167,23 +175,62 @@ impl Receives {
     /// Says that somebody else may have changed something, here or elsewhere. True when it is worth
     /// finding out whether a message is ready, which [`Receives::notify`] then tells.
     pub(super) fn doubt(&self) -> bool {
+        let mut state = self.lock();
+        if state.driving || !state.fresh.is_empty() {
+            // Those who rest came before the one who looks.
+            state.available = u64::MAX;
+            state.since = u64::MAX;
+            return false;
+        }
+        let waits = !state.resting.is_empty() || !state.watchers.is_empty();
+        if !waits && std::mem::take(&mut state.listed) {
+            self.parts.doubts.unlist(self.queue);
+        }
+        waits
+    }
+
+    /// The state, with the changes by others taken in.
+    fn lock(&self) -> MutexGuard<'_, State> {
         let mut state = self.state.lock();
+        self.hear(&mut state);
+        state
+    }
+
+    /// Takes in what others have changed; answers whether they have.
+    fn hear(&self, state: &mut State) -> bool {
+        let count = self.parts.doubts.count();
+        if std::mem::replace(&mut state.heard, count) == count {
+            return false;
+        }
         state.generation += 1;
         state.empty = false;
         if state.driving || !state.fresh.is_empty() {
             // The look on the way may have come too early; one more puts all in order.
             state.available = u64::MAX;
             state.since = u64::MAX;
-            return false;
         }
-        !state.resting.is_empty() || !state.watchers.is_empty()
+        true
+    }
+
+    /// Receives rest here: the next change by others must be told. One that came before they were
+    /// listed has told nobody.
+    fn list(&self, state: &mut State) {
+        if state.listed {
+            return;
+        }
+        state.listed = true;
+        self.parts.doubts.list(self.queue, Weak::clone(&self.me));
+        if self.hear(state) {
+            state.available = u64::MAX;
+            self.start(state);
+        }
     }
 
     /// Says that messages left the queue's leases, which matters when the in-flight limit was met,
     /// or is being met by a look that is under way.
     pub(super) fn notify_room(&self) {
         let limited = {
-            let mut state = self.state.lock();
+            let mut state = self.lock();
             state.room += 1;
             std::mem::take(&mut state.limited)
         };
@@ -195,7 +242,7 @@ impl Receives {
     /// Ends the wait of a receive with nothing, if it still rests; but not while a message may
     /// have become ready by now that a pass has yet to move.
     pub(super) fn time_out(&self, ticket: Ticket) {
-        let waiter = self.state.lock().resting.remove(&ticket);
+        let waiter = self.lock().resting.remove(&ticket);
         if let Some(mut waiter) = waiter {
             let now = self.parts.clock.now();
             if !waiter.caught_up && self.parts.schedule.overdue(now) {
@@ -211,7 +258,7 @@ impl Receives {
     /// Says that a receive over several queues has looked and found nothing here that was ready at
     /// that generation.
     pub(super) fn found_empty(&self, generation: u64) {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         if state.generation == generation && !state.driving {
             state.available = 0;
         }
@@ -219,17 +266,18 @@ impl Receives {
 
     /// Registers a receive over several queues; it is woken once when messages are left over here.
     pub(super) fn watch(&self, bell: &Arc<Notify>) -> (Ticket, u64) {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         let ticket = state.next_ticket;
         state.next_ticket += 1;
         state.watchers.insert(ticket, Arc::clone(bell));
+        self.list(&mut state);
         (ticket, state.generation)
     }
 
     /// Takes a watcher out, after the look that it was woken for. One that was woken passes the
     /// wake-up on where messages may be left: its look came to nothing, or took from another queue.
     pub(super) fn unwatch(&self, ticket: Ticket) {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         if state.watchers.remove(&ticket).is_none() && state.available > 0 {
             let others = !state.watchers.is_empty() || !state.resting.is_empty();
             if others {
@@ -238,33 +286,41 @@ impl Receives {
         }
     }
 
+    /// Whose receives they are.
+    pub(super) fn queue(&self) -> QueueId {
+        self.queue
+    }
+
     /// The number that moves whenever messages may have become ready.
     pub(super) fn generation(&self) -> u64 {
-        self.state.lock().generation
+        self.lock().generation
     }
 
     /// What waits have ended with and what further receives are refused with, once the queue was
     /// deleted or the engine stopped.
     pub(super) fn closed(&self) -> Option<(Answer, Error)> {
-        let state = self.state.lock();
+        let state = self.lock();
         state.closed.as_ref().map(|closed| (closed.ending.clone(), closed.refusal.clone()))
     }
 
     /// How many receives wait.
     pub(super) fn waiting(&self) -> usize {
-        let state = self.state.lock();
+        let state = self.lock();
         state.resting.len() + state.fresh.len() + state.watchers.len()
     }
 
     /// Ends all waits, with nothing or with `error`, and refuses further receives with `refusal`.
     pub(super) fn close(&self, refusal: Error, error: Option<Error>) {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         let ending = error.map_or(Ok(Vec::new()), Err);
         state.closed = Some(Closed { refusal, ending: ending.clone() });
         state.generation += 1;
         let resting = std::mem::take(&mut state.resting);
         let fresh = std::mem::take(&mut state.fresh);
         let watchers = std::mem::take(&mut state.watchers);
+        if std::mem::take(&mut state.listed) {
+            self.parts.doubts.unlist(self.queue);
+        }
         drop(state);
         for waiter in resting.into_values().chain(fresh.into_iter().map(|(_, waiter)| waiter)) {
             self.disarm(&waiter);
@@ -283,7 +339,7 @@ impl Receives {
             tokio::pin!(idle);
             idle.as_mut().enable();
             {
-                let state = self.state.lock();
+                let state = self.lock();
                 if !state.driving && state.handing_back == 0 {
                     return;
                 }
@@ -294,7 +350,7 @@ impl Receives {
 
     /// Takes a receive out whose caller went away while it rested.
     pub(super) fn leave(&self, ticket: Ticket) {
-        let waiter = self.state.lock().resting.remove(&ticket);
+        let waiter = self.lock().resting.remove(&ticket);
         if let Some(waiter) = waiter {
             self.disarm(&waiter);
         }
