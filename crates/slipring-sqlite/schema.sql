@@ -6,7 +6,7 @@ CREATE TABLE store (
     next_queue INTEGER NOT NULL,
     next_lane INTEGER NOT NULL,
     last_sent INTEGER NOT NULL
-) STRICT;
+, queue_changes INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE TABLE queue (
     queue_id INTEGER PRIMARY KEY,
@@ -139,3 +139,15 @@ CREATE TABLE probe (
     bytes BLOB NOT NULL
 ) STRICT;
 CREATE INDEX lease_deadline ON lease (first_position >> 32, deadline_ms);
+
+CREATE TRIGGER queue_added AFTER INSERT ON queue BEGIN
+    UPDATE store SET queue_changes = queue_changes + 1 WHERE id = 1;
+END;
+
+CREATE TRIGGER queue_changed AFTER UPDATE ON queue BEGIN
+    UPDATE store SET queue_changes = queue_changes + 1 WHERE id = 1;
+END;
+
+CREATE TRIGGER queue_removed AFTER DELETE ON queue BEGIN
+    UPDATE store SET queue_changes = queue_changes + 1 WHERE id = 1;
+END;

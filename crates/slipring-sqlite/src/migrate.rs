@@ -11,6 +11,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0001_first.sql"),
     include_str!("../migrations/0002_passes_by_queue.sql"),
     include_str!("../migrations/0003_probe.sql"),
+    include_str!("../migrations/0004_queue_changes.sql"),
 ];
 
 /// The version that this program writes (`PRAGMA user_version`).

@@ -75,6 +75,12 @@ impl Reader<'_> {
         let _ = self.db.execute(Query::Rollback, ());
     }
 
+    /// A number that moves when the list of queues or the settings of one change.
+    pub(crate) fn queue_changes(&mut self) -> Outcome<u64> {
+        let number = self.db.first(Query::QueueChanges, (), |row| row.get::<_, i64>(0))?;
+        Ok(number.map_or(0, from_sql))
+    }
+
     /// All queues, by name.
     pub(crate) fn queues(&mut self) -> Outcome<Vec<Arc<QueueInfo>>> {
         let rows = self.db.all(Query::Queues, (), QueueRow::read)?;

@@ -34,6 +34,7 @@ queries! {
     Probe "probe",
     Queue "queue",
     Queues "queues",
+    QueueChanges "queue_changes",
     QueueIdByName "queue_id_by_name",
     TakeQueueId "take_queue_id",
     AddQueue "add_queue",

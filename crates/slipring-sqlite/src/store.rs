@@ -402,4 +402,8 @@ impl Store for SqliteStore {
         let (call, answer) = Call::new(1, |writer: &mut Writer<'_>| Ok(writer.foreign_changes()));
         self.send(call.without_transaction(), answer).await
     }
+
+    async fn queue_changes(&self) -> Result<u64, Error> {
+        self.read("queue_changes", |reader| reader.queue_changes()).await
+    }
 }

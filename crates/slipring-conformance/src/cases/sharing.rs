@@ -8,6 +8,7 @@ use crate::case::{Case, case};
 pub(super) const CASES: &[Case] = &[
     case!(what_one_handle_sends_the_other_receives, needs Shared, "S2.4"),
     case!(a_change_by_the_other_handle_is_noticed, needs Shared, "S2.4"),
+    case!(the_list_of_queues_moves_only_when_it_is_changed, needs Shared, "S2.4", "S14.6"),
     case!(no_message_is_handed_out_by_both_handles, needs Shared, "S3.1"),
     case!(a_receipt_of_one_handle_settles_through_the_other, needs Shared, "S3.3", "S3.6"),
     case!(a_lease_of_one_handle_lapses_through_the_other, needs Shared, "S3.1", "S3.3"),
@@ -53,6 +54,28 @@ async fn a_clock_of_the_store_is_one_for_both_handles(b: Bench) {
         let (before, between, after) = (one.now(), two.now(), one.now());
         assert!(before <= between && between <= after, "{before}, {between}, {after}");
     }
+}
+
+async fn the_list_of_queues_moves_only_when_it_is_changed(b: Bench) {
+    let q = b.plain().await;
+    let other = b.second_handle().await;
+    let seen = async || other.store().queue_changes().await.unwrap();
+    let mut before = seen().await;
+    q.send_all(["a", "b"]).await;
+    let held = q.claim_one().await;
+    q.ack(&held).await.unwrap();
+    assert_eq!(seen().await, before, "messages are no queues");
+    let mut moved = async |what: &str| {
+        let now = seen().await;
+        assert_ne!(now, before, "{what}");
+        before = now;
+    };
+    let second = b.plain().await;
+    moved("a queue was created").await;
+    second.configure(&settings(|to| to.paused = true)).await.unwrap();
+    moved("a queue was configured").await;
+    b.store().delete_queue(second.id).await.unwrap();
+    moved("a queue was deleted").await;
 }
 
 async fn no_message_is_handed_out_by_both_handles(b: Bench) {

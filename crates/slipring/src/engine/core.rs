@@ -39,6 +39,7 @@ impl QueueCore {
             runtime: services.runtime.clone(),
             timers: services.timers_of(info.id),
             schedule: Arc::clone(&schedule),
+            doubts: Arc::clone(&services.doubts),
             waiters_max: services.limits.waiters_max,
             call_max: services.call_max(),
             turnstile: Arc::clone(&turnstile),

@@ -6,13 +6,15 @@
 //! instance-wide (law 1).
 //!
 //! Lock order: registry name shard → registry number shard; a queue's receive lock → timer shard;
-//! agenda → a schedule's place. No other two locks are held together, and none across an await.
+//! a queue's receive lock → a seat; a queue's receive lock → doubts; agenda → a schedule's place. No
+//! other two locks are held together, and none across an await.
 
 mod administration;
 mod any;
 mod catalogue;
 mod combiner;
 mod core;
+mod doubts;
 mod options;
 mod pending;
 mod portions;
@@ -47,6 +49,7 @@ use crate::store::{Capabilities, Store};
 use crate::waits::{WaitSnapshot, Waits};
 
 use self::combiner::{Combiner, CombinerClasses, Turn};
+use self::doubts::Doubts;
 use self::portions::CallSize;
 use self::registry::Registry;
 use self::schedule::{Agenda, Schedule};
@@ -85,6 +88,7 @@ struct Services {
     runtime: Handle,
     timers: Vec<Arc<Timers>>,
     agenda: Arc<Agenda>,
+    doubts: Arc<Doubts>,
     /// The schedule of all queues together, for a store that passes over all at once.
     together: Option<Arc<Schedule>>,
 }
@@ -144,6 +148,7 @@ impl Engine {
         let agenda = Agenda::new(&options.waits);
         let by_queue = store.capabilities().passes_by_queue;
         let together = (!by_queue).then(|| Schedule::new(None, &agenda));
+        let doubts = Doubts::new(&options.waits);
         let handle = EngineHandle {
             services: Services {
                 store,
@@ -154,6 +159,7 @@ impl Engine {
                 runtime: Handle::current(),
                 timers,
                 agenda,
+                doubts,
                 together,
             },
             registry: Arc::new(Registry::new()),

@@ -163,13 +163,13 @@ impl Share {
 /// Lets the receives look whose queues have a message.
 async fn wake(engine: &Engine) -> Result<(), Error> {
     let services = &engine.0.services;
-    let waiting: Vec<_> =
-        engine.0.registry.all().into_iter().filter(|core| core.receives.doubt()).collect();
-    for cores in waiting.chunks(HEADS_MAX) {
-        let ids: Vec<QueueId> = cores.iter().map(|core| core.id).collect();
+    let mut waiting = services.doubts.raise();
+    waiting.retain(|receives| receives.doubt());
+    for part in waiting.chunks(HEADS_MAX) {
+        let ids: Vec<QueueId> = part.iter().map(|receives| receives.queue()).collect();
         let heads = services.store.heads(&ids, services.clock.now()).await?;
-        for (core, _) in cores.iter().zip(heads).filter(|(_, head)| head.is_some()) {
-            core.receives.notify(u64::MAX);
+        for (receives, _) in part.iter().zip(heads).filter(|(_, head)| head.is_some()) {
+            receives.notify(u64::MAX);
         }
     }
     Ok(())

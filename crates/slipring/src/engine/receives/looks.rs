@@ -17,7 +17,7 @@ struct HandingBack<'a>(&'a Receives);
 
 impl Drop for HandingBack<'_> {
     fn drop(&mut self) {
-        self.0.state.lock().handing_back -= 1;
+        self.0.lock().handing_back -= 1;
         self.0.idle.notify_waiters();
     }
 }
@@ -51,7 +51,7 @@ impl Drop for DriveGuard<'_> {
         if !self.driving {
             return;
         }
-        let mut state = self.receives.state.lock();
+        let mut state = self.receives.lock();
         state.driving = false;
         // Nobody knows what it took; who rests looks once more.
         state.generation += 1;
@@ -143,7 +143,7 @@ impl Receives {
     }
 
     fn to_look_after(&self) -> usize {
-        let state = self.state.lock();
+        let state = self.lock();
         let resting = state.resting.len();
         state.fresh.len() + usize::try_from(state.available).map_or(resting, |n| n.min(resting))
     }
@@ -151,7 +151,7 @@ impl Receives {
     /// Picks whom to look after, in order of arrival: of those who rest as many as there may be
     /// messages, and all who have not looked yet or must look again. `None` ends the driving.
     fn choose(&self) -> Option<Chosen> {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         let mut chosen: Vec<(Ticket, Waiter)> = Vec::new();
         let mut wanted = 0;
         while wanted < self.parts.call_max.messages {
@@ -190,7 +190,7 @@ impl Receives {
         let mut over = Vec::new();
         let mut early = Vec::new();
         let mut again = Vec::new();
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         // Read under the lock: a timer that fires before it is held has found its receive missing,
         // one that fires later finds it.
         let now = self.parts.clock.now();
@@ -221,6 +221,7 @@ impl Receives {
             }
             if waiter.seated.is_some() {
                 state.rest_seat(waiter);
+                self.list(&mut state);
                 continue;
             }
             if !waits && look.cut_short {
@@ -235,6 +236,7 @@ impl Receives {
                 waiter.timer = self.arm(waiter.until, ticket);
             }
             state.rest(ticket, waiter);
+            self.list(&mut state);
         }
         // Older than all who have not looked yet.
         again.into_iter().rev().for_each(|waiter| state.fresh.push_front(waiter));
@@ -266,7 +268,7 @@ impl Receives {
                     break caught_up;
                 }
             };
-            let mut state = me.state.lock();
+            let mut state = me.lock();
             for mut waiter in early {
                 waiter.caught_up = caught_up;
                 let ticket = state.ticket();
@@ -279,7 +281,7 @@ impl Receives {
     /// Gives claimed messages back that nobody took, their attempt not counted.
     pub(in super::super) fn hand_back(&self, list: Vec<Delivery>) {
         let Some(me) = self.me.upgrade() else { return };
-        self.state.lock().handing_back += 1;
+        self.lock().handing_back += 1;
         self.parts.runtime.spawn(async move {
             let _back = HandingBack(&me);
             let entries = list.iter().map(|d| (d.receipt, Settlement::HandBack)).collect();

@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::Weak;
 
+use parking_lot::MutexGuard;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, oneshot};
 
@@ -28,6 +29,7 @@ use crate::store::{Demand, Store};
 use crate::waits::{NamedMutex, WaitClass, Waits};
 
 use self::seat::Seated;
+use super::doubts::Doubts;
 use super::pending::Pending;
 use super::portions::CallSize;
 use super::schedule::Schedule;
@@ -50,6 +52,7 @@ pub(super) struct ReceiveParts {
     pub(super) runtime: Handle,
     pub(super) timers: Arc<Timers>,
     pub(super) schedule: Arc<Schedule>,
+    pub(super) doubts: Arc<Doubts>,
     pub(super) waiters_max: usize,
     /// The largest store call; bounds how long others wait behind it.
     pub(super) call_max: CallSize,
@@ -90,6 +93,10 @@ struct State {
     /// Moves whenever leases have ended, which makes room below the queue's `in_flight_max`.
     room: u64,
     driving: bool,
+    /// How many changes by others it has taken in.
+    heard: u64,
+    /// The next one must be told: receives rest here, or did not long ago.
+    listed: bool,
     /// How many lists of messages are on their way back.
     handing_back: usize,
     closed: Option<Closed>,
@@ -177,7 +184,7 @@ impl Receives {
 
     /// Lets a receive in that has its slot.
     pub(super) fn let_in(&self, mut waiter: Waiter) -> Result<Ticket, Error> {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         if let Some(closed) = &state.closed {
             return Err(closed.refusal.clone());
         }
@@ -189,9 +196,11 @@ impl Receives {
         let rests = waiter.until.is_some() && state.empty && state.fresh.is_empty();
         if rests && waiter.seated.is_some() {
             state.rest_seat(waiter);
+            self.list(&mut state);
         } else if rests {
             waiter.timer = self.arm(waiter.until, ticket);
             state.rest(ticket, waiter);
+            self.list(&mut state);
         } else {
             state.fresh.push_back((ticket, waiter));
             self.start(&mut state);
@@ -204,7 +213,7 @@ impl Receives {
         if count == 0 {
             return;
         }
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         state.generation += 1;
         state.available = state.available.saturating_add(count);
         state.since = state.since.saturating_add(count);
@@ -217,23 +226,62 @@ impl Receives {
     /// Says that somebody else may have changed something, here or elsewhere. True when it is worth
     /// finding out whether a message is ready, which [`Receives::notify`] then tells.
     pub(super) fn doubt(&self) -> bool {
+        let mut state = self.lock();
+        if state.driving || !state.fresh.is_empty() {
+            // Those who rest came before the one who looks.
+            state.available = u64::MAX;
+            state.since = u64::MAX;
+            return false;
+        }
+        let waits = !state.resting.is_empty();
+        if !waits && std::mem::take(&mut state.listed) {
+            self.parts.doubts.unlist(self.queue);
+        }
+        waits
+    }
+
+    /// The state, with the changes by others taken in.
+    fn lock(&self) -> MutexGuard<'_, State> {
         let mut state = self.state.lock();
+        self.hear(&mut state);
+        state
+    }
+
+    /// Takes in what others have changed; answers whether they have.
+    fn hear(&self, state: &mut State) -> bool {
+        let count = self.parts.doubts.count();
+        if std::mem::replace(&mut state.heard, count) == count {
+            return false;
+        }
         state.generation += 1;
         state.empty = false;
         if state.driving || !state.fresh.is_empty() {
             // The look on the way may have come too early; one more puts all in order.
             state.available = u64::MAX;
             state.since = u64::MAX;
-            return false;
         }
-        !state.resting.is_empty()
+        true
+    }
+
+    /// Receives rest here: the next change by others must be told. One that came before they were
+    /// listed has told nobody.
+    fn list(&self, state: &mut State) {
+        if state.listed {
+            return;
+        }
+        state.listed = true;
+        self.parts.doubts.list(self.queue, Weak::clone(&self.me));
+        if self.hear(state) {
+            state.available = u64::MAX;
+            self.start(state);
+        }
     }
 
     /// Says that messages left the queue's leases, which matters when the in-flight limit was met,
     /// or is being met by a look that is under way.
     pub(super) fn notify_room(&self) {
         let limited = {
-            let mut state = self.state.lock();
+            let mut state = self.lock();
             state.room += 1;
             std::mem::take(&mut state.limited)
         };
@@ -245,7 +293,7 @@ impl Receives {
     /// Ends the wait of a receive with nothing, if it still rests; but not while a message may
     /// have become ready by now that a pass has yet to move.
     pub(super) fn time_out(&self, ticket: Ticket) {
-        let waiter = self.state.lock().take_resting(ticket);
+        let waiter = self.lock().take_resting(ticket);
         if let Some(mut waiter) = waiter {
             let now = self.parts.clock.now();
             if !waiter.caught_up && self.parts.schedule.overdue(now) {
@@ -258,14 +306,19 @@ impl Receives {
         }
     }
 
+    /// Whose receives they are.
+    pub(super) fn queue(&self) -> QueueId {
+        self.queue
+    }
+
     /// The number that moves whenever messages may have become ready.
     fn generation(&self) -> u64 {
-        self.state.lock().generation
+        self.lock().generation
     }
 
     /// How many receives wait.
     pub(super) fn waiting(&self) -> usize {
-        let state = self.state.lock();
+        let state = self.lock();
         let seats = state.resting.values().filter(|resting| match resting {
             Resting::Alone(_) => false,
             Resting::Seat(seat, _) => seat.rests(),
@@ -275,13 +328,16 @@ impl Receives {
 
     /// Ends all waits, with nothing or with `error`, and refuses further receives with `refusal`.
     pub(super) fn close(&self, refusal: Error, error: Option<Error>) {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         let ending = error.map_or(Ok(Vec::new()), Err);
         state.closed = Some(Closed { refusal, ending: ending.clone() });
         state.generation += 1;
         let resting = std::mem::take(&mut state.resting);
         state.resting_alone = 0;
         let fresh = std::mem::take(&mut state.fresh);
+        if std::mem::take(&mut state.listed) {
+            self.parts.doubts.unlist(self.queue);
+        }
         // Under the lock, so that no seat takes a queue for open that it was not told about.
         let resting: Vec<Waiter> = resting
             .into_values()
@@ -305,7 +361,7 @@ impl Receives {
             tokio::pin!(idle);
             idle.as_mut().enable();
             {
-                let state = self.state.lock();
+                let state = self.lock();
                 if !state.driving && state.handing_back == 0 {
                     return;
                 }
@@ -316,7 +372,7 @@ impl Receives {
 
     /// Takes a receive out whose caller went away while it rested.
     pub(super) fn leave(&self, ticket: Ticket) {
-        let waiter = self.state.lock().take_resting(ticket);
+        let waiter = self.lock().take_resting(ticket);
         if let Some(waiter) = waiter {
             self.disarm(&waiter);
         }

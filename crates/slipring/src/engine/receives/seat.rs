@@ -314,7 +314,7 @@ impl Receives {
         place: Ticket,
         seen: Option<Seen>,
     ) -> Entry {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         if let Some(closed) = &state.closed {
             return Entry::Closed(closed.ending.clone(), closed.refusal.clone());
         }
@@ -324,18 +324,19 @@ impl Receives {
         }
         let entry = state.insert_seat(seat, queue, place);
         seat.entered(queue, entry);
+        self.list(&mut state);
         Entry::Empty
     }
 
     /// What the queue is like now.
     pub(in super::super) fn seen(&self) -> Seen {
-        let state = self.state.lock();
+        let state = self.lock();
         Seen { generation: state.generation, room: state.room }
     }
 
     /// Takes the entry of a seat out.
     pub(in super::super) fn leave_seat(&self, seat: &Arc<Seat>, entry: Ticket) {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         // A look may have taken it out, and another seat may stand there by now.
         if let Some(Resting::Seat(other, _)) = state.resting.get(&entry)
             && Arc::ptr_eq(other, seat)
@@ -346,7 +347,7 @@ impl Receives {
 
     /// Takes note of what a look over several queues has found here.
     pub(in super::super) fn found(&self, seen: Seen, end: ClaimEnd) {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         if end == ClaimEnd::More {
             return;
         }
