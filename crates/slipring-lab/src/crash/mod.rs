@@ -9,6 +9,7 @@ pub mod client;
 mod database;
 mod dice;
 mod disk;
+mod flood;
 mod history;
 mod payload;
 mod queues;
@@ -252,6 +253,7 @@ fn drive(options: &Options, rounds: u64, seed: u64, folder: &Path) -> Result<Dri
         .finish(DRAIN_WITHIN)
         .context("the drain")?;
     histories.extend(own_histories);
+    victims.check_flood()?;
     let (met, failures) = victims.findings();
     let mut failures = failures.to_vec();
     let mut second = 0;
