@@ -3,9 +3,9 @@
 //! [`SqliteStore::open`] gives a [`slipring::Store`]. How the file is laid out and why is in
 //! `docs/stores/sqlite.md`; every statement stands in `queries/`, the schema in `schema.sql`.
 //!
-//! The files in reading order: `store` and `admin` (the two traits), `open` and `sound` (which files
-//! are taken), `task`, `inbox`, `driver`,
-//! `flush` and `checkpoint` (how calls reach the one writer, share transactions and last),
+//! The files in reading order: `store` and `admin` (the two traits), `open` and `sound` (which
+//! files are taken), `task`, `inbox`, `driver`, `flush` and `checkpoint` (how calls reach the one
+//! writer, share transactions and last),
 //! `writer` and `picture` (what it keeps in memory), `lane` and `lease` (the log), `append`,
 //! `claim`, `settle`, `extend`, `passes`, `room` and `prune` (the verbs), `item`, `rows`, `fifo`
 //! and `dedup` (messages outside the log), `catalog` and `bulk` (administration), `reader` and
