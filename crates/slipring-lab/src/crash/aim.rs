@@ -8,9 +8,9 @@ use super::dice::Dice;
 /// A copy takes longer, so one is met; a look is a call of the system and little more.
 const LOOK_EVERY: Duration = Duration::from_micros(100);
 /// A kill comes then in any case.
-const AIM_WITHIN: Duration = Duration::from_millis(900);
+const AIM_WITHIN: Duration = Duration::from_millis(2500);
 /// How far into a copy a kill may come.
-const INTO_MICROSECONDS: u64 = 30_000;
+const INTO_MICROSECONDS: u64 = 15_000;
 
 /// The files of a store, watched from outside.
 pub struct Aim {
@@ -34,7 +34,7 @@ impl Aim {
     pub fn copy(&self, dice: &Dice) -> bool {
         let before = look(&self.file);
         let met = wait_until(|| look(&self.file) != before);
-        if dice.chance(0.6) {
+        if dice.chance(0.5) {
             std::thread::sleep(Duration::from_micros(dice.below(INTO_MICROSECONDS)));
         }
         met

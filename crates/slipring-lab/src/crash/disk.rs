@@ -82,6 +82,18 @@ impl Disk {
         std::fs::remove_file(self.rest()).context("giving the room of the disk back")
     }
 
+    /// Takes the disk away, with all that is on it.
+    ///
+    /// # Errors
+    /// When something on it is still open.
+    pub fn unmount(&self) -> Result<()> {
+        let status = Command::new("umount").arg(&self.folder).status();
+        if !status.context("running umount")?.success() {
+            bail!("the disk in {} could not be unmounted", self.folder.display());
+        }
+        Ok(())
+    }
+
     fn rest(&self) -> PathBuf {
         self.folder.join("rest")
     }

@@ -9,6 +9,7 @@ pub mod client;
 mod database;
 mod dice;
 mod disk;
+mod flood;
 mod history;
 mod payload;
 mod queues;
@@ -218,6 +219,34 @@ fn drive(options: &Options, rounds: u64, seed: u64, folder: &Path) -> Result<Dri
         }
         _ => None,
     };
+    strike_all(options, rounds, seed, &mut victims, &mut recorder)?;
+    let second = beside.map(Beside::finish).transpose()?.unwrap_or_default();
+    for client in &mut clients {
+        client.close_stdin();
+    }
+    for client in clients {
+        client.finish(STOP_WITHIN).context("a client process")?;
+    }
+    std::thread::sleep(Duration::from_millis(LEASE_MS + DELAY_MS + 200));
+    start("drain".to_owned(), options.clients + 1, true)?
+        .finish(DRAIN_WITHIN)
+        .context("the drain")?;
+    histories.extend(own_histories);
+    victims.check_flood()?;
+    let (met, failures) = victims.findings();
+    let failures = [failures, &second.failures].concat();
+    victims.stop()?;
+    Ok(Driven { histories, met, beside: second.started, failures })
+}
+
+/// The rounds: each aims, strikes and starts again, and is written down.
+fn strike_all(
+    options: &Options,
+    rounds: u64,
+    seed: u64,
+    victims: &mut Victims,
+    recorder: &mut Recorder,
+) -> Result<()> {
     let dice = Dice::new(seed, KILLER);
     for round in 1..=rounds {
         let (least, end) = ROUND_MS;
@@ -239,28 +268,7 @@ fn drive(options: &Options, rounds: u64, seed: u64, folder: &Path) -> Result<Dri
         struck.with_context(|| format!("round {round}, {strike:?}"))?;
         recorder.write(KILLER, Kind::Ok, Operation::Start)?;
     }
-    recorder.flush()?;
-    let beside_outcome = beside.map(Beside::finish).transpose()?;
-    for client in &mut clients {
-        client.close_stdin();
-    }
-    for client in clients {
-        client.finish(STOP_WITHIN).context("a client process")?;
-    }
-    std::thread::sleep(Duration::from_millis(LEASE_MS + DELAY_MS + 200));
-    start("drain".to_owned(), options.clients + 1, true)?
-        .finish(DRAIN_WITHIN)
-        .context("the drain")?;
-    histories.extend(own_histories);
-    let (met, failures) = victims.findings();
-    let mut failures = failures.to_vec();
-    let mut second = 0;
-    if let Some(beside) = beside_outcome {
-        second = beside.started;
-        failures.extend(beside.failures);
-    }
-    victims.stop()?;
-    Ok(Driven { histories, met, beside: second, failures })
+    recorder.flush()
 }
 
 fn body_bytes_max(options: &Options) -> usize {

@@ -12,6 +12,7 @@ use super::clearing::Clearing;
 use super::database::Database;
 use super::dice::Dice;
 use super::disk::Disk;
+use super::flood::Flood;
 use super::queues::LEASE_MS;
 use crate::targets::server::{Addresses, Server};
 
@@ -51,6 +52,8 @@ pub enum Strike {
 
 /// How many sessions [`Strike::Sessions`] ends.
 pub const SESSIONS: u64 = 25;
+/// How often a server is started that has not, so that the run goes on.
+const STARTS_MAX: u32 = 50;
 /// How long a disk stays full before the kill, at most.
 const FULL_MS: u64 = 400;
 /// Longer than any lease.
@@ -67,6 +70,7 @@ pub struct Victims {
     file: Option<PathBuf>,
     disk: Option<Disk>,
     clearing: Clearing,
+    flood: Flood,
     /// Kills that met a copy or truncation of the log.
     met: u64,
     /// Why servers did not start again, or what they had forgotten then.
@@ -103,6 +107,7 @@ impl Victims {
             file,
             disk,
             clearing: Clearing::default(),
+            flood: Flood::default(),
             met: 0,
             failures: Vec::new(),
         };
@@ -162,7 +167,12 @@ impl Victims {
     /// When it does not apply to this store, or the server fails at it.
     pub fn aim(&mut self, strike: Strike, seed: u64, dice: &Dice) -> Result<()> {
         match strike {
-            Strike::Copy => self.met += u64::from(self.aim_at_file()?.copy(dice)),
+            Strike::Copy => {
+                let aim = self.aim_at_file()?;
+                let address = &self.addresses.first().context("no server")?.sqs;
+                self.flood.begin(address, seed);
+                self.met += u64::from(aim.copy(dice));
+            }
             Strike::Clearing => {
                 let address = self.addresses.first().context("no server")?.sqs.clone();
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -177,6 +187,19 @@ impl Victims {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Checks what [`Strike::Copy`] has sent, at the end.
+    ///
+    /// # Errors
+    /// When some of it is missing.
+    pub fn check_flood(&self) -> Result<()> {
+        let address = &self.addresses.first().context("no server")?.sqs;
+        if self.file.is_none() || address.is_empty() {
+            return Ok(());
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(self.flood.check(address))
     }
 
     fn aim_at_file(&self) -> Result<Aim> {
@@ -249,6 +272,7 @@ impl Victims {
             (Strike::Server | Strike::Copy | Strike::Any, _) => {
                 self.take(which)?.kill()?;
                 between()?;
+                self.flood.end()?;
                 self.restart(which)
             }
         }
@@ -259,7 +283,8 @@ impl Victims {
     /// # Errors
     /// When one had ended by itself, or does not stop in time.
     pub fn stop(self) -> Result<()> {
-        self.servers.into_iter().flatten().try_for_each(Server::stop)
+        self.servers.into_iter().flatten().try_for_each(Server::stop)?;
+        self.disk.map_or(Ok(()), |disk| disk.unmount())
     }
 
     fn take(&mut self, which: usize) -> Result<Server> {
@@ -275,7 +300,7 @@ impl Victims {
             (Err(error), Some(file)) => {
                 let found = by_sqlite_alone(file);
                 self.failures.push(format!("no start: {error:#}; SQLite alone says: {found}"));
-                self.serve(which, at.as_ref())?
+                self.serve_at_last(which, file)?
             }
             (Err(error), None) => return Err(error),
         };
@@ -283,6 +308,18 @@ impl Victims {
             *place = Some(server);
         }
         Ok(())
+    }
+
+    /// Second processes may keep the file for a while, so this is tried several times.
+    fn serve_at_last(&self, which: usize, file: &Path) -> Result<Server> {
+        let at = self.addresses.get(which).cloned();
+        for _ in 0..STARTS_MAX {
+            by_sqlite_alone(file);
+            if let Ok(server) = self.serve(which, at.as_ref()) {
+                return Ok(server);
+            }
+        }
+        self.serve(which, at.as_ref())
     }
 
     /// Without room a server starts, or says that there is none. It is killed again.
