@@ -235,6 +235,8 @@ impl<'c> Writer<'c> {
 
     /// Another process writes: those that need no transaction are run all the same.
     fn denied(&mut self, tasks: Vec<(WriterTask, bool)>, fault: Fault, served: &mut Served) {
+        // Those that are tried alone after this one do not each wait as long.
+        self.memory.wait = Duration::ZERO;
         let needs = |(task, _): &(WriterTask, bool)| task.needs_transaction();
         let (tasks, looks): (Vec<_>, Vec<_>) = tasks.into_iter().partition(needs);
         let tasks = tasks.into_iter().map(|(task, _)| task).collect();
