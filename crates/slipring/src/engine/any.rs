@@ -99,10 +99,8 @@ async fn look(
             }
         }
         let best = heads.iter().zip(queues).filter_map(|(head, queue)| head.map(|h| (h, queue)));
-        let open = best.filter(|(_, queue)| !full.contains(&queue.id()));
-        let Some((_, queue)) = open.min_by_key(|(head, _): &(Head, &Queue)| *head) else {
-            return Ok(Vec::new());
-        };
+        let open: Vec<_> = best.filter(|(_, queue)| !full.contains(&queue.id())).collect();
+        let Some(queue) = choose(&open) else { return Ok(Vec::new()) };
         match queue.receive(now_request).await {
             // Somebody else was faster, so there was progress; look again.
             Ok(list) if list.is_empty() => {}
@@ -111,6 +109,17 @@ async fn look(
         }
     }
     Ok(Vec::new())
+}
+
+/// The queue to claim from: that with the best head. One with failing messages alone comes after
+/// the others, but for its share (S7.6, S11.1).
+fn choose<'q>(open: &[(Head, &'q Queue)]) -> Option<&'q Queue> {
+    let (best, queue) = open.iter().min_by_key(|(head, _)| *head)?;
+    let failing = open.iter().filter(|(head, _)| head.failing && head.priority <= best.priority);
+    match failing.min_by_key(|(head, _)| *head).filter(|_| !best.failing) {
+        Some((_, waits)) if waits.core.receives.due_after_pass() => Some(waits),
+        _ => Some(queue),
+    }
 }
 
 /// The registrations of one receive with all its queues; undone when dropped.

@@ -14,11 +14,13 @@ pub(super) use looks::is_in_flight_limit;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::Weak;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, oneshot};
 
 use crate::clock::{Clock, Timestamp, monotonic_ns};
+use crate::deal::FAILING_SHARE;
 use crate::error::Error;
 use crate::message::Delivery;
 use crate::queue::QueueId;
@@ -60,6 +62,8 @@ pub(super) struct Receives {
     answered: Arc<WaitClass>,
     /// Rung when a look or a hand-back is over.
     idle: Notify,
+    /// Receives over several queues that went past this one while it had failing messages alone.
+    passed_over: AtomicU32,
 }
 
 #[derive(Default)]
@@ -115,7 +119,8 @@ impl Receives {
         let answered = waits.class("receive_wait");
         Arc::new_cyclic(|me| {
             let (me, idle) = (Weak::clone(me), Notify::new());
-            Receives { queue, parts, me, state, answered, idle }
+            let passed_over = AtomicU32::new(0);
+            Receives { queue, parts, me, state, answered, idle, passed_over }
         })
     }
 
@@ -241,6 +246,17 @@ impl Receives {
     /// The number that moves whenever messages may have become ready.
     pub(super) fn generation(&self) -> u64 {
         self.state.lock().generation
+    }
+
+    /// Counts that a receive over several queues is about to pass over this one, which has failing
+    /// messages alone; answers whether it is this one's turn instead (S11.1).
+    pub(super) fn due_after_pass(&self) -> bool {
+        let before = self.passed_over.fetch_add(1, Ordering::Relaxed);
+        let due = before >= FAILING_SHARE - 1;
+        if due {
+            self.passed_over.store(0, Ordering::Relaxed);
+        }
+        due
     }
 
     /// What waits have ended with and what further receives are refused with, once the queue was
