@@ -155,6 +155,7 @@ fn arguments(settings: &Settings) -> Vec<String> {
         ("--seconds", settings.seconds.to_string()),
         ("--warmup", settings.warmup.to_string()),
         ("--messages", settings.messages.to_string()),
+        ("--poisons", settings.poisons.to_string()),
         ("--queues", settings.queues.to_string()),
         ("--rate", settings.rate.to_string()),
     ];

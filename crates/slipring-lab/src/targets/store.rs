@@ -127,6 +127,17 @@ impl Caller for StoreCaller {
         Ok(())
     }
 
+    async fn ack_but(&mut self, failed: &[usize]) -> Result<()> {
+        let back = Settlement::Nack { delay: Some(Duration::ZERO), priority: None };
+        let entries = self.held.drain(..).enumerate().map(|(at, receipt)| {
+            (receipt, if failed.contains(&at) { back } else { Settlement::Ack })
+        });
+        for answer in self.queue.settle(entries.collect()).await? {
+            answer?;
+        }
+        Ok(())
+    }
+
     async fn count(&mut self) -> Result<Option<u64>> {
         Ok(Some(self.queue.stats().await?.total()))
     }

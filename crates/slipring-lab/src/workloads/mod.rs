@@ -7,6 +7,7 @@ mod cycle;
 mod neighbours;
 mod open_loop;
 mod ping_pong;
+mod poison;
 mod prober;
 mod send;
 mod waiters;
@@ -42,6 +43,8 @@ pub enum Shape {
     Neighbours,
     /// Messages sent on a schedule that does not wait for answers.
     OpenLoop,
+    /// Messages that always fail, given back at once, among good ones.
+    Poison,
 }
 
 /// One run of one workload on one target.
@@ -65,9 +68,13 @@ pub struct Settings {
     /// Seconds before, not measured.
     #[arg(long, default_value_t = 0.5)]
     pub warmup: f64,
-    /// `backlog`: messages to fill the queue with.
+    /// `backlog` and `poison`: messages to fill the queue with.
     #[arg(long, default_value_t = 100_000)]
     pub messages: u64,
+    /// `poison`: messages that always fail.
+    #[arg(long, default_value_t = 1)]
+    #[serde(default)]
+    pub poisons: usize,
     /// `waiters`: queues they wait on.
     #[arg(long, default_value_t = 10)]
     pub queues: usize,
@@ -98,6 +105,7 @@ impl Settings {
             seconds: 2.0,
             warmup: 0.5,
             messages: 100_000,
+            poisons: 1,
             queues: 10,
             rate: 100.0,
             drain: false,
@@ -247,6 +255,7 @@ pub async fn drive<T: Target>(settings: &Settings, target: &T, folder: &Path) ->
         Shape::PingPong => ping_pong::run(settings, target).await,
         Shape::Neighbours => neighbours::run(settings, target).await,
         Shape::OpenLoop => open_loop::run(settings, target).await,
+        Shape::Poison => poison::run(settings, target).await,
     }
 }
 
