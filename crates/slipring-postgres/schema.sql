@@ -256,6 +256,7 @@ TABLE state PARTITION BY LIST (slot)
   generation_mark bigint
   generation_since_ms bigint NOT NULL
   journal bigint NOT NULL
+  passed_over integer NOT NULL DEFAULT 0
 
 TABLE state_0 OF slipring.state FOR VALUES IN (0) WITH (autovacuum_enabled=false)
 
@@ -355,13 +356,17 @@ FUNCTION append_plain(p_queue integer, p_now_ms bigint, p_bodies bytea[], p_prio
 FUNCTION append_refused(p_queue slipring.queue, p_now_ms bigint, p_units integer[], p_bodies bytea[], p_groups text[], p_dedup_ids text[], p_headers text[], p_before bigint, p_firsts bigint[]) RETURNS jsonb[]
 FUNCTION append_rows(p_queue slipring.queue, p_now_ms bigint, p_before bigint, p_bodies bytea[], p_priorities bigint[], p_delays_ms bigint[], p_leases_ms bigint[], p_groups text[], p_dedup_ids text[], p_headers text[], p_refused jsonb[], p_first bigint[]) RETURNS void
 FUNCTION claim_deal(p_queue slipring.queue, p_up_to integer[], p_attempts bigint[], p_sizes integer[], p_room bigint, OUT demands integer[], OUT end_kind text) RETURNS record
+FUNCTION claim_feed(p_queue slipring.queue, p_state slipring.state, p_mark slipring.mark, p_done int8multirange, p_limit bigint) RETURNS slipring.feed
 FUNCTION claim_fifo(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_up_to integer[], p_lease_ms bigint[], p_session boolean[], p_holder bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text)
 FUNCTION claim_fits(p_sizes integer[], p_most bigint, p_before bigint) RETURNS bigint
+FUNCTION claim_given(p_feeds slipring.feed[], p_standings integer[]) RETURNS slipring.feed
 FUNCTION claim_log(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_up_to integer[], p_lease_ms bigint[], p_session boolean[], p_holder bigint, p_leased bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text)
+FUNCTION claim_marks(p_marks slipring.mark[], p_done int8multirange, p_feeds slipring.feed[], p_limits bigint[], p_standings integer[], p_all boolean) RETURNS void
 FUNCTION claim_mixed(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_up_to integer[], p_lease_ms bigint[], p_session boolean[], p_holder bigint, p_leased bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text)
 FUNCTION claim_one_by_one(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_up_to integer[], p_lease_ms bigint[], p_session boolean[], p_holder bigint, p_ready bigint, p_leased bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text)
 FUNCTION claim_plain(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_up_to bigint, p_lease_ms bigint, p_holder bigint) RETURNS TABLE(fence bigint, deadline_ms bigint, priority bigint, lease_ms bigint, end_kind text, ids bigint[], sents_ms bigint[], bodies bytea[], groups text[], dedup_ids text[], headers_each text[], ns integer[], firsts bigint[], counts integer[])
 FUNCTION claim_read(p_queue slipring.queue, p_state slipring.state, p_from text, p_at integer, p_todo int8multirange, p_up_to bigint, p_room bigint) RETURNS slipring.lane_read
+FUNCTION claim_share(p_queue slipring.queue, p_up_to integer[], p_room bigint, p_passed integer, p_feeds slipring.feed[], OUT standings integer[], OUT demands integer[], OUT passed integer, OUT end_kind text) RETURNS record
 FUNCTION claim_trim(p_read slipring.lane_read, p_ranges int8range[], p_up_to bigint) RETURNS slipring.lane_read
 FUNCTION commit_defer(p_relaxed boolean) RETURNS text
 FUNCTION commit_mode(p_relaxed boolean) RETURNS void
@@ -406,10 +411,12 @@ FUNCTION item_prolong(p_queue slipring.queue, p_ids bigint[], p_untils_ms bigint
 FUNCTION item_remove(p_queue slipring.queue, p_ids bigint[]) RETURNS bigint
 FUNCTION item_set(p_queue slipring.queue, p_ids bigint[], p_states integer[], p_untils_ms bigint[], p_priorities bigint[] DEFAULT NULL::bigint[], p_attempts bigint[] DEFAULT NULL::bigint[], p_fences bigint[] DEFAULT NULL::bigint[], p_delays_ms bigint[] DEFAULT NULL::bigint[], p_first_ms bigint DEFAULT NULL::bigint, p_holders bigint[] DEFAULT NULL::bigint[]) RETURNS bigint
 FUNCTION item_show(p_message bigint) RETURNS TABLE(queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint)
+FUNCTION item_turn(p_fifo boolean, p_state integer, p_attempts bigint, p_priority bigint) RETURNS bigint
 FUNCTION items_count(p_queue integer, OUT ready bigint, OUT urgent bigint, OUT delayed bigint, OUT leased bigint, OUT parked bigint, OUT bytes bigint, OUT differences bigint) RETURNS record
 FUNCTION items_first(p_mark slipring.mark, p_done int8multirange, p_limit bigint) RETURNS SETOF slipring.item_picture
 FUNCTION items_passed(p_mark slipring.mark, p_done int8multirange, p_until_ms bigint, p_limit bigint, p_found slipring.item_picture[]) RETURNS bigint
-FUNCTION items_taken(p_mark slipring.mark, p_done int8multirange, p_ats integer[], p_ranks bigint[], p_ids bigint[], p_taken integer, p_whole boolean) RETURNS void
+FUNCTION items_ready(p_queue integer, p_done int8multirange, p_limit bigint) RETURNS TABLE(kind integer, turn bigint, priority bigint, id bigint, bytes integer, sent_ms bigint)
+FUNCTION items_taken(p_mark slipring.mark, p_done int8multirange, p_turns bigint[], p_ids bigint[], p_taken integer, p_whole boolean) RETURNS void
 FUNCTION items_timed(p_mark slipring.mark, p_until_ms bigint, p_limit bigint) RETURNS SETOF slipring.item_picture
 FUNCTION journal_copy(p_queue integer, p_journal bigint, p_now_ms bigint) RETURNS void
 FUNCTION journal_grew(p_slot integer) RETURNS boolean
@@ -470,7 +477,7 @@ FUNCTION place_take(p_queue integer) RETURNS integer
 FUNCTION places_empty() RETURNS boolean
 FUNCTION purge(queue text) RETURNS bigint SECURITY DEFINER
 FUNCTION queue_gone(p_queue integer, p_name text DEFAULT NULL::text) RETURNS void
-FUNCTION queue_head(p_queue slipring.queue) RETURNS TABLE(priority bigint, sent_ms bigint, id bigint)
+FUNCTION queue_head(p_queue slipring.queue) RETURNS TABLE(failing boolean, priority bigint, sent_ms bigint, id bigint)
 FUNCTION queue_hold(p_queue integer) RETURNS slipring.queue
 FUNCTION queue_lock(p_queue integer, p_needed boolean DEFAULT true) RETURNS slipring.queue
 FUNCTION queue_name_ok(p_name text) RETURNS boolean
@@ -547,7 +554,7 @@ FUNCTION store_due(p_now_ms bigint, p_hint_queues integer[]) RETURNS TABLE(queue
 FUNCTION store_end_sessions(p_holder bigint, p_now_ms bigint) RETURNS TABLE(queue integer, ready bigint)
 FUNCTION store_expire(p_now_ms bigint, p_after_deadline_ms bigint) RETURNS TABLE(queue integer, ready bigint, removed bigint, next_ms bigint, watermark bigint)
 FUNCTION store_extend(p_queue integer, p_now_ms bigint, p_messages bigint[], p_fences bigint[], p_leases_ms bigint[]) RETURNS TABLE(ord integer, deadline_ms bigint, error text, error_message text, error_context jsonb)
-FUNCTION store_heads(p_queues integer[], p_now_ms bigint) RETURNS TABLE(ord integer, priority bigint, sent_ms bigint, id bigint)
+FUNCTION store_heads(p_queues integer[], p_now_ms bigint) RETURNS TABLE(ord integer, failing boolean, priority bigint, sent_ms bigint, id bigint)
 FUNCTION store_import() RETURNS TABLE(xid_base bigint, queues bigint)
 FUNCTION store_kick(p_queue integer, p_limit integer, p_now_ms bigint) RETURNS bigint
 FUNCTION store_kick_message(p_message bigint, p_now_ms bigint) RETURNS integer

@@ -37,7 +37,7 @@ CREATE TABLE item_count (
     leased INTEGER NOT NULL,
     parked INTEGER NOT NULL,
     bytes INTEGER NOT NULL
-) STRICT;
+, passed_over INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE TABLE lane (
     lane_id INTEGER PRIMARY KEY,

@@ -29,7 +29,8 @@ BEGIN
             sent_ms, attempts, fence, first_received_ms, delay_ms, lease_ms, holder, bytes,
             fifo_group, source)
         SELECT v_slot, o.id, o.seq + 1, v_entry, o.queue_id, o.state_to,
-            coalesce(o.until_ms, CASE WHEN p_queue.fifo THEN 0 ELSE o.rank_to END), o.rank_to,
+            coalesce(o.until_ms, slipring.item_turn(p_queue.fifo, o.state_to,
+                coalesce(o.attempts_to, o.attempts), o.rank_to)), o.rank_to,
             o.sent_ms, coalesce(o.attempts_to, o.attempts), coalesce(o.fence_to, o.fence),
             coalesce(o.first_received_ms, p_first_ms), coalesce(o.delay_to, o.delay_ms),
             o.lease_ms, o.holder_to, o.bytes, o.fifo_group,

@@ -32,8 +32,8 @@ BEGIN
             sent_ms, attempts, fence, first_received_ms, delay_ms, lease_ms, holder, bytes,
             fifo_group, source)
         SELECT v_slot, f.id, 1, v_entry, p_to.queue_id, f.state,
-            coalesce(f.until_ms, CASE WHEN p_to.fifo THEN 0 ELSE f.rank END), f.rank, f.sent_ms,
-            f.attempts, f.fence, f.first_ms, coalesce(f.delay_ms, 0), f.lease_ms, f.holder,
+            coalesce(f.until_ms, slipring.item_turn(p_to.fifo, f.state, f.attempts, f.rank)),
+            f.rank, f.sent_ms, f.attempts, f.fence, f.first_ms, coalesce(f.delay_ms, 0), f.lease_ms, f.holder,
             f.bytes, CASE WHEN p_to.fifo THEN coalesce(f.group_name, '') END, p_source
         FROM found f),
     touched AS (

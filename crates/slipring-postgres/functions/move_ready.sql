@@ -10,31 +10,32 @@ DECLARE
     v_state slipring.state := slipring.state_read(p_source);
     v_from text := slipring.live_tables(p_source, v_state);
     v_done int8multirange := slipring.cut(p_source.xid_base);
-    v_mark slipring.mark := slipring.mark_read(p_source.queue_id, 1);
     v_lane record;
     v_moved bigint := 0;
     v_n int;
 BEGIN
     v_state.seq := v_state.seq + 1;
     FOR v_lane IN
-        SELECT m.at, array_agg(m.id ORDER BY m.id) AS ids,
-            array_agg(m.rank ORDER BY m.rank, m.id) AS ranks,
-            array_agg(m.id ORDER BY m.rank, m.id) AS ids_ranked,
+        SELECT m.at, m.kind, array_agg(m.id ORDER BY m.id) AS ids,
+            array_agg(m.turn ORDER BY m.turn, m.id) AS turns,
+            array_agg(m.id ORDER BY m.turn, m.id) AS ids_ranked,
             array_agg(m.bytes ORDER BY m.id) AS sizes
         FROM (SELECT * FROM (
-                SELECT f.at, v_state.lanes[f.at] AS rank, f.id, f.bytes
+                SELECT f.at, 0 AS kind, 0::bigint AS turn, v_state.lanes[f.at] AS rank, f.id,
+                    f.bytes
                 FROM slipring.log_feed(p_source, v_state, v_done, p_limit) f
                 UNION ALL
-                SELECT 0, i.turn, i.id, i.bytes FROM slipring.items_first(
-                    v_mark, '{[0,)}', p_limit) i) m
+                SELECT 0, i.kind, i.turn, i.priority, i.id, i.bytes
+                FROM slipring.items_ready(p_source.queue_id, '{[0,)}', p_limit) i) m
               ORDER BY m.rank, m.id LIMIT p_limit) m
-        GROUP BY m.at
+        GROUP BY m.at, m.kind
     LOOP
         v_n := cardinality(v_lane.ids);
         v_moved := v_moved + v_n;
         IF v_lane.at = 0 THEN
             PERFORM slipring.item_move(p_source, p_target, v_lane.ids, NULL);
-            PERFORM slipring.mark_write(v_mark, v_lane.ranks[v_n], v_lane.ids_ranked[v_n], v_done);
+            PERFORM slipring.mark_write(slipring.mark_read(p_source.queue_id, v_lane.kind),
+                v_lane.turns[v_n], v_lane.ids_ranked[v_n], v_done);
             CONTINUE;
         END IF;
         v_state := (slipring.log_leave(v_state, v_lane.at, v_done, v_lane.ids,

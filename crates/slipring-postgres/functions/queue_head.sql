@@ -1,9 +1,10 @@
--- Purpose: the message that a receive of one would get.
+-- Purpose: the message that a receive of one would get; a failing one only where there is no other
+--          (S7.6).
 -- Inputs:  p_queue, which is not paused.
 -- Lock:    the caller holds the queue's lock.
 -- Index:   the partitions' order indexes, see items_first; see fifo_open.
 CREATE OR REPLACE FUNCTION slipring.queue_head(p_queue slipring.queue)
-RETURNS TABLE (priority bigint, sent_ms bigint, id bigint)
+RETURNS TABLE (failing boolean, priority bigint, sent_ms bigint, id bigint)
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -12,16 +13,17 @@ DECLARE
 BEGIN
     IF p_queue.fifo THEN
         PERFORM slipring.fifo_bring_in(p_queue, v_state, 1);
-        RETURN QUERY SELECT i.priority, i.sent_ms, i.id
+        RETURN QUERY SELECT false, i.priority, i.sent_ms, i.id
         FROM slipring.fifo_open(p_queue.queue_id, 1) f CROSS JOIN LATERAL slipring.item_now(f.id) i;
         RETURN;
     END IF;
     v_done := slipring.cut(p_queue.xid_base);
-    RETURN QUERY SELECT h.priority, h.sent_ms, h.id FROM (
-        SELECT v_state.lanes[f.at] AS priority, f.sent_ms, f.id
+    RETURN QUERY SELECT h.failing, h.priority, h.sent_ms, h.id FROM (
+        SELECT false AS failing, v_state.lanes[f.at] AS priority, f.sent_ms, f.id
         FROM slipring.log_feed(p_queue, v_state, v_done, 1) f
         UNION ALL
-        SELECT i.turn, i.sent_ms, i.id
-        FROM slipring.items_first(slipring.mark_read(p_queue.queue_id, 1), v_done, 1) i) h
-    ORDER BY h.priority, h.id LIMIT 1;
+        SELECT k = 8, i.priority, i.sent_ms, i.id FROM unnest(ARRAY[1, 7, 8]) k
+        CROSS JOIN LATERAL slipring.items_first(
+            slipring.mark_read(p_queue.queue_id, k), v_done, 1) i) h
+    ORDER BY h.failing, h.priority, h.id LIMIT 1;
 END $$;

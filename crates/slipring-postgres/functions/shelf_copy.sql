@@ -33,7 +33,7 @@ BEGIN
         END IF;
         INSERT INTO slipring.mark (slot, queue_id, kind, seq, turn, id, unseen)
         SELECT p_shelf % 3, m.queue_id, m.kind, m.seq + 1, m.turn, m.id, m.unseen
-        FROM unnest(ARRAY[1, 3, 4, 5]) k CROSS JOIN LATERAL slipring.mark_read(p_queue, k) m
+        FROM unnest(ARRAY[1, 3, 4, 5, 7, 8]) k CROSS JOIN LATERAL slipring.mark_read(p_queue, k) m
         WHERE m.slot <> p_shelf % 3;
     ELSE
         v_leased := slipring.shelf_copy_items(v_copied, p_from, p_shelf, v_last.sent_ms,

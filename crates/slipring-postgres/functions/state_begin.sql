@@ -20,6 +20,7 @@ BEGIN
     v_state.leased := 0;
     v_state.leased_bytes := 0;
     v_state.endings := 0;
+    v_state.passed_over := 0;
     v_state.generation_low := 0;
     v_state.generation_since_ms := p_now_ms;
     v_state.journal := pg_sequence_last_value('slipring.journal');

@@ -4,7 +4,7 @@
 -- Index:   the partitions' order indexes, see items_first, fifo_open.
 -- Answers: a row for each queue that has one, with its place in p_queues.
 CREATE OR REPLACE FUNCTION slipring.store_heads(p_queues int[], p_now_ms bigint)
-RETURNS TABLE (ord int, priority bigint, sent_ms bigint, id bigint)
+RETURNS TABLE (ord int, failing boolean, priority bigint, sent_ms bigint, id bigint)
 LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
 SET plan_cache_mode = force_generic_plan
@@ -18,7 +18,7 @@ BEGIN
         v_queue := slipring.queue_lock(v_id, false);
         CONTINUE WHEN v_queue.queue_id IS NULL OR v_queue.paused
             OR p_now_ms < v_queue.paused_until_ms;
-        RETURN QUERY SELECT u.n::int, h.priority, h.sent_ms, h.id
+        RETURN QUERY SELECT u.n::int, h.failing, h.priority, h.sent_ms, h.id
         FROM slipring.queue_head(v_queue) h, unnest(p_queues) WITH ORDINALITY AS u(q, n)
         WHERE u.q = v_id;
     END LOOP;

@@ -2,4 +2,4 @@
 -- Inputs: $1 queues, $2 now_ms
 -- Lock: none
 -- Index: see functions/store_heads.sql
-SELECT ord::int8, priority::int8, sent_ms::int8, id::int8 FROM slipring.store_heads($1, $2)
+SELECT ord::int8, failing::bool, priority::int8, sent_ms::int8, id::int8 FROM slipring.store_heads($1, $2)

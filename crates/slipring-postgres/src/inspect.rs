@@ -9,7 +9,7 @@ use tokio_postgres::types::Type;
 use crate::fault::garbled;
 use crate::message::peeked;
 use crate::queries;
-use crate::rows::{count_to_sql, maybe_moment, moment, number, queue_to_sql, to_sql};
+use crate::rows::{count_to_sql, maybe_moment, moment, number, queue_to_sql, to_sql, value};
 use crate::session::Session;
 
 /// The first ready message of each queue, in the order asked.
@@ -29,9 +29,10 @@ pub(crate) async fn heads(
         let at = usize::try_from(number(&row, 0)?).ok().and_then(|ord| ord.checked_sub(1));
         let place = at.and_then(|at| heads.get_mut(at));
         *place.ok_or_else(|| garbled("the head of a queue nobody asked for"))? = Some(Head {
-            priority: Priority(u32::try_from(number(&row, 1)?).unwrap_or(u32::MAX)),
-            sent_at: moment(&row, 2)?,
-            id: MessageId(number(&row, 3)?),
+            failing: value(&row, 1)?,
+            priority: Priority(u32::try_from(number(&row, 2)?).unwrap_or(u32::MAX)),
+            sent_at: moment(&row, 3)?,
+            id: MessageId(number(&row, 4)?),
         });
     }
     Ok(heads)

@@ -182,8 +182,7 @@ impl Writer<'_> {
             if !room.is_left() {
                 return Ok(moved);
             }
-            feed.peek(&self.db, source)?;
-            match feed.take() {
+            match feed.take_in_order(&self.db, source)? {
                 Some(Ready::Log(log)) => {
                     let position = log.message.id.0;
                     self.note(source);

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use rusqlite::params;
+use slipring::deal::{self, Standing};
 use slipring::lifecycle;
 use slipring::store::{ClaimBatch, ClaimEnd, Claimed, Demand};
 use slipring::{
@@ -31,15 +32,17 @@ pub(crate) struct Dealing {
     /// How many more messages may be leased.
     pub(crate) room: u64,
     pub(crate) bytes: u64,
-    /// Only messages before this turn and stamp.
+    /// Only messages in their place before this priority and stamp.
     pub(crate) before: Option<(u64, u64)>,
+    /// What the receive has of other queues.
+    pub(crate) others: u64,
     /// The range that the next message of the log may continue.
     range: Option<Lease>,
 }
 
 impl Dealing {
     pub(crate) fn new(now: Timestamp, room: u64) -> Dealing {
-        Dealing { now, room, bytes: 0, before: None, range: None }
+        Dealing { now, room, bytes: 0, before: None, others: 0, range: None }
     }
 
     /// Whether a range is to be ended.
@@ -96,17 +99,25 @@ impl Writer<'_> {
         demand: &Demand,
     ) -> Outcome<(Vec<Delivery>, bool)> {
         let info = Arc::clone(&picture.info);
-        let mut company = Company::new(demand, dealing, &info.settings);
-        let mut list = Vec::with_capacity(company.at_most.min(picture.ready()) as usize);
+        let receive = deal::Receive::new(demand.up_to, dealing.room, &info.settings);
+        let mut receive = receive.joining(dealing.others);
+        let mut list = Vec::with_capacity(receive.at_most().min(picture.ready()) as usize);
         loop {
-            let Some(attempts) = feed.peek(&self.db, picture)? else { return Ok((list, false)) };
-            if !company.admits(list.len(), attempts) || dealing.bytes >= CLAIM_BYTES_MAX {
+            let heads = feed.heads(&self.db, picture)?;
+            if heads.iter().all(Option::is_none) {
+                return Ok((list, false));
+            }
+            if dealing.bytes >= CLAIM_BYTES_MAX {
                 return Ok((list, true));
             }
-            if dealing.before.is_some_and(|before| feed.place().is_some_and(|at| at > before)) {
+            let (in_place, _) = Feed::places(&heads);
+            if dealing.before.is_some_and(|before| in_place.is_none_or(|at| at > before)) {
                 return Ok((list, true));
             }
-            let delivery = match feed.take() {
+            let Some(standing) = self.next_standing(picture, &mut receive, &heads) else {
+                return Ok((list, true));
+            };
+            let delivery = match feed.take(standing) {
                 Some(Next::Log(message)) => {
                     self.hand_out_log(picture, dealing, demand, message, &info.settings)?
                 }
@@ -119,6 +130,23 @@ impl Writer<'_> {
             dealing.bytes += delivery.message.body.len() as u64;
             list.push(delivery);
         }
+    }
+
+    /// From which standing a receive gets its next message; keeps the count that this moves.
+    fn next_standing(
+        &mut self,
+        picture: &mut Picture,
+        receive: &mut deal::Receive<'_>,
+        heads: &deal::Heads<u64>,
+    ) -> Option<Standing> {
+        let mut passed_over = picture.items.passed_over;
+        let standing = receive.next(heads, &mut passed_over);
+        if passed_over != picture.items.passed_over {
+            self.note(picture);
+            picture.items.passed_over = passed_over;
+            picture.items_dirty = true;
+        }
+        standing
     }
 
     fn hand_out_log(
@@ -296,7 +324,7 @@ impl Writer<'_> {
     }
 }
 
-/// How many messages may be handed out together (S11.2).
+/// How many messages of groups may be handed out together (S11.2).
 struct Company<'s> {
     up_to: u32,
     at_most: u64,

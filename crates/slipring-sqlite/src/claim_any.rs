@@ -5,17 +5,41 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
+use slipring::deal::{FAILING_SHARE, Standing};
 use slipring::store::{ClaimAny, ClaimEnd, ClaimedAny, Demand};
-use slipring::{MessageState, QueueId, Timestamp, lifecycle};
+use slipring::{MessageState, QueueId, Timestamp};
 
 use crate::claim::{CLAIM_BYTES_MAX, Dealing};
 use crate::fault::Outcome;
 use crate::feed::Feed;
-use crate::item::state_number;
+use crate::item::{standing_turns, state_number};
 use crate::picture::{LogHead, Picture};
 use crate::position::{from_sql, to_sql};
 use crate::statements::Query;
 use crate::writer::{Shared, Writer};
+
+/// The first message of a queue, as it stands among those of the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Head {
+    /// The queue has only failing messages, and it is not their turn: it comes after the others
+    /// (S11.1).
+    waits: bool,
+    priority: u64,
+    /// The stamp; 0 when it is the turn of failing messages.
+    sent: u64,
+    failing: bool,
+}
+
+impl Head {
+    fn in_place((priority, sent): (u64, u64)) -> Head {
+        Head { waits: false, priority, sent, failing: false }
+    }
+
+    fn failing((priority, sent): (u64, u64), passed_over: u32) -> Head {
+        let due = passed_over >= FAILING_SHARE - 1;
+        Head { waits: !due, priority, sent: if due { 0 } else { sent }, failing: true }
+    }
+}
 
 /// A queue with a ready message.
 struct Entrant {
@@ -25,6 +49,8 @@ struct Entrant {
     /// What its messages are read from; only once it has its turn.
     feed: Option<Feed>,
     dealing: Dealing,
+    /// The priority of its failing messages, while the claim goes past them.
+    passed: Option<u64>,
 }
 
 impl Writer<'_> {
@@ -38,27 +64,32 @@ impl Writer<'_> {
             let entered = self.enter(*queue, claim.now)?;
             ends[at] = entered.1;
             if let Some((head, picture, dealing)) = entered.0 {
+                let passed = Some(head.priority).filter(|_| head.waits);
                 heads.push(Reverse((head, entrants.len())));
-                entrants.push(Entrant { at, picture, feed: None, dealing });
+                entrants.push(Entrant { at, picture, feed: None, dealing, passed });
             }
         }
         let mut list = Vec::new();
         let mut bytes = 0;
         let up_to = claim.demand.up_to.max(1);
-        while let Some(Reverse((_, best))) = heads.pop() {
+        while let Some(Reverse((head, best))) = heads.pop() {
             let left = up_to - u32::try_from(list.len()).unwrap_or(up_to).min(up_to);
             if left == 0 || bytes >= CLAIM_BYTES_MAX {
                 break;
             }
-            let next = heads.peek().map(|Reverse((head, _))| *head);
+            let next = heads.peek().map(|Reverse((head, _))| *head).filter(|next| !next.waits);
             let share = u64::from(left).div_ceil(heads.len() as u64 + 1);
             let entrant = &mut entrants[best];
-            entrant.dealing.before = next;
+            entrant.passed = None;
             entrant.dealing.bytes = bytes;
-            let demand = Demand { up_to: left, ..claim.demand };
-            let run = self.run_of(entrant, &demand, share, list.len())?;
+            entrant.dealing.others = list.len() as u64;
+            // Those whose turn has come give one and go behind the others again.
+            let turn = head.failing && next.is_some();
+            entrant.dealing.before = next.filter(|_| !turn).map(|next| (next.priority, next.sent));
+            let most = if turn { up_to - left + 1 } else { up_to };
+            let demand = Demand { up_to: most, ..claim.demand };
+            let run = self.run_of(entrant, &demand, share)?;
             bytes = entrant.dealing.bytes;
-            let failed = run.list.iter().any(|delivery| delivery.message.attempts > 1);
             list.extend(run.list);
             match run.end {
                 ClaimEnd::More => {}
@@ -67,11 +98,12 @@ impl Writer<'_> {
             if let Some(head) = run.head {
                 heads.push(Reverse((head, best)));
             }
-            // A message that has failed comes with few others (S11.2).
-            if failed || run.alone {
+            // A message whose tries run out comes with few others (S11.2).
+            if run.failed {
                 break;
             }
         }
+        self.pass_over(&entrants, &list);
         for entrant in &mut entrants {
             if entrant.dealing.is_open() {
                 let picture = Arc::clone(&entrant.picture);
@@ -81,13 +113,27 @@ impl Writer<'_> {
         Ok(ClaimedAny { deliveries: list, ends })
     }
 
+    /// Counts the deliveries that went past queues with failing messages alone (S11.1).
+    fn pass_over(&mut self, entrants: &[Entrant], list: &[slipring::Delivery]) {
+        let worst = list.iter().map(|delivery| u64::from(delivery.message.priority.0)).max();
+        let Some(worst) = worst else { return };
+        let given = u32::try_from(list.len()).unwrap_or(u32::MAX);
+        for entrant in entrants.iter().filter(|e| e.passed.is_some_and(|own| own <= worst)) {
+            let picture = &mut *entrant.picture.lock();
+            self.note(picture);
+            let passed_over = picture.items.passed_over.saturating_add(given);
+            picture.items.passed_over = passed_over.min(FAILING_SHARE);
+            picture.items_dirty = true;
+        }
+    }
+
     /// What a queue comes with: its head, or why it gives nothing.
     #[allow(clippy::type_complexity, reason = "one place makes it and one takes it apart")]
     fn enter(
         &mut self,
         queue: QueueId,
         now: Timestamp,
-    ) -> Outcome<(Option<((u64, u64), Shared, Dealing)>, ClaimEnd)> {
+    ) -> Outcome<(Option<(Head, Shared, Dealing)>, ClaimEnd)> {
         let Some(shared) = self.picture(queue)? else { return Ok((None, ClaimEnd::Drained)) };
         let entered = {
             let picture = &mut *shared.lock();
@@ -108,8 +154,8 @@ impl Writer<'_> {
         })
     }
 
-    /// The turn and stamp of the message that a queue would hand out first.
-    fn head(&mut self, picture: &mut Picture) -> Outcome<Option<(u64, u64)>> {
+    /// The message that a queue would hand out first.
+    fn head(&mut self, picture: &mut Picture) -> Outcome<Option<Head>> {
         if picture.ready() == 0 {
             return Ok(None);
         }
@@ -117,17 +163,25 @@ impl Writer<'_> {
         let queue = to_sql(picture.id().0);
         if picture.fifo() {
             self.write_back_groups(picture)?;
-            return Ok(self.db.first(Query::FirstOfGroups, [queue], read)?);
+            let first = self.db.first(Query::FirstOfGroups, [queue], read)?;
+            return Ok(first.map(Head::in_place));
         }
-        let mut item = None;
+        let mut firsts = [None; 3];
         if picture.items.ready > 0 {
-            let values = [queue, state_number(MessageState::Ready)];
-            item = self.db.first(Query::FirstReadyItem, values, read)?;
+            for (first, standing) in firsts.iter_mut().zip(Standing::ALL) {
+                let (from, to) = standing_turns(standing);
+                let values = [queue, state_number(MessageState::Ready), from, to];
+                *first = self.db.first(Query::FirstReadyItem, values, read)?;
+            }
         }
-        Ok([item, self.log_head(picture)?].into_iter().flatten().min())
+        let [untried, retried, failing] = firsts;
+        let in_place = [untried, retried, self.log_head(picture)?].into_iter().flatten().min();
+        let passed_over = picture.items.passed_over;
+        let failing = failing.map(|first| Head::failing(first, passed_over));
+        Ok(in_place.map(Head::in_place).or(failing))
     }
 
-    /// The turn and stamp of the first message of the log.
+    /// The priority and stamp of the first message of the log.
     fn log_head(&mut self, picture: &mut Picture) -> Outcome<Option<(u64, u64)>> {
         let Some(lane) = picture.first_ready() else { return Ok(None) };
         let turn = u64::from(lane.priority.unwrap_or_default().0);
@@ -142,14 +196,8 @@ impl Writer<'_> {
     }
 
     /// Hands out of one queue up to the best message of the others. `share` is how many it is
-    /// expected to give, `company` how many others have given.
-    fn run_of(
-        &mut self,
-        entrant: &mut Entrant,
-        demand: &Demand,
-        share: u64,
-        company: usize,
-    ) -> Outcome<Run> {
+    /// expected to give.
+    fn run_of(&mut self, entrant: &mut Entrant, demand: &Demand, share: u64) -> Outcome<Run> {
         let shared = Arc::clone(&entrant.picture);
         let picture = &mut *shared.lock();
         let dealing = &mut entrant.dealing;
@@ -157,19 +205,22 @@ impl Writer<'_> {
             let one = Demand { up_to: 1, ..*demand };
             let (list, more) = self.deal_groups(picture, dealing, &one)?;
             let end = end_of(more, dealing);
-            let head = if end == ClaimEnd::More { self.head(picture)? } else { None };
-            return Ok(Run { list, end, head, alone: false });
+            let more = end == ClaimEnd::More && !list.is_empty();
+            let head = if more { self.head(picture)? } else { None };
+            return Ok(Run { failed: has_failed(&list, picture), list, end, head });
         }
         let feed = entrant.feed.get_or_insert_with(|| Feed::new(picture, share));
-        let attempts = feed.peek(&self.db, picture)?.unwrap_or(0);
-        let own = lifecycle::company(attempts, demand.up_to, &picture.info.settings);
-        if attempts > 0 && company >= own as usize {
-            return Ok(Run { list: Vec::new(), end: ClaimEnd::More, head: None, alone: true });
-        }
         let (list, more) = self.deal(picture, feed, dealing, demand)?;
         let end = end_of(more, dealing);
-        let head = if end == ClaimEnd::More { feed.place() } else { None };
-        Ok(Run { list, end, head, alone: false })
+        let mut head = None;
+        // What gave nothing has only messages that are not to come with those that were given.
+        if end == ClaimEnd::More && !list.is_empty() {
+            let (in_place, failing) = Feed::places(&feed.heads(&self.db, picture)?);
+            let passed_over = picture.items.passed_over;
+            let failing = failing.map(|first| Head::failing(first, passed_over));
+            head = in_place.map(Head::in_place).or(failing);
+        }
+        Ok(Run { failed: has_failed(&list, picture), list, end, head })
     }
 }
 
@@ -177,10 +228,15 @@ impl Writer<'_> {
 struct Run {
     list: Vec<slipring::Delivery>,
     end: ClaimEnd,
-    /// The turn and stamp of its next message.
-    head: Option<(u64, u64)>,
-    /// Its next message has failed before and is not to come with those that were given.
-    alone: bool,
+    /// Its next message.
+    head: Option<Head>,
+    /// One of them has failed before, and the queue's messages run out of tries.
+    failed: bool,
+}
+
+fn has_failed(list: &[slipring::Delivery], picture: &Picture) -> bool {
+    picture.info.settings.max_attempts.is_some()
+        && list.iter().any(|delivery| delivery.message.attempts > 1)
 }
 
 fn end_of(more: bool, dealing: &Dealing) -> ClaimEnd {

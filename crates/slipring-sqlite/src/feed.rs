@@ -1,4 +1,5 @@
-//! The ready messages of a queue in hand-out order (S7.1): the log and the rows, merged.
+//! The ready messages of a standard queue: the log and the rows, the first of each standing
+//! (S7.1, S11.1). Which comes next is for `slipring::deal` to say.
 //!
 //! A feed reads ahead in chunks and changes nothing; who takes a message from it must take it out
 //! of the queue too.
@@ -6,10 +7,11 @@
 use std::collections::VecDeque;
 
 use rusqlite::params;
+use slipring::deal::{FAILING_SHARE, First, Heads, Standing};
 use slipring::{MessageState, Priority, QueueId};
 
 use crate::fault::{Fault, Outcome};
-use crate::item::{LogMessage, read_log_message, state_number};
+use crate::item::{LogMessage, read_log_message, standing_turns, state_number};
 use crate::picture::Picture;
 use crate::position::{from_sql, to_sql};
 use crate::statements::{Query, Statements};
@@ -43,64 +45,95 @@ pub(crate) struct Feed {
     /// How many messages are still wanted; bounds reading ahead.
     wanted: u64,
     log: VecDeque<LogMessage>,
-    items: VecDeque<ItemPlace>,
+    /// By the number of their standing.
+    items: [Places; 3],
+}
+
+/// The rows of one standing.
+#[derive(Default)]
+struct Places {
+    ahead: VecDeque<ItemPlace>,
     /// The last row that was read, where the next chunk begins.
-    last_item: Option<ItemPlace>,
-    items_end: bool,
+    last: Option<ItemPlace>,
+    end: bool,
+}
+
+impl ItemPlace {
+    fn first(&self) -> First<u64> {
+        First { priority: self.priority(), place: self.sent, attempts: self.attempts }
+    }
+
+    fn priority(&self) -> Priority {
+        crate::item::priority_of(self.turn)
+    }
 }
 
 impl Feed {
     /// A feed from which at most `wanted` messages are taken.
     pub(crate) fn new(picture: &Picture, wanted: u64) -> Feed {
-        Feed {
-            queue: picture.id(),
-            wanted,
-            log: VecDeque::new(),
-            items: VecDeque::new(),
-            last_item: None,
-            items_end: picture.items.ready == 0,
-        }
+        let end = picture.items.ready == 0;
+        let items = Standing::ALL.map(|_| Places { end, ..Places::default() });
+        Feed { queue: picture.id(), wanted, log: VecDeque::new(), items }
     }
 
-    /// The failed attempts of the next message; `None` when there is none.
-    pub(crate) fn peek(&mut self, db: &Statements<'_>, picture: &Picture) -> Outcome<Option<u32>> {
+    /// The first message of each standing; the order among those of a priority is when they were
+    /// sent.
+    pub(crate) fn heads(&mut self, db: &Statements<'_>, picture: &Picture) -> Outcome<Heads<u64>> {
         self.fill(db, picture)?;
-        Ok(match (self.items.front(), self.log.front()) {
-            (Some(item), log) if self.item_first(item, log) => Some(item.attempts),
-            (_, Some(_)) => Some(0),
-            (_, None) => None,
-        })
-    }
-
-    /// The turn and stamp of the next message, as far as it was read.
-    pub(crate) fn place(&self) -> Option<(u64, u64)> {
-        let item = self.items.front().map(|item| (item.turn, item.sent));
-        let log = self.log.front().map(|log| (u64::from(log.message.priority.0), log.sent));
-        [item, log].into_iter().flatten().min()
-    }
-
-    /// Takes the message that [`Feed::peek`] spoke of.
-    pub(crate) fn take(&mut self) -> Option<Next> {
-        self.wanted = self.wanted.saturating_sub(1);
-        match (self.items.front(), self.log.front()) {
-            (Some(item), log) if self.item_first(item, log) => {
-                self.items.pop_front().map(Next::Item)
-            }
-            _ => self.log.pop_front().map(Next::Log),
+        let mut heads =
+            self.items.each_ref().map(|items| items.ahead.front().map(ItemPlace::first));
+        if let (Some(log), [untried, ..]) = (self.log.front(), &mut heads)
+            && !self.item_first()
+        {
+            let priority = log.message.priority;
+            *untried = Some(First { priority, place: log.sent, attempts: 0 });
         }
+        Ok(heads)
     }
 
-    fn item_first(&self, item: &ItemPlace, log: Option<&LogMessage>) -> bool {
-        log.is_none_or(|log| {
-            let turn = u64::from(log.message.priority.0);
-            (item.turn, item.sent) < (turn, log.sent)
-        })
+    /// The priority and stamp of the first message that stands in its place, as far as it was
+    /// read; and of the first failing one.
+    pub(crate) fn places(heads: &Heads<u64>) -> (Option<(u64, u64)>, Option<(u64, u64)>) {
+        let [untried, retried, failing] =
+            heads.each_ref().map(|first| first.as_ref().map(|f| (u64::from(f.priority.0), f.place)));
+        ([untried, retried].into_iter().flatten().min(), failing)
+    }
+
+    /// Takes the first message of a standing.
+    pub(crate) fn take(&mut self, standing: Standing) -> Option<Next> {
+        self.wanted = self.wanted.saturating_sub(1);
+        if standing == Standing::Untried && !self.item_first() {
+            return self.log.pop_front().map(Next::Log);
+        }
+        self.items.get_mut(standing as usize)?.ahead.pop_front().map(Next::Item)
+    }
+
+    /// Takes the next message by priority and order of sending alone.
+    pub(crate) fn take_in_order(
+        &mut self,
+        db: &Statements<'_>,
+        picture: &Picture,
+    ) -> Outcome<Option<Next>> {
+        let heads = self.heads(db, picture)?;
+        let firsts = Standing::ALL.into_iter().zip(heads);
+        let best = firsts
+            .filter_map(|(standing, first)| first.map(|first| (standing, first)))
+            .min_by_key(|(_, first)| (first.priority, first.place));
+        Ok(best.and_then(|(standing, _)| self.take(standing)))
+    }
+
+    /// Whether the first untried message is a row.
+    fn item_first(&self) -> bool {
+        let [untried, ..] = &self.items;
+        match (untried.ahead.front(), self.log.front()) {
+            (Some(item), Some(log)) => {
+                (item.priority(), item.sent) < (log.message.priority, log.sent)
+            }
+            (item, _) => item.is_some(),
+        }
     }
 
     fn fill(&mut self, db: &Statements<'_>, picture: &Picture) -> Outcome<()> {
-        if self.items.is_empty() && !self.items_end {
-            self.read_items(db)?;
-        }
         if self.log.is_empty()
             && let Some(lane) = picture.first_ready()
         {
@@ -113,16 +146,38 @@ impl Feed {
                 return Err(Fault::Damaged(text));
             }
         }
+        let mut others = !self.log.is_empty();
+        for standing in Standing::ALL {
+            // Beside others, of a few failing ones at most is there any use.
+            let share = match standing == Standing::Failing && others {
+                true => u64::from(FAILING_SHARE),
+                false => 1,
+            };
+            let limit = (self.wanted / share).clamp(1, CHUNK_MESSAGES);
+            let Some(items) = self.items.get_mut(standing as usize) else { continue };
+            if items.ahead.is_empty() && !items.end {
+                items.read(db, self.queue, standing, limit)?;
+            }
+            others |= !items.ahead.is_empty();
+        }
         Ok(())
     }
+}
 
-    fn read_items(&mut self, db: &Statements<'_>) -> Outcome<()> {
-        let limit = self.wanted.clamp(1, CHUNK_MESSAGES);
-        let (turn, sent, id) = self
-            .last_item
-            .map_or((-1, 0, 0), |last| (to_sql(last.turn), to_sql(last.sent), to_sql(last.id)));
+impl Places {
+    fn read(
+        &mut self,
+        db: &Statements<'_>,
+        queue: QueueId,
+        standing: Standing,
+        limit: u64,
+    ) -> Outcome<()> {
+        let (first, last) = standing_turns(standing);
+        let (turn, sent, id) = self.last.map_or((first - 1, 0, 0), |last| {
+            (to_sql(last.turn), to_sql(last.sent), to_sql(last.id))
+        });
         let ready = state_number(MessageState::Ready);
-        let values = params![to_sql(self.queue.0), ready, turn, sent, id, to_sql(limit)];
+        let values = params![to_sql(queue.0), ready, turn, sent, id, last, to_sql(limit)];
         let places = db.all(Query::ItemsInOrder, values, |row| {
             Ok(ItemPlace {
                 turn: from_sql(row.get(0)?),
@@ -131,9 +186,9 @@ impl Feed {
                 attempts: row.get(3)?,
             })
         })?;
-        self.items_end = (places.len() as u64) < limit;
-        self.last_item = places.last().copied().or(self.last_item);
-        self.items.extend(places);
+        self.end = (places.len() as u64) < limit;
+        self.last = places.last().copied().or(self.last);
+        self.ahead.extend(places);
         Ok(())
     }
 }

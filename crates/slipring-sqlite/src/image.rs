@@ -64,6 +64,7 @@ pub(crate) fn item_count(db: &Statements<'_>, queue: QueueId) -> Outcome<ItemCou
             leased: number(3)?,
             parked: number(4)?,
             bytes: number(5)?,
+            passed_over: row.get(6)?,
         })
     })?;
     Ok(count.unwrap_or_default())
@@ -135,8 +136,11 @@ impl Writer<'_> {
     /// Writes the counts and lanes that are ahead of the file.
     pub(crate) fn write_back_picture(&mut self, picture: &mut Picture) -> Outcome<()> {
         if std::mem::take(&mut picture.items_dirty) {
-            let ItemCount { ready, urgent, delayed, leased, parked, bytes } = picture.items;
-            let counts = [picture.id().0, ready, urgent, delayed, leased, parked, bytes];
+            let ItemCount { ready, urgent, delayed, leased, parked, bytes, passed_over } =
+                picture.items;
+            let id = picture.id().0;
+            let passed_over = u64::from(passed_over);
+            let counts = [id, ready, urgent, delayed, leased, parked, bytes, passed_over];
             self.db.execute(Query::SetItemCount, counts.map(to_sql))?;
         }
         for lane in picture.lanes.iter_mut().filter(|lane| lane.dirty) {

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use rusqlite::params;
+use slipring::deal::Standing;
 use slipring::{
     Message, MessageId, MessageState, PeekFilter, Peeked, Priority, QueueId, Timestamp,
 };
@@ -10,7 +11,9 @@ use slipring::{
 use crate::fault::Outcome;
 use crate::feed::read_log;
 use crate::image;
-use crate::item::{ItemHead, LogMessage, read_log_message, read_message, state_number};
+use crate::item::{
+    ItemHead, LogMessage, read_log_message, read_message, standing_turns, state_number,
+};
 use crate::lane::Lane;
 use crate::lease::Terms;
 use crate::position::{SEQ_MAX, from_sql, lane_of, position, seq_of, to_sql};
@@ -41,7 +44,17 @@ impl Reader<'_> {
             if left == 0 || filter.state.is_some_and(|only| only != state) {
                 continue;
             }
-            let mut shown = self.rows_of(queue, state, left)?;
+            let mut shown = Vec::new();
+            match state {
+                // In one order, whatever their standing.
+                MessageState::Ready => {
+                    for standing in Standing::ALL {
+                        let turns = standing_turns(standing);
+                        self.rows_of(queue, state, turns, left, &mut shown)?;
+                    }
+                }
+                _ => self.rows_of(queue, state, (0, i64::MAX), left, &mut shown)?,
+            }
             match state {
                 MessageState::Ready => self.ready_of_log(queue, &lanes, left, &mut shown)?,
                 MessageState::Leased => self.leased_of_log(queue, &lanes, left, &mut shown)?,
@@ -57,21 +70,25 @@ impl Reader<'_> {
         &mut self,
         queue: QueueId,
         state: MessageState,
+        (first, last): (i64, i64),
         limit: usize,
-    ) -> Outcome<Vec<Shown>> {
-        let values = params![to_sql(queue.0), state_number(state), to_sql(limit as u64)];
+        shown: &mut Vec<Shown>,
+    ) -> Outcome<()> {
+        let limit = to_sql(limit as u64);
+        let values = params![to_sql(queue.0), state_number(state), first, last, limit];
         let mut statement = self.db.get(Query::ItemsOfState)?;
         let mut rows = statement.query(values)?;
-        let (mut shown, mut bytes) = (Vec::new(), 0);
+        let mut bytes = 0;
         while let Some(row) = rows.next()?
             && bytes < PEEK_BYTES_MAX
         {
             let (head, message) = read_message(row)?;
-            let order = (from_sql(row.get(3)?), from_sql(row.get(14)?));
+            let turn: i64 = row.get(3)?;
+            let order = (from_sql(turn - first), from_sql(row.get(14)?));
             bytes += head.bytes;
             shown.push(Shown { order, peeked: peeked(&head, message) });
         }
-        Ok(shown)
+        Ok(())
     }
 
     fn ready_of_log(

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rusqlite::Row;
 use slipring::clock::millis_ceil;
+use slipring::deal::Standing;
 use slipring::lifecycle::Held;
 use slipring::message::Headers;
 use slipring::{Fence, Message, MessageId, MessageState, Priority, QueueId, QueueName, Timestamp};
@@ -51,6 +52,20 @@ fn state_of(number: i64) -> MessageState {
     }
 }
 
+/// Bits of a turn that are the priority of a row that is ready; those above are its standing.
+const PRIORITY_BITS: u32 = 32;
+
+/// The first and the last turn of the ready rows of a standing.
+pub(crate) fn standing_turns(standing: Standing) -> (i64, i64) {
+    let first = (standing as i64) << PRIORITY_BITS;
+    (first, first | i64::from(u32::MAX))
+}
+
+/// The priority that the turn of a ready or parked row has.
+pub(crate) fn priority_of(turn: u64) -> Priority {
+    Priority(u32::try_from(turn & u64::from(u32::MAX)).unwrap_or(u32::MAX))
+}
+
 impl ItemHead {
     /// Reads the columns of `queries/item_head.sql`.
     pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<ItemHead> {
@@ -81,6 +96,9 @@ impl ItemHead {
         match is_timed(self.state) {
             true => to_sql(self.until_ms),
             false if fifo => 0,
+            false if self.state == MessageState::Ready => {
+                standing_turns(Standing::of(self.attempts)).0 | i64::from(self.priority.0)
+            }
             false => i64::from(self.priority.0),
         }
     }

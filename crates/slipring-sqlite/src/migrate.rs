@@ -12,6 +12,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0002_passes_by_queue.sql"),
     include_str!("../migrations/0003_probe.sql"),
     include_str!("../migrations/0004_queue_changes.sql"),
+    include_str!("../migrations/0005_failing.sql"),
 ];
 
 /// The version that this program writes (`PRAGMA user_version`).

@@ -53,6 +53,8 @@ pub(crate) struct ItemCount {
     pub(crate) leased: u64,
     pub(crate) parked: u64,
     pub(crate) bytes: u64,
+    /// Deliveries since the last one of a failing message that went past such (S11.1).
+    pub(crate) passed_over: u32,
 }
 
 impl ItemCount {

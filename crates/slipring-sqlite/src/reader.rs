@@ -6,13 +6,14 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use rusqlite::Connection;
+use slipring::deal::Standing;
 use slipring::store::Head;
 use slipring::{MessageId, MessageState, QueueId, QueueInfo, QueueStats, Timestamp};
 
 use crate::fault::{Fault, Outcome};
 use crate::image::{self, QueueRow};
 use crate::inbox::Inbox;
-use crate::item::state_number;
+use crate::item::{standing_turns, state_number};
 use crate::lane::Lane;
 use crate::position::{from_sql, stamp_ms, to_sql};
 use crate::statements::{Query, Statements, keep_statements};
@@ -164,26 +165,33 @@ impl Reader<'_> {
         if gate.paused || gate.paused_until_ms.is_some_and(|until| now.as_millis() < until) {
             return Ok(None);
         }
-        let query = if gate.fifo { Query::FirstOfGroups } else { Query::FirstReadyItem };
-        let ready = state_number(MessageState::Ready);
         let read = |row: &rusqlite::Row<'_>| {
             let priority = slipring::Priority(row.get(0)?);
             Ok((priority, from_sql(row.get(1)?), from_sql(row.get(2)?)))
         };
-        let mut best = match gate.fifo {
-            true => self.db.first(query, [to_sql(queue.0)], read)?,
-            false => self.db.first(query, [to_sql(queue.0), ready], read)?,
-        };
-        if !gate.fifo {
+        let best;
+        let mut failing = None;
+        if gate.fifo {
+            best = self.db.first(Query::FirstOfGroups, [to_sql(queue.0)], read)?;
+        } else {
+            let ready = state_number(MessageState::Ready);
+            let [untried, retried, share] = Standing::ALL.map(|standing| {
+                let (first, last) = standing_turns(standing);
+                let values = [to_sql(queue.0), ready, first, last];
+                self.db.first(Query::FirstReadyItem, values, read)
+            });
             let lanes = image::lanes(&self.db, queue)?;
+            let mut log = None;
             if let Some(lane) = lanes.iter().find(|lane| lane.ready() > 0)
                 && let Some((id, sent)) = self.first_sent(lane)?
             {
-                let log = (lane.priority.unwrap_or_default(), sent, id);
-                best = [best, Some(log)].into_iter().flatten().min();
+                log = Some((lane.priority.unwrap_or_default(), sent, id));
             }
+            best = [untried?, retried?, log].into_iter().flatten().min();
+            failing = share?.filter(|_| best.is_none());
         }
-        Ok(best.map(|(priority, sent, id)| Head {
+        Ok(best.or(failing).map(|(priority, sent, id)| Head {
+            failing: failing.is_some(),
             priority,
             sent_at: Timestamp::from_millis(stamp_ms(sent)),
             id: MessageId(id),

@@ -21,6 +21,7 @@
 
 pub mod admin;
 pub mod clock;
+pub mod deal;
 pub mod engine;
 pub mod error;
 pub mod lease;

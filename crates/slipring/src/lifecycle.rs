@@ -115,16 +115,18 @@ pub fn lease_duration(
     asked.or(own).unwrap_or(settings.visibility_timeout)
 }
 
-/// How many messages a receive of at most `up_to` may get when the message at its head has failed
-/// `attempts` times (S11.2). At least one; exactly one when the coming delivery is the last try.
+/// How many messages a receive of at most `up_to` may get when one of them has failed `attempts`
+/// times (S11.2): fewer as the tries of a queue with `max_attempts` run out, exactly one when the
+/// coming delivery is the last try.
 pub fn company(attempts: u32, up_to: u32, settings: &QueueSettings) -> u32 {
-    if attempts == 0 {
-        return up_to.max(1);
-    }
-    if settings.max_attempts.is_some_and(|max| attempts.saturating_add(1) >= max) {
+    let up_to = up_to.max(1);
+    let (1.., Some(max)) = (attempts, settings.max_attempts) else { return up_to };
+    let left = max.saturating_sub(attempts);
+    if left <= 1 {
         return 1;
     }
-    up_to.checked_shr(attempts).unwrap_or(0).max(1)
+    let halved = up_to.checked_shr(attempts).unwrap_or(0);
+    halved.max(1_u32.checked_shl(left - 1).unwrap_or(u32::MAX)).min(up_to)
 }
 
 /// What a settlement does to a message (S3.3 to S3.5). `jitter` is a random number from 0 to 1.
@@ -287,13 +289,25 @@ mod tests {
     }
 
     #[test]
-    fn company_shrinks_with_failures_and_the_last_try_is_alone() {
+    fn company_shrinks_as_tries_run_out_and_the_last_try_is_alone() {
         // S11.2
         assert_eq!(company(0, 100, &settings(Some(5))), 100);
         assert_eq!(company(1, 100, &settings(Some(5))), 50);
         assert_eq!(company(3, 100, &settings(Some(5))), 12);
         assert_eq!(company(4, 100, &settings(Some(5))), 1);
-        assert_eq!(company(40, 100, &settings(None)), 1);
+        assert_eq!(company(9, 100, &settings(Some(5))), 1);
+        assert_eq!(company(90, 100, &settings(Some(100))), 100);
+        assert_eq!(company(97, 100, &settings(Some(100))), 4);
+        assert_eq!(company(98, 100, &settings(Some(100))), 2);
+        assert_eq!(company(1, 1, &settings(Some(40))), 1);
+        assert_eq!(company(1, u32::MAX, &settings(Some(40))), u32::MAX);
+    }
+
+    #[test]
+    fn without_a_limit_on_attempts_no_company_shrinks() {
+        // S11.2
+        assert_eq!(company(40, 100, &settings(None)), 100);
+        assert_eq!(company(40, 0, &settings(None)), 1);
     }
 
     #[test]

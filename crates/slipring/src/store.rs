@@ -177,6 +177,8 @@ pub struct ExtendBatch {
 /// The first ready message of a queue, for receives over several queues (S7.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Head {
+    /// Whether there are only failing messages (S11.1): such a queue comes after others.
+    pub failing: bool,
     /// Its priority.
     pub priority: Priority,
     /// When it was sent.

@@ -29,7 +29,7 @@ async fn the_head_is_what_a_receive_would_get(b: Bench) {
     q.send(m("a").priority(7)).await;
     b.advance(s(1));
     let best = q.send(m("b").priority(3)).await;
-    let wanted = Head { priority: p(3), sent_at: START.after(s(1)), id: best };
+    let wanted = Head { failing: false, priority: p(3), sent_at: START.after(s(1)), id: best };
     assert_eq!(head(&b, q.id).await, Some(wanted));
     for _ in 0..2 {
         let shown = head(&b, q.id).await.unwrap();

@@ -19,6 +19,7 @@ mod park_kick;
 mod passes;
 mod pause;
 mod peek_stats;
+mod poison;
 mod purge_cancel;
 mod queues;
 mod receipt;
@@ -39,6 +40,7 @@ pub fn all() -> impl Iterator<Item = &'static Case> {
         ack::CASES,
         lease::CASES,
         retry::CASES,
+        poison::CASES,
         dead_letter::CASES,
         move_messages::CASES,
         park_kick::CASES,

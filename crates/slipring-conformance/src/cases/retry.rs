@@ -1,7 +1,7 @@
-//! Nack, backoff and the company in which a failing message is handed out.
+//! Nack and backoff.
 
 use slipring::lifecycle::Settlement;
-use slipring::store::{ClaimEnd, Settled};
+use slipring::store::Settled;
 use slipring::{Backoff, MessageState};
 
 use crate::bench::{Bench, QueueBench, START, bodies, m, ms, p, s, settings};
@@ -17,13 +17,6 @@ pub(super) const CASES: &[Case] = &[
     case!(a_nack_may_change_the_priority, "S7.1"),
     case!(a_delayed_nack_may_change_the_priority, "S7.1", "S7.2"),
     case!(a_retried_message_shows_the_delay_it_waited, "S5.1"),
-    case!(a_failing_message_does_not_stop_its_queue, "S11.1"),
-    case!(a_failed_message_is_handed_out_in_smaller_company, "S11.2"),
-    case!(company_halves_with_each_failure, "S11.2"),
-    case!(the_last_try_is_alone, "S11.2"),
-    case!(a_failed_message_further_back_ends_a_receive_before_it, "S11.2"),
-    case!(small_company_does_not_stop_the_next_receive, "S11.2", "S2.4"),
-    case!(a_lapsed_receive_is_split_until_the_poison_is_alone, "S11.2"),
     case!(attempts_grow_without_end_where_there_is_no_limit, "S6.2"),
 ];
 
@@ -142,109 +135,6 @@ async fn a_retried_message_shows_the_delay_it_waited(b: Bench) {
     assert_eq!(q.only(MessageState::Delayed).await.message.delay, s(7));
     b.pass(s(7)).await;
     assert_eq!(q.claim_one().await.message.delay, s(7));
-}
-
-async fn a_failing_message_does_not_stop_its_queue(b: Bench) {
-    let q = b.plain().await;
-    q.send("poison").await;
-    for round in 0..20 {
-        let good = format!("good {round}");
-        q.send(good.clone()).await;
-        let poison = q.claim_one().await;
-        assert_eq!(poison.message.body, "poison");
-        let taken = q.claim_one().await;
-        assert_eq!(taken.message.body, good);
-        q.ack(&taken).await.unwrap();
-        q.nack(&poison).await.unwrap();
-    }
-}
-
-async fn a_failed_message_is_handed_out_in_smaller_company(b: Bench) {
-    let q = b.plain().await;
-    q.send_all((0..40).map(|n| n.to_string())).await;
-    for delivery in q.claim(8).await {
-        q.nack(&delivery).await.unwrap();
-    }
-    let next = q.claim_many(&[8, 8, 8]).await;
-    let sizes: Vec<_> = next.deliveries.iter().map(Vec::len).collect();
-    assert_eq!(sizes, [4, 4, 8], "each failed once, so half of 8; the rest is fresh");
-    assert_eq!(next.end, ClaimEnd::More);
-}
-
-async fn company_halves_with_each_failure(b: Bench) {
-    let q = b.plain().await;
-    q.send("poison").await;
-    q.send_all((0..200).map(|n| n.to_string())).await;
-    for failures in 0_u32..9 {
-        let taken = q.claim(100).await;
-        assert_eq!(taken[0].message.body, "poison");
-        let most = (100 >> failures).max(1);
-        assert_eq!(taken.len(), most, "after {failures} failures");
-        q.nack(&taken[0]).await.unwrap();
-        for fresh in &taken[1..] {
-            q.settle(fresh, Settlement::HandBack).await.unwrap();
-        }
-    }
-}
-
-async fn the_last_try_is_alone(b: Bench) {
-    let q = b.queue(settings(|to| to.max_attempts = Some(3))).await;
-    q.send_all(["poison", "b", "c", "d", "e", "f", "g", "h"]).await;
-    fail(&q, 2).await;
-    assert_eq!(q.take(8).await, ["poison"]);
-    assert_eq!(q.take(8).await.len(), 7);
-}
-
-async fn a_failed_message_further_back_ends_a_receive_before_it(b: Bench) {
-    let q = b.plain().await;
-    q.send_all(["a", "b", "c", "poison", "e", "f"]).await;
-    let mut taken = q.claim(6).await;
-    let poison = taken.remove(3);
-    q.nack(&poison).await.unwrap();
-    for delivery in &taken {
-        q.settle(delivery, Settlement::HandBack).await.unwrap();
-    }
-    // One failure: at most three of six together, and three have come before it.
-    assert_eq!(q.take(6).await, ["a", "b", "c"]);
-    assert_eq!(q.take(6).await, ["poison", "e", "f"]);
-}
-
-async fn small_company_does_not_stop_the_next_receive(b: Bench) {
-    let q = b.plain().await;
-    q.send("poison").await;
-    fail(&q, 10).await;
-    q.send_all(["a", "b"]).await;
-    let claimed = q.claim_many(&[10, 10, 10]).await;
-    let lists: Vec<_> = claimed.deliveries.iter().map(|list| bodies(list)).collect();
-    assert_eq!(lists, [vec!["poison"], vec!["a", "b"], vec![]]);
-    assert_eq!(claimed.end, ClaimEnd::Drained);
-}
-
-async fn a_lapsed_receive_is_split_until_the_poison_is_alone(b: Bench) {
-    let dead = b.named("dead", settings(|_| {})).await;
-    let q = b
-        .queue(settings(|to| {
-            to.max_attempts = Some(5);
-            to.dead_letter = Some(dead.info.name.clone());
-        }))
-        .await;
-    q.send_all((0..16).map(|n| n.to_string())).await;
-    // A holder that dies whenever it meets message 11, and acks its receive otherwise.
-    let mut done = 0;
-    for _ in 0..200 {
-        let taken = q.claim(16).await;
-        if taken.iter().any(|delivery| delivery.message.body == "11") {
-            b.pass(s(30)).await;
-        } else {
-            done += taken.len();
-            for delivery in &taken {
-                q.ack(delivery).await.unwrap();
-            }
-        }
-    }
-    assert_eq!(done, 15, "all neighbours of the poison are done");
-    assert_eq!(dead.peek(MessageState::Ready).await, ["11"]);
-    q.holds(0, 0, 0, 0).await;
 }
 
 async fn attempts_grow_without_end_where_there_is_no_limit(b: Bench) {

@@ -62,11 +62,20 @@ pub(super) struct Model {
     pub(super) now: Timestamp,
     windows: Vec<Window>,
     sent_count: u64,
+    /// Deliveries that went past messages of more than three attempts, since the last one of such.
+    waited: [u32; 2],
 }
 
 impl Model {
     pub(super) fn new(settings: [QueueSettings; 2], now: Timestamp) -> Model {
-        Model { settings, messages: Vec::new(), now, windows: Vec::new(), sent_count: 0 }
+        Model {
+            settings,
+            messages: Vec::new(),
+            now,
+            windows: Vec::new(),
+            sent_count: 0,
+            waited: [0, 0],
+        }
     }
 
     pub(super) fn of(&self, queue: usize) -> impl Iterator<Item = &Message> {
@@ -186,26 +195,69 @@ impl Model {
         (self.settings[queue].in_flight_max as usize).saturating_sub(leased)
     }
 
-    /// What one receive gets.
-    pub(super) fn choose(&self, queue: usize, up_to: u32) -> Vec<MessageId> {
-        let mut together = up_to as usize;
-        let mut chosen = Vec::new();
-        for id in self.claimable(queue).into_iter().take(self.room(queue)) {
-            let attempts = self.find(id).expect("the model has it").attempts;
-            let last = self.settings[queue].max_attempts.is_some_and(|max| attempts + 1 >= max);
-            let halved = (up_to as usize) / 2_usize.pow(attempts.min(30));
-            let own = match (attempts, last) {
-                (0, _) => up_to as usize,
-                (_, true) => 1,
-                _ => halved.max(1),
-            };
-            if chosen.len() + 1 > together.min(own) {
-                break;
+    /// With how many others a message may be handed out, itself counted.
+    fn company(&self, id: MessageId, up_to: u32) -> usize {
+        let message = self.find(id).expect("the model has it");
+        let Some(max) = self.settings[message.queue].max_attempts else { return up_to as usize };
+        let (tried, left) = (message.attempts, max.saturating_sub(message.attempts));
+        match (tried, left) {
+            (0, _) => up_to as usize,
+            (_, 0 | 1) => 1,
+            _ => {
+                let halved = up_to as usize / 2_usize.pow(tried.min(30));
+                halved.max(2_usize.pow((left - 1).min(30))).min(up_to as usize)
             }
-            together = together.min(own);
+        }
+    }
+
+    /// What one receive gets.
+    pub(super) fn choose(&mut self, queue: usize, up_to: u32) -> Vec<MessageId> {
+        let mut together = (up_to as usize).min(self.room(queue));
+        let mut ready = self.claimable(queue);
+        let mut chosen = Vec::new();
+        while chosen.len() < together {
+            let next = match self.settings[queue].fifo {
+                true => ready.first().copied().filter(|id| chosen.len() < self.company(*id, up_to)),
+                false => self.next_of_standard(queue, &ready, chosen.len(), up_to),
+            };
+            let Some(id) = next else { break };
+            together = together.min(self.company(id, up_to));
+            ready.retain(|other| *other != id);
             chosen.push(id);
         }
         chosen
+    }
+
+    /// The next of a standard queue's ready messages for a receive that has `got` already.
+    fn next_of_standard(
+        &mut self,
+        queue: usize,
+        ready: &[MessageId],
+        got: usize,
+        up_to: u32,
+    ) -> Option<MessageId> {
+        let message = |id: &MessageId| self.find(*id).expect("the model has it");
+        let fits = |id: &MessageId| got < self.company(*id, up_to);
+        let tried = |id: &MessageId| message(id).attempts;
+        let rank = |id: &MessageId| self.rank(message(id));
+        let new = ready.iter().find(|id| tried(id) == 0);
+        let again = ready.iter().find(|id| (1..4).contains(&tried(id)));
+        let poison = ready.iter().find(|id| tried(id) >= 4);
+        let first = match (new, again) {
+            (Some(new), Some(again)) if fits(again) && rank(again) < rank(new) => Some(again),
+            (None, Some(again)) if fits(again) => Some(again),
+            (None, Some(_)) => return None,
+            (new, _) => new,
+        };
+        let waits = poison.filter(|id| first.is_none_or(|first| rank(id).0 <= rank(first).0));
+        let turn = self.waited[queue] >= 99 || first.is_none();
+        if let Some(id) = waits.filter(|id| turn && fits(id)).copied() {
+            self.waited[queue] = 0;
+            return Some(id);
+        }
+        let (first, waits) = (first.copied(), waits.is_some());
+        self.waited[queue] += u32::from(waits && first.is_some());
+        first
     }
 
     /// Leases a message; answers the deadline.

@@ -156,6 +156,7 @@ fn arguments(settings: &Settings) -> Vec<String> {
         ("--warmup", settings.warmup.to_string()),
         ("--body", settings.body.to_string()),
         ("--messages", settings.messages.to_string()),
+        ("--poisons", settings.poisons.to_string()),
         ("--queues", settings.queues.to_string()),
         ("--rate", settings.rate.to_string()),
     ];

@@ -120,7 +120,7 @@ fn by_wire() -> Vec<Row> {
 }
 
 fn bad_days() -> Vec<Row> {
-    vec![backlog(), waiters(), neighbours(), several_tubes(), storm(), purge_beside()]
+    vec![backlog(), waiters(), neighbours(), several_tubes(), storm(), purge_beside(), poison()]
 }
 
 fn backlog() -> Row {
@@ -305,6 +305,54 @@ fn several_tubes() -> Row {
                 drained("10 tubes", few),
                 drained("1,000 tubes", many),
             ]
+        },
+    }
+}
+
+/// The sides of the row `poison`: what is driven, and how many messages fail.
+const POISONED: [(&str, Kind, usize, usize); 16] = [
+    ("store", Kind::Store, 4, 0),
+    ("store 1", Kind::Store, 4, 1),
+    ("store 10", Kind::Store, 4, 10),
+    ("store 100", Kind::Store, 4, 100),
+    ("memory", Kind::Memory, 4, 0),
+    ("memory 1", Kind::Memory, 4, 1),
+    ("memory 10", Kind::Memory, 4, 10),
+    ("memory 100", Kind::Memory, 4, 100),
+    ("sqs", Kind::SlipringSqs, 8, 0),
+    ("sqs 1", Kind::SlipringSqs, 8, 1),
+    ("sqs 10", Kind::SlipringSqs, 8, 10),
+    ("sqs 100", Kind::SlipringSqs, 8, 100),
+    ("tube", Kind::SlipringBeanstalkd, 8, 0),
+    ("tube 1", Kind::SlipringBeanstalkd, 8, 1),
+    ("tube 10", Kind::SlipringBeanstalkd, 8, 10),
+    ("tube 100", Kind::SlipringBeanstalkd, 8, 100),
+];
+
+fn poison() -> Row {
+    Row {
+        name: "poison",
+        what: "good messages by tens beside 1, 10 and 100 that are given back at once",
+        rounds_max: 5,
+        sides: |sizes, _| {
+            let messages = if sizes.smoke { 200 } else { 10_000 };
+            let side = |(name, kind, callers, poisons)| {
+                let plain = settings(sizes, Shape::Poison, kind);
+                let settings = Settings { callers, batch: 10, messages, poisons, ..plain };
+                Side { name, settings }
+            };
+            POISONED.into_iter().map(side).collect()
+        },
+        conditions: |sides| {
+            let with = POISONED.into_iter().filter(|(.., poisons)| *poisons > 0);
+            let of = |(name, ..): (&'static str, Kind, usize, usize)| {
+                let without = name.split(' ').next().unwrap_or_default();
+                let served = figure(sides, name, "poison_deliveries_per_s");
+                let text = format!("poison deliveries of {name}");
+                let fast = Condition::times(rate(sides, name), rate(sides, without), without, 0.9);
+                [fast, Condition::at_least(text, "deliveries/s", served, 0.1)]
+            };
+            with.flat_map(of).collect()
         },
     }
 }

@@ -161,6 +161,7 @@ mod tests {
             windows: windows.len(),
             rate: 1.0,
             queues: 1,
+            poisons: 0,
             drain: true,
         };
         let answer = Answer { messages, seconds: 1.0, received: messages, ..Answer::default() };

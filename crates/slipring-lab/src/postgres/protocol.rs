@@ -52,6 +52,8 @@ pub enum Work {
     Paced,
     /// As before, but one batch in ten fails and comes again a little later.
     Failing,
+    /// Good messages beside some that are given back at once, over and over.
+    Poison,
     /// Single sends, each in a transaction of its own of a user.
     Transactions,
     /// As before, each transaction also writing a row of the user's.
@@ -89,6 +91,9 @@ pub struct Command {
     pub rate: f64,
     /// Queues that exist.
     pub queues: usize,
+    /// Messages that always fail.
+    #[serde(default)]
+    pub poisons: usize,
     /// Receive everything at the end and check that nothing is missing.
     pub drain: bool,
 }

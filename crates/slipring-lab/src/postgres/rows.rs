@@ -38,11 +38,23 @@ pub enum Beside {
 /// Both ways to us, where the target is one for all that is ours.
 const OURS: [&str; 2] = ["ours", "ours by SQL"];
 
+/// The sides of the row `poison`: what is driven, and how many messages fail.
+const POISONED: [(&str, Kind, usize); 8] = [
+    ("ours", Kind::Postgres, 0),
+    ("ours 1", Kind::Postgres, 1),
+    ("ours 10", Kind::Postgres, 10),
+    ("ours 100", Kind::Postgres, 100),
+    (BY_SERVER, Kind::PostgresServer, 0),
+    ("ours by server 1", Kind::PostgresServer, 1),
+    ("ours by server 10", Kind::PostgresServer, 10),
+    ("ours by server 100", Kind::PostgresServer, 100),
+];
+
 /// All rows, in the order of the table.
 pub fn all() -> Vec<Row> {
     let mut rows = batches();
     rows.extend([transactions(), business(), single(), dead_rows()]);
-    rows.extend([held_snapshot(), failing(), writing_transaction()]);
+    rows.extend([held_snapshot(), failing(), poison(), writing_transaction()]);
     rows.extend([wake(), many_queues(), idle()]);
     rows
 }
@@ -191,6 +203,31 @@ fn failing() -> Row {
     }
 }
 
+fn poison() -> Row {
+    Row {
+        name: "poison",
+        what: "good messages by tens beside 1, 10 and 100 that are given back at once",
+        rounds_max: 5,
+        sides: |sizes| {
+            let side = |(name, kind, poisons)| {
+                let seconds = sizes.seconds.min(10.0);
+                let plain = batch(sizes, Work::Poison, 10);
+                sides::own(name, kind, &Command { callers: 8, seconds, poisons, ..plain })
+            };
+            POISONED.into_iter().map(side).collect()
+        },
+        beside: Beside::Nothing,
+        conditions: |sides| {
+            let with = POISONED.into_iter().filter(|(.., poisons)| *poisons > 0);
+            let of = |(name, kind, _)| {
+                let without = if kind == Kind::Postgres { "ours" } else { BY_SERVER };
+                ask::times(sides, name, without, 0.9)
+            };
+            with.map(of).collect()
+        },
+    }
+}
+
 fn writing_transaction() -> Row {
     Row {
         name: "writing_transaction",
@@ -280,6 +317,7 @@ fn batch(sizes: Sizes, work: Work, batch: usize) -> Command {
         windows: 0,
         rate: 0.0,
         queues: 1,
+        poisons: 0,
         drain: sizes.smoke,
     }
 }
@@ -296,6 +334,7 @@ fn paced(sizes: Sizes) -> Command {
         windows: plan.windows(),
         rate: 2000.0,
         queues: 1,
+        poisons: 0,
         drain: true,
     }
 }

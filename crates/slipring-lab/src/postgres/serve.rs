@@ -135,6 +135,7 @@ async fn work<T: Target>(
         // Who has one receiver for many senders cannot be cycled caller by caller.
         Work::Cycle if target.receivers(command.callers) == command.callers => Shape::Cycle,
         Work::Cycle => return stream::run(command, target).await,
+        Work::Poison => Shape::Poison,
         Work::Paced | Work::Failing => return paced::run(command, target).await,
         Work::Transactions | Work::Business => return transactions::run(command, settings).await,
         Work::Wake => return wake::run(command, target, target).await,
@@ -153,6 +154,8 @@ async fn work<T: Target>(
         shape,
         callers: command.callers,
         batch: command.batch,
+        poisons: command.poisons,
+        messages: if command.drain { 200 } else { 10_000 },
         seconds: command.seconds,
         warmup: command.warmup,
         drain: command.drain,

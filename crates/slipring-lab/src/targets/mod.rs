@@ -212,6 +212,15 @@ pub trait Caller: Send + 'static {
         async { anyhow::bail!("this target is not driven with purges") }
     }
 
+    /// Acks all it holds, but those at the places `failed` of what it received, which it gives back
+    /// as failed, to come again at once.
+    ///
+    /// # Errors
+    /// When the target refuses, or is not driven this way.
+    fn ack_but(&mut self, _failed: &[usize]) -> impl Future<Output = Result<()>> + Send {
+        async { anyhow::bail!("this target is not driven with failures") }
+    }
+
     /// How many messages the queue holds in any state, where the target can tell.
     ///
     /// # Errors

@@ -107,17 +107,23 @@ impl SqsCaller {
 
     async fn delete_ten(&mut self) -> Result<()> {
         let count = self.held.len().min(BATCH_MAX);
+        let ten: Vec<_> = self.held.drain(..count).collect();
+        self.settle_ten("DeleteMessageBatch", &ten, "").await
+    }
+
+    /// Sends a batch of receipts, each with `more` after it.
+    async fn settle_ten(&mut self, action: &str, handles: &[String], more: &str) -> Result<()> {
         self.json.clear();
         write!(self.json, r#"{{"QueueUrl":"{}","Entries":["#, self.url)?;
-        for (index, handle) in self.held.drain(..count).enumerate() {
+        for (index, handle) in handles.iter().enumerate() {
             let comma = if index == 0 { "" } else { "," };
-            write!(self.json, r#"{comma}{{"Id":"{index}","ReceiptHandle":"{handle}"}}"#)?;
+            write!(self.json, r#"{comma}{{"Id":"{index}","ReceiptHandle":"{handle}"{more}}}"#)?;
         }
         self.json.extend_from_slice(b"]}");
-        let answer = self.connection.call("DeleteMessageBatch", &self.json).await?.body()?;
+        let answer = self.connection.call(action, &self.json).await?.body()?;
         let answer: BatchAnswer<'_> = serde_json::from_slice(answer)?;
-        if answer.successful.len() != count || !answer.failed.is_empty() {
-            bail!("of {count} deletes {answer:?}");
+        if answer.successful.len() != handles.len() || !answer.failed.is_empty() {
+            bail!("of {} entries of {action} {answer:?}", handles.len());
         }
         Ok(())
     }
@@ -149,5 +155,19 @@ impl Caller for SqsCaller {
             self.delete_ten().await?;
         }
         Ok(())
+    }
+
+    async fn ack_but(&mut self, failed: &[usize]) -> Result<()> {
+        let mut back = Vec::with_capacity(failed.len());
+        let mut good = Vec::with_capacity(self.held.len());
+        for (at, handle) in self.held.drain(..).enumerate() {
+            if failed.contains(&at) { &mut back } else { &mut good }.push(handle);
+        }
+        self.held = good;
+        for ten in back.chunks(BATCH_MAX) {
+            let at_once = r#","VisibilityTimeout":0"#;
+            self.settle_ten("ChangeMessageVisibilityBatch", ten, at_once).await?;
+        }
+        self.ack().await
     }
 }

@@ -185,6 +185,18 @@ impl Caller for StoreCaller {
         Ok(gone)
     }
 
+    async fn ack_but(&mut self, failed: &[usize]) -> Result<()> {
+        let back = Settlement::Nack { delay: Some(Duration::ZERO), priority: None };
+        let entries = self.held.drain(..).enumerate().map(|(at, receipt)| {
+            (receipt, if failed.contains(&at) { back } else { Settlement::Ack })
+        });
+        let [queue] = self.queues.as_slice() else { bail!("failures are driven on one queue") };
+        for answer in queue.settle(entries.collect()).await? {
+            answer?;
+        }
+        Ok(())
+    }
+
     async fn count(&mut self) -> Result<Option<u64>> {
         let mut total = 0;
         for queue in &self.queues {

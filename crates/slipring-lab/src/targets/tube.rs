@@ -146,4 +146,21 @@ impl Caller for TubeCaller {
         }
         Ok(())
     }
+
+    async fn ack_but(&mut self, failed: &[usize]) -> Result<()> {
+        for (at, id) in self.held.iter().enumerate() {
+            self.connection.add(&match failed.contains(&at) {
+                true => Command::Release { id: *id, priority: 0, delay: 0 },
+                false => Command::Delete { id: *id },
+            });
+        }
+        self.connection.flush().await?;
+        for (at, id) in self.held.drain(..).enumerate() {
+            match (self.connection.reply().await?, failed.contains(&at)) {
+                (Reply::Deleted, false) | (Reply::Released, true) => {}
+                (other, _) => bail!("delete or release {id} was answered {other:?}"),
+            }
+        }
+        Ok(())
+    }
 }

@@ -191,7 +191,10 @@ async fn call<C: Caller>(
 }
 
 /// Fills `bodies` with the next messages of the ledger, due now.
-fn fill(bodies: &mut Vec<Body>, batch: usize, ledger: &Ledger) -> Result<()> {
+///
+/// # Errors
+/// When the run sends more than the ledger holds.
+pub fn fill(bodies: &mut Vec<Body>, batch: usize, ledger: &Ledger) -> Result<()> {
     let first = ledger.take(batch as u64)?;
     let due_ns = monotonic_ns();
     bodies.clear();

@@ -7,6 +7,7 @@ mod cycle;
 mod neighbours;
 mod open_loop;
 mod ping_pong;
+mod poison;
 mod prober;
 mod purge_beside;
 mod send;
@@ -52,6 +53,8 @@ pub enum Shape {
     Storm,
     /// A slow prober on a quiet queue, alone and beside a purge of large messages.
     PurgeBeside,
+    /// Messages that always fail, given back at once, among good ones.
+    Poison,
 }
 
 /// One run of one workload on one target.
@@ -79,9 +82,14 @@ pub struct Settings {
     #[arg(long, default_value_t = BODY_BYTES)]
     #[serde(default = "plain_body")]
     pub body: usize,
-    /// `backlog`, `several`, `purge_beside`: messages to fill the queue with; `storm`: delays that end at once.
+    /// `backlog`, `several`, `purge_beside`, `poison`: messages to fill the queue with; `storm`:
+    /// delays that end at once.
     #[arg(long, default_value_t = 100_000)]
     pub messages: u64,
+    /// `poison`: messages that always fail.
+    #[arg(long, default_value_t = 1)]
+    #[serde(default)]
+    pub poisons: usize,
     /// `waiters`: queues they wait on; `neighbours`: busy queues; `several`: queues each caller
     /// receives from.
     #[arg(long, default_value_t = 10)]
@@ -115,6 +123,7 @@ impl Settings {
             warmup: 0.5,
             body: BODY_BYTES,
             messages: 100_000,
+            poisons: 1,
             queues: 10,
             rate: 100.0,
             drain: false,
@@ -276,6 +285,7 @@ pub async fn drive<T: Target>(settings: &Settings, target: &T, folder: &Path) ->
         Shape::OpenLoop => open_loop::run(settings, target).await,
         Shape::Storm => storm::run(settings, target).await,
         Shape::PurgeBeside => purge_beside::run(settings, target, folder).await,
+        Shape::Poison => poison::run(settings, target).await,
     }
 }
 

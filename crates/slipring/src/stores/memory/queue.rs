@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::admin::{PeekFilter, Peeked};
 use crate::clock::Timestamp;
+use crate::deal::{self, FAILING_SHARE, First, Standing};
 use crate::error::{Error, ErrorKind};
 use crate::lease::{Fence, Receipt};
 use crate::lifecycle::{self, Next, Settlement, State};
@@ -27,6 +28,8 @@ pub(super) struct QueueState {
     pub(super) messages: BTreeMap<MessageId, Stored>,
     pub(super) orders: Orders,
     pub(super) remembered: Remembered,
+    /// Deliveries since the last one of a failing message that went past such (S11.1).
+    passed_over: u32,
     /// The end of a pause that no pass over due messages has announced yet.
     pub(super) pause_end: Option<Timestamp>,
     pub(super) bytes: u64,
@@ -74,6 +77,7 @@ impl QueueState {
             deleted: false,
             messages: BTreeMap::new(),
             remembered: Remembered::default(),
+            passed_over: 0,
             bytes: 0,
             directory,
         }
@@ -123,28 +127,73 @@ impl QueueState {
                 deliveries.push(Vec::new());
                 continue;
             }
-            let leased = self.orders.leased.len() as u64;
-            let room = self.info.settings.in_flight_max.saturating_sub(leased);
-            let chosen = self.choose(demand.up_to.max(1), room);
-            let found = chosen.len() as u64;
-            let served = chosen.into_iter().filter_map(|id| self.hand_out(id, *demand, now));
-            deliveries.push(served.collect());
-            if found < u64::from(demand.up_to.max(1)) {
-                if self.orders.claimable().next().is_none() {
-                    end = ClaimEnd::Drained;
-                } else if found == room {
-                    end = ClaimEnd::InFlightLimit;
-                }
-            }
+            let (list, ended) = self.serve(*demand, demand.up_to, 0, now);
+            deliveries.push(list);
+            end = ended;
         }
         Claimed { deliveries, end }
     }
 
-    /// The first messages that may be handed out together (S11.2).
-    fn choose(&self, up_to: u32, room: u64) -> Vec<MessageId> {
+    /// Serves one demand of a receive of `up_to` in all that has `others` of other queues.
+    fn serve(
+        &mut self,
+        demand: Demand,
+        up_to: u32,
+        others: u64,
+        now: Timestamp,
+    ) -> (Vec<Delivery>, ClaimEnd) {
+        let leased = self.orders.leased.len() as u64;
+        let room = self.info.settings.in_flight_max.saturating_sub(leased);
+        let most = demand.up_to.max(1);
+        let chosen = match self.info.settings.fifo {
+            true => self.choose_of_groups(most, room),
+            false => self.choose(up_to.max(1), others, u64::from(most).min(room)),
+        };
+        let found = chosen.len() as u64;
+        let list = chosen.into_iter().filter_map(|id| self.hand_out(id, demand, now)).collect();
+        let mut end = ClaimEnd::More;
+        if found < u64::from(most) {
+            if !self.orders.any_claimable() {
+                end = ClaimEnd::Drained;
+            } else if found == room {
+                end = ClaimEnd::InFlightLimit;
+            }
+        }
+        (list, end)
+    }
+
+    /// What a receive of a standard queue gets (S7.1, S11).
+    fn choose(&mut self, up_to: u32, others: u64, most: u64) -> Vec<MessageId> {
+        let info = Arc::clone(&self.info);
+        let mut receive = deal::Receive::new(up_to, most, &info.settings).joining(others);
+        let mut passed_over = self.passed_over;
+        let mut orders = Standing::ALL.map(|standing| self.orders.ready_of(standing));
+        let first = |id: MessageId| {
+            self.messages.get(&id).map(|Stored { message, .. }| First {
+                priority: message.priority,
+                place: id,
+                attempts: message.attempts,
+            })
+        };
+        let mut heads = orders.each_mut().map(|order| order.next().and_then(first));
+        let mut chosen = Vec::new();
+        while (chosen.len() as u64) < most
+            && let Some(standing) = receive.next(&heads, &mut passed_over)
+        {
+            let at = standing as usize;
+            let next = orders[at].next().and_then(first);
+            chosen.extend(std::mem::replace(&mut heads[at], next).map(|first| first.place));
+        }
+        drop(orders);
+        self.passed_over = passed_over;
+        chosen
+    }
+
+    /// The first messages of groups that may be handed out together (S7.3, S11.2).
+    fn choose_of_groups(&self, up_to: u32, room: u64) -> Vec<MessageId> {
         let mut company = u64::from(up_to).min(room);
         let mut chosen = Vec::new();
-        for id in self.orders.claimable() {
+        for id in self.orders.of_groups().into_iter().flatten() {
             let attempts = self.messages.get(&id).map_or(0, |stored| stored.message.attempts);
             let own = lifecycle::company(attempts, up_to, &self.info.settings);
             let with_this = company.min(u64::from(own));
@@ -299,14 +348,54 @@ impl QueueState {
         if self.info.settings.is_paused(now) {
             return None;
         }
-        let first = &self.messages.get(&self.orders.claimable().next()?)?.message;
-        Some(Head { priority: first.priority, sent_at: first.sent_at, id: first.id })
+        let head = |id: MessageId| {
+            let Stored { message, .. } = self.messages.get(&id)?;
+            Some(Head {
+                failing: !self.info.settings.fifo
+                    && Standing::of(message.attempts) == Standing::Failing,
+                priority: message.priority,
+                sent_at: message.sent_at,
+                id,
+            })
+        };
+        if let Some(mut groups) = self.orders.of_groups() {
+            return groups.next().and_then(head);
+        }
+        let firsts = Standing::ALL.into_iter().filter_map(|of| self.orders.ready_of(of).next());
+        firsts.filter_map(head).min_by_key(|head| (head.failing, head.priority, head.id))
     }
 
-    /// The failed attempts of the first ready message.
-    pub(super) fn head_attempts(&self) -> u32 {
-        let first = self.orders.claimable().next();
-        first.and_then(|id| self.messages.get(&id)).map_or(0, |stored| stored.message.attempts)
+    /// The head among those of other queues: failing messages come first of their priority when
+    /// it is their turn (S11.1).
+    pub(super) fn head_in_turn(&self, now: Timestamp) -> Option<Head> {
+        let head = self.head(now)?;
+        if head.failing && self.passed_over >= FAILING_SHARE - 1 {
+            let sent_at = Timestamp::from_millis(0);
+            return Some(Head { failing: false, sent_at, ..head });
+        }
+        Some(head)
+    }
+
+    /// Counts deliveries of other queues that went past this one's failing messages (S11.1).
+    pub(super) fn pass_over(&mut self, deliveries: usize) {
+        let deliveries = u32::try_from(deliveries).unwrap_or(u32::MAX);
+        self.passed_over = self.passed_over.saturating_add(deliveries).min(FAILING_SHARE);
+    }
+
+    /// Hands out one message to a receive of `up_to` that has `others` of other queues; none when
+    /// what is ready is not to come with those (S11.2).
+    pub(super) fn claim_beside(
+        &mut self,
+        others: u64,
+        up_to: u32,
+        demand: Demand,
+        now: Timestamp,
+    ) -> (Option<Delivery>, ClaimEnd) {
+        if self.info.settings.is_paused(now) {
+            return (None, ClaimEnd::Paused);
+        }
+        let (mut list, end) = self.serve(demand, up_to, others, now);
+        (list.pop(), end)
     }
 
     pub(super) fn stats(&self) -> QueueStats {

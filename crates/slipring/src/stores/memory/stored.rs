@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::clock::Timestamp;
+use crate::deal::Standing;
 use crate::lease::Fence;
 use crate::lifecycle::{Held, State};
 use crate::message::{Message, MessageId, Priority};
@@ -38,11 +39,15 @@ impl Stored {
     }
 }
 
+/// Messages by priority and order of sending.
+pub(super) type InOrder = BTreeMap<Priority, BTreeSet<MessageId>>;
+
 /// The messages of one queue, ordered within their states. Every message is in exactly one of the
 /// four orders; in a FIFO queue also in its group.
 #[derive(Debug, Default)]
 pub(super) struct Orders {
-    pub(super) ready: BTreeMap<Priority, BTreeSet<MessageId>>,
+    /// By the number of their standing; those of FIFO queues are all in the first.
+    pub(super) ready: [InOrder; 3],
     pub(super) delayed: BTreeSet<(Timestamp, MessageId)>,
     pub(super) leased: BTreeSet<(Timestamp, MessageId)>,
     pub(super) parked: BTreeSet<(Priority, MessageId)>,
@@ -62,7 +67,7 @@ impl Orders {
         let (id, rank) = (stored.message.id, self.rank(stored));
         match stored.state {
             State::Ready => {
-                self.ready.entry(rank).or_default().insert(id);
+                self.ready[self.standing(stored)].entry(rank).or_default().insert(id);
                 self.ready_count += 1;
                 self.urgent_count += u64::from(is_urgent(stored));
             }
@@ -80,10 +85,11 @@ impl Orders {
         let (id, rank) = (stored.message.id, self.rank(stored));
         match stored.state {
             State::Ready => {
-                if let Some(same_rank) = self.ready.get_mut(&rank) {
+                let order = &mut self.ready[self.standing(stored)];
+                if let Some(same_rank) = order.get_mut(&rank) {
                     same_rank.remove(&id);
                     if same_rank.is_empty() {
-                        self.ready.remove(&rank);
+                        order.remove(&rank);
                     }
                 }
                 self.ready_count -= 1;
@@ -98,22 +104,41 @@ impl Orders {
         }
     }
 
-    /// What a receive may get, in hand-out order (S7.1, S7.3).
-    pub(super) fn claimable(&self) -> Box<dyn Iterator<Item = MessageId> + '_> {
-        match &self.groups {
-            Some(groups) => Box::new(groups.in_order()),
-            None => Box::new(self.ready_in_order()),
-        }
+    /// What a receive of a FIFO queue may get, in hand-out order (S7.3); `None` of other queues.
+    pub(super) fn of_groups(&self) -> Option<impl Iterator<Item = MessageId> + '_> {
+        self.groups.as_ref().map(Groups::in_order)
     }
 
-    /// All ready messages in order, those of blocked groups too.
+    /// Whether there is something that a receive may get.
+    pub(super) fn any_claimable(&self) -> bool {
+        self.of_groups().map_or(self.ready_count > 0, |mut groups| groups.next().is_some())
+    }
+
+    /// The ready messages of one standing in hand-out order (S7.1).
+    pub(super) fn ready_of(&self, standing: Standing) -> impl Iterator<Item = MessageId> + '_ {
+        self.ready[standing as usize].values().flatten().copied()
+    }
+
+    /// All ready messages by priority and order of sending, those of blocked groups too.
     pub(super) fn ready_in_order(&self) -> impl Iterator<Item = MessageId> + '_ {
-        self.ready.values().flatten().copied()
+        let mut orders = self.ready.each_ref().map(|order| {
+            order.iter().flat_map(|(rank, ids)| ids.iter().map(|id| (*rank, *id))).peekable()
+        });
+        std::iter::from_fn(move || {
+            let firsts = orders.iter_mut().filter_map(|order| Some((*order.peek()?, order)));
+            let (_, order) = firsts.min_by_key(|(first, _)| *first)?;
+            order.next().map(|(_, id)| id)
+        })
     }
 
     /// The ready message that was sent first; costs a step for each priority in use.
     pub(super) fn oldest_ready(&self) -> Option<MessageId> {
-        self.ready.values().filter_map(|same_rank| same_rank.first().copied()).min()
+        let firsts = self.ready.iter().flat_map(BTreeMap::values);
+        firsts.filter_map(|same_rank| same_rank.first().copied()).min()
+    }
+
+    fn standing(&self, stored: &Stored) -> usize {
+        if self.groups.is_some() { 0 } else { Standing::of(stored.message.attempts) as usize }
     }
 
     /// Priority does not apply in a FIFO queue (S7.4).
