@@ -5,6 +5,7 @@
 mod cancelled;
 mod combining;
 mod faults;
+mod seats;
 mod settings;
 mod several;
 mod shutdown;
@@ -32,6 +33,7 @@ pub fn all() -> impl Iterator<Item = &'static Case> {
         waiting::CASES,
         unblocked::CASES,
         timers::CASES,
+        seats::CASES,
         several::CASES,
         cancelled::CASES,
         combining::CASES,
