@@ -7,6 +7,7 @@ mod combining;
 mod dividing;
 mod faults;
 mod neighbours;
+mod seats;
 mod settings;
 mod several;
 mod shutdown;
@@ -35,6 +36,7 @@ pub fn all() -> impl Iterator<Item = &'static Case> {
         unblocked::CASES,
         timers::CASES,
         neighbours::CASES,
+        seats::CASES,
         several::CASES,
         cancelled::CASES,
         combining::CASES,

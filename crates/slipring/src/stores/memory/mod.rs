@@ -2,7 +2,8 @@
 //!
 //! The files, in reading order: `stored` (a message and the orders of a queue's messages),
 //! `groups` (the order of FIFO queues), `dedup`, `queue` (what the verbs do to one queue),
-//! `append`, `any` (claims over several queues), `passes` (deadlines), `mod` and `admin` (the two traits: find queues, take locks).
+//! `append`, `any` (claims over several queues), `passes` (deadlines), `mod` and `admin` (the two
+//! traits: find queues, take locks).
 //!
 //! Locks: every queue has its own, and no verb takes one that all queues share. Whoever needs two
 //! queues takes the one with the lower number first. The table of names comes before any queue;
