@@ -5,7 +5,7 @@
 //!
 //! The files in reading order: `store` and `admin` (the two traits), `task`, `ring`, `driver`,
 //! `flush` and `checkpoint` (how calls reach the one writer, share transactions and last),
-//! `writer` and `picture` (what it keeps in memory), `lane` and `lease` (the log), `append`,
+//! `writer`, `serving` and `picture` (what it keeps in memory), `lane` and `lease` (the log), `append`,
 //! `claim`, `settle`, `extend`, `passes`, `room` and `prune` (the verbs), `item`, `rows`, `fifo`
 //! and `dedup` (messages outside the log), `catalog`, `bulk` and `clearing` (administration),
 //! `inbox`, `reader`, `inspect` and `warm` (looking).
@@ -41,6 +41,7 @@ mod reader;
 mod ring;
 mod room;
 mod rows;
+mod serving;
 mod settle;
 mod statements;
 mod store;
