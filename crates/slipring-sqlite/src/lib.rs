@@ -4,8 +4,8 @@
 //! `docs/stores/sqlite.md`; every statement stands in `queries/`, the schema in `schema.sql`.
 //!
 //! The files in reading order: `store` and `admin` (the two traits), `task`, `ring`, `driver`,
-//! `flush` and `checkpoint` (how calls reach the one writer, share transactions and last),
-//! `writer`, `serving` and `picture` (what it keeps in memory), `lane` and `lease` (the log), `append`,
+//! `serving`, `flush` and `checkpoint` (how calls reach the one writer, share transactions and
+//! last), `writer` and `picture` (what it keeps in memory), `lane` and `lease` (the log), `append`,
 //! `claim`, `settle`, `extend`, `passes`, `room` and `prune` (the verbs), `item`, `rows`, `fifo`
 //! and `dedup` (messages outside the log), `catalog`, `bulk` and `clearing` (administration),
 //! `inbox`, `reader`, `inspect` and `warm` (looking).
