@@ -1,9 +1,5 @@
 //! The one who writes: the only writing connection and the pictures of the queues. Whoever has it
-//! runs all calls that wait in one transaction.
-//!
-//! A call that is refused has written nothing, so its neighbours stand. When the file fails, the
-//! transaction is undone and each call is tried once more alone, so that a full disk stops only
-//! those that need room.
+//! runs calls that wait in transactions.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,7 +7,6 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use rusqlite::Connection;
-use slipring::clock::monotonic_ns;
 use slipring::{Durability, Error, ErrorKind, QueueId, Randomness, Timestamp};
 
 use crate::checkpoint::LogSize;
@@ -21,6 +16,7 @@ use crate::options::SqliteOptions;
 use crate::picture::Picture;
 use crate::position::{from_sql, stamp_at, to_sql};
 use crate::prune::Purge;
+use crate::serving::{Calls, Served};
 use crate::statements::{Query, Statements, keep_statements};
 use crate::task::{Classes, Task};
 use crate::write_lock::{Denied, is_busy};
@@ -65,7 +61,7 @@ pub(crate) struct Memory {
     /// How often another process was seen to have changed the file.
     foreign_changes: u64,
     /// Whether the call that runs must be flushed before it is answered.
-    durable: bool,
+    pub(crate) durable: bool,
     /// The ends of pauses that were announced by [`Writer::due`].
     pub(crate) announced: HashMap<QueueId, u64>,
     /// Those announced in the transaction that runs; nobody is told if it is undone.
@@ -80,25 +76,6 @@ pub(crate) struct Memory {
 pub(crate) struct Writer<'c> {
     pub(crate) db: Statements<'c>,
     pub(crate) memory: &'c mut Memory,
-}
-
-/// Where the calls of a transaction come from.
-pub(crate) trait Calls {
-    /// The next call, after one that took so long; `None` when the transaction is to end.
-    fn next(&mut self, took_ns: u64) -> Option<WriterTask>;
-    /// All calls that wait, for a failure that concerns them too.
-    fn rest(&mut self) -> Vec<WriterTask>;
-}
-
-/// What became of a transaction.
-#[derive(Default)]
-pub(crate) struct Served {
-    /// Calls to be answered once the log is flushed.
-    pub(crate) durable: Vec<WriterTask>,
-    /// A fault after which nothing may be written any more.
-    pub(crate) poison: Option<Error>,
-    /// Calls that were not run, for another process writes at the moment.
-    pub(crate) postponed: Vec<WriterTask>,
 }
 
 impl Memory {
@@ -203,82 +180,7 @@ impl Core {
 }
 
 impl<'c> Writer<'c> {
-    fn serve(&mut self, calls: &mut dyn Calls) -> Served {
-        let mut served = Served::default();
-        let Some(first) = calls.next(0) else { return served };
-        let mut tasks = vec![(first, false)];
-        match self.transact(&mut tasks, &mut |took_ns| calls.next(took_ns)) {
-            Ok(()) => served.answer(tasks),
-            Err(fault) if fault.lost_a_flush() => served.fail(tasks, fault),
-            Err(fault) if is_busy(&fault) => {
-                tasks.extend(calls.rest().into_iter().map(|task| (task, false)));
-                self.denied(tasks, fault, &mut served);
-            }
-            Err(fault) if tasks.len() == 1 => {
-                let error = fault.into_error();
-                tasks.into_iter().for_each(|(task, _)| task.fail(error.clone()));
-            }
-            Err(_) => tasks.into_iter().for_each(|task| self.serve_alone(task, &mut served)),
-        }
-        served
-    }
-
-    /// Runs a call in a transaction of its own, after one that it shared was undone.
-    fn serve_alone(&mut self, task: (WriterTask, bool), served: &mut Served) {
-        let mut alone = vec![task];
-        match self.transact(&mut alone, &mut |_| None) {
-            Ok(()) => served.answer(alone),
-            Err(fault) if is_busy(&fault) => self.denied(alone, fault, served),
-            Err(fault) => served.fail(alone, fault),
-        }
-    }
-
-    /// Another process writes: those that need no transaction are run all the same.
-    fn denied(&mut self, tasks: Vec<(WriterTask, bool)>, fault: Fault, served: &mut Served) {
-        // Those that are tried alone after this one do not each wait as long.
-        self.memory.wait = Duration::ZERO;
-        let needs = |(task, _): &(WriterTask, bool)| task.needs_transaction();
-        let (tasks, looks): (Vec<_>, Vec<_>) = tasks.into_iter().partition(needs);
-        let tasks = tasks.into_iter().map(|(task, _)| task).collect();
-        served.postponed.extend(self.memory.denied.give_up(tasks, fault));
-        for look in looks {
-            let mut alone = vec![look];
-            match self.transact(&mut alone, &mut |_| None) {
-                Ok(()) => served.answer(alone),
-                Err(fault) => served.fail(alone, fault),
-            }
-        }
-    }
-
-    /// Runs one call and those that `next` gives in one transaction. A call that needs none runs
-    /// alone when it comes first.
-    fn transact(
-        &mut self,
-        tasks: &mut Vec<(WriterTask, bool)>,
-        next: &mut dyn FnMut(u64) -> Option<WriterTask>,
-    ) -> Result<(), Fault> {
-        if let [(first, _)] = tasks.as_mut_slice()
-            && !first.needs_transaction()
-        {
-            self.look_for_foreign_changes()?;
-            return first.run(self);
-        }
-        self.in_transaction(|writer| {
-            while let Some((task, durable)) = tasks.last_mut() {
-                writer.memory.durable = false;
-                let since_ns = monotonic_ns();
-                task.run(writer)?;
-                *durable = writer.memory.durable;
-                match next(monotonic_ns().saturating_sub(since_ns)) {
-                    Some(task) => tasks.push((task, false)),
-                    None => break,
-                }
-            }
-            writer.write_back()
-        })
-    }
-
-    fn in_transaction<T>(
+    pub(crate) fn in_transaction<T>(
         &mut self,
         work: impl FnOnce(&mut Writer<'c>) -> Outcome<T>,
     ) -> Outcome<T> {
@@ -307,7 +209,7 @@ impl<'c> Writer<'c> {
     }
 
     /// Drops the pictures when another connection has changed the file since the last look.
-    fn look_for_foreign_changes(&mut self) -> Outcome<()> {
+    pub(crate) fn look_for_foreign_changes(&mut self) -> Outcome<()> {
         let version = self.db.first(Query::DataVersion, (), |row| row.get(0))?.unwrap_or(0);
         if version != self.memory.data_version {
             self.memory.data_version = version;
@@ -395,7 +297,7 @@ impl<'c> Writer<'c> {
     }
 
     /// Writes what pictures are ahead of the file.
-    fn write_back(&mut self) -> Outcome<()> {
+    pub(crate) fn write_back(&mut self) -> Outcome<()> {
         for queue in std::mem::take(&mut self.memory.noted) {
             let Some(picture) = self.memory.pictures.get(&queue).map(Arc::clone) else { continue };
             let picture = &mut *picture.lock();
@@ -404,24 +306,6 @@ impl<'c> Writer<'c> {
             self.write_back_picture(picture)?;
         }
         Ok(())
-    }
-}
-
-impl Served {
-    fn answer(&mut self, tasks: Vec<(WriterTask, bool)>) {
-        for (task, durable) in tasks {
-            if durable { self.durable.push(task) } else { task.answer() }
-        }
-    }
-
-    fn fail(&mut self, tasks: Vec<(WriterTask, bool)>, fault: Fault) {
-        let lost_a_flush = fault.lost_a_flush();
-        let mut error = fault.into_error();
-        if lost_a_flush {
-            error = crate::fault::poisoned(error.message());
-            self.poison = Some(error.clone());
-        }
-        tasks.into_iter().for_each(|(task, _)| task.fail(error.clone()));
     }
 }
 

@@ -1,4 +1,4 @@
-//! What one caller brings is dealt into store calls of bounded size, so that others come in between.
+//! What one caller brings is dealt into store calls of bounded size; others come in between.
 
 use slipring::lifecycle::Settlement;
 use slipring::store::Settled;

@@ -236,6 +236,7 @@ fn purge_beside() -> Row {
             let mut side = ours(sizes, Shape::PurgeBeside, 1, 1);
             let (messages, body) = if sizes.smoke { (50, 256 << 10) } else { (2000, 1_000_000) };
             (side.settings.messages, side.settings.body) = (messages, body);
+            side.settings.rate = 20.0;
             vec![side]
         },
         conditions: |sides| {

@@ -1,0 +1,166 @@
+//! Fairness between queues, order within one, bounds of a transaction.
+
+use super::*;
+
+fn queue(number: u64) -> Owner {
+    Owner::Queue(QueueId(number))
+}
+
+fn push(ring: &mut Ring<&'static str>, owner: Owner, call: &'static str) {
+    ring.push(call, Load::of(owner, 1)).unwrap();
+}
+
+/// Serves transactions until nothing waits, each call taking `took_ns`.
+fn serve<T>(ring: &mut Ring<T>, took_ns: u64) -> Vec<Vec<T>> {
+    let mut transactions = Vec::new();
+    while ring.len() > 0 {
+        let (mut turn, mut calls, mut took) = (Turn::default(), Vec::new(), 0);
+        while let Some(call) = ring.next(&mut turn, took) {
+            calls.push(call);
+            took = took_ns;
+        }
+        ring.end(turn);
+        transactions.push(calls);
+    }
+    transactions
+}
+
+#[test]
+fn queues_take_turns_by_what_their_calls_took_and_keep_their_own_order() {
+    let mut ring = Ring::new();
+    for (owner, call) in [(1, "a1"), (1, "a2"), (1, "a3"), (2, "b1"), (2, "b2"), (3, "c1")] {
+        push(&mut ring, queue(owner), call);
+    }
+    let served = serve(&mut ring, 400_000).concat();
+    assert_eq!(served, ["a1", "b1", "c1", "a2", "b2", "a3"]);
+    // A call of the first queue takes as long as four of the second.
+    for (owner, call) in [(1, "a1"), (1, "a2"), (2, "b1"), (2, "b2"), (2, "b3"), (2, "b4")] {
+        push(&mut ring, queue(owner), call);
+    }
+    let (mut served, mut took) = (Vec::new(), 0);
+    let mut turn = Turn::default();
+    while ring.len() > 0 {
+        match ring.next(&mut turn, took) {
+            Some(call) => {
+                took = if call.starts_with('a') { 4_000_000 } else { 1_000_000 };
+                served.push(call);
+            }
+            None => {
+                ring.end(std::mem::take(&mut turn));
+                took = 0;
+            }
+        }
+    }
+    let place = |call| served.iter().position(|other| *other == call).unwrap();
+    assert!(place("b4") < place("a2") || place("b3") < place("a2"), "{served:?}");
+}
+
+#[test]
+fn a_queue_that_kept_within_its_share_is_served_first_and_alone() {
+    let mut ring = Ring::new();
+    // 64 busy queues have used up a turn each, and have more calls.
+    for round in ["first", "second"] {
+        for number in 1..=64 {
+            push(&mut ring, queue(number), round);
+        }
+        if round == "first" {
+            serve(&mut ring, 100_000);
+        }
+    }
+    push(&mut ring, queue(99), "quiet");
+    let served = serve(&mut ring, 100_000);
+    assert_eq!(served[0], ["quiet"]);
+    // The others share transactions of about 1 ms.
+    assert!(served[1..].iter().all(|calls| calls.len() <= 11), "{served:?}");
+    assert_eq!(served.concat().len(), 65);
+}
+
+#[test]
+fn a_queue_alone_has_whole_transactions_and_nothing_is_saved_up_by_waiting() {
+    let mut ring = Ring::new();
+    for _ in 0..100 {
+        push(&mut ring, queue(1), "a");
+    }
+    let lengths: Vec<usize> = serve(&mut ring, 100_000).iter().map(Vec::len).collect();
+    assert_eq!(lengths.iter().sum::<usize>(), 100);
+    assert!(lengths.iter().all(|calls| *calls <= 50), "5 ms each: {lengths:?}");
+    assert!(lengths.len() <= 4, "{lengths:?}");
+    // One that comes later does not get the time back that others used before.
+    for (owner, call) in [(2, "b1"), (2, "b2"), (1, "a1"), (2, "b3"), (1, "a2"), (1, "a3")] {
+        push(&mut ring, queue(owner), call);
+    }
+    let served = serve(&mut ring, 100_000).concat();
+    assert_eq!(served, ["b1", "a1", "b2", "a2", "b3", "a3"]);
+}
+
+#[test]
+fn a_transaction_is_bounded_in_bytes_but_holds_at_least_one_call() {
+    let mut ring = Ring::new();
+    for megabytes in [1, 1, 1, 9, 1] {
+        let load = Load::of(queue(1), 1).writing(megabytes << 20);
+        ring.push(megabytes, load).unwrap();
+    }
+    assert_eq!(serve(&mut ring, 0), [vec![1, 1], vec![1], vec![9], vec![1]]);
+    ring.push(1, Load::of(queue(1), 10)).unwrap();
+    let (mut small, mut turn) = (Turn::bounded(9, 0), Turn::default());
+    assert_eq!(ring.next(&mut small, 0), None);
+    assert_eq!(ring.next(&mut turn, 0), Some(1));
+}
+
+#[test]
+fn background_work_has_the_lowest_share_and_is_served_all_the_same() {
+    let mut ring = Ring::new();
+    for _ in 0..80 {
+        push(&mut ring, Owner::Background, "background");
+        push(&mut ring, queue(1), "call");
+    }
+    let served = serve(&mut ring, 100_000).concat();
+    let first = served[..90].iter().filter(|call| **call == "background").count();
+    assert!((9..=11).contains(&first), "{first} of 90");
+    assert_eq!(served.len(), 160);
+}
+
+#[test]
+fn what_is_put_back_goes_first_and_a_closed_ring_serves_what_is_in() {
+    let mut ring = Ring::new();
+    for call in ["1", "2", "3"] {
+        push(&mut ring, queue(1), call);
+    }
+    let mut turn = Turn::default();
+    let taken: Vec<_> = [ring.next(&mut turn, 0), ring.next(&mut turn, 0)].into();
+    ring.close();
+    ring.end(turn);
+    ring.put_back(taken.into_iter().flatten().map(|call| (call, Load::of(queue(1), 1))));
+    assert_eq!(ring.push("4", Load::from(1)), Err("4"));
+    assert_eq!((ring.len(), serve(&mut ring, 1).concat()), (3, vec!["1", "2", "3"]));
+}
+
+#[test]
+fn all_is_taken_at_once_also_what_came_behind_the_call_under_way() {
+    let mut ring = Ring::new();
+    push(&mut ring, queue(1), "1");
+    let mut turn = Turn::default();
+    assert_eq!(ring.next(&mut turn, 0), Some("1"));
+    push(&mut ring, queue(1), "2");
+    push(&mut ring, Owner::Administration, "3");
+    let mut rest = ring.take_all();
+    rest.sort_unstable();
+    assert_eq!((rest, ring.len()), (vec!["2", "3"], 0));
+    assert_eq!(ring.next(&mut turn, 0), None);
+}
+
+#[test]
+fn accounts_of_queues_without_calls_are_forgotten_once_others_have_caught_up() {
+    let mut ring = Ring::new();
+    for number in 1..=1000 {
+        push(&mut ring, queue(number), "once");
+        serve(&mut ring, 1000);
+    }
+    push(&mut ring, queue(1), "last");
+    for _ in 0..3 {
+        push(&mut ring, queue(1), "last");
+    }
+    serve(&mut ring, 1000);
+    assert!(ring.lists.len() <= 2, "{}", ring.lists.len());
+    assert!(ring.resting.len() <= ring.lists.len() && ring.waiting.is_empty());
+}
