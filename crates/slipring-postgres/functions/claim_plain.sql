@@ -1,14 +1,16 @@
 -- Purpose: store_claim where all ready messages are in the log and the receives have the same
 --          terms: each lane is read once, and what it gives is one lease, answered as one row.
 -- Inputs:  p_up_to of all receives, which in_flight_max has room for; their lease or null;
---          p_holder, the process with which the lease ends, or null.
+--          p_holder, the process with which the lease ends, or null; p_failing, the priority of the
+--          first failing message where there are such and no turn of theirs comes up (S11.1).
 -- Lock:    the caller holds the queue's lock.
 -- Index:   see claim_read; lease's and state's indexes grow.
 -- Answers: see store_claim. Nothing, and nothing is written, where messages of a lane have
---          different leases of their own: then claim_log has to look message by message.
+--          different leases of their own, or where p_failing is set and the log has too few: then
+--          others have to look message by message.
 CREATE OR REPLACE FUNCTION slipring.claim_plain(
     p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_up_to bigint,
-    p_lease_ms bigint, p_holder bigint)
+    p_lease_ms bigint, p_holder bigint, p_failing bigint DEFAULT NULL)
 RETURNS TABLE (fence bigint, deadline_ms bigint, priority bigint, lease_ms bigint,
     end_kind text, ids bigint[], sents_ms bigint[], bodies bytea[], groups text[],
     dedup_ids text[], headers_each text[], ns int[], firsts bigint[], counts int[])
@@ -42,6 +44,9 @@ BEGIN
         v_left := v_left - v_read.total;
         v_room := v_room - coalesce(v_read.bytes, 0);
     END LOOP;
+    IF p_failing IS NOT NULL AND NOT v_more THEN
+        RETURN;
+    END IF;
     RETURN QUERY SELECT NULL::bigint, NULL::bigint, NULL::bigint, NULL::bigint,
         CASE WHEN v_more THEN 'more' ELSE 'drained' END, NULL::bigint[],
         NULL::bigint[], NULL::bytea[], NULL::text[], NULL::text[], NULL::text[], NULL::int[],
@@ -64,6 +69,9 @@ BEGIN
         p_state.open[v_read.at] := p_state.open[v_read.at] - v_read.region;
         p_state.leased := p_state.leased + v_read.total;
         p_state.leased_bytes := p_state.leased_bytes + v_read.bytes;
+        IF p_failing <= p_state.lanes[v_read.at] THEN
+            p_state.passed_over := p_state.passed_over + v_read.total;
+        END IF;
         IF NOT v_read.region <@ p_state.uncounted THEN
             p_state := slipring.state_uncount(p_state, v_read.at, v_read.ids, v_read.sizes,
                 v_read.counts);

@@ -31,6 +31,7 @@ DECLARE
     v_differences bigint;
     v_ready bigint := 0;
     v_leased bigint := 0;
+    v_failing bigint;
 BEGIN
     v_state := slipring.acks_take(v_queue, v_state, p_now_ms);
     IF v_queue.paused OR p_now_ms < v_queue.paused_until_ms THEN
@@ -51,14 +52,19 @@ BEGIN
             PERFORM slipring.tally_fold(v_queue);
         END IF;
     END IF;
-    IF cardinality(p_lease_ms) = 1 AND NOT v_queue.fifo AND v_ready = 0
+    IF cardinality(p_lease_ms) = 1 AND NOT v_queue.fifo AND v_ready > 0
+        AND v_up_to + v_state.passed_over < 100 THEN
+        v_failing := slipring.claim_failing(v_queue);
+    END IF;
+    IF cardinality(p_lease_ms) = 1 AND NOT v_queue.fifo
+        AND (v_ready = 0 OR v_failing IS NOT NULL)
         AND v_up_to <= v_queue.in_flight_max - v_state.leased - v_leased THEN
         RETURN QUERY SELECT NULL::int, NULL::bigint, c.fence, c.deadline_ms, NULL::bigint,
             c.priority, 1::bigint, p_now_ms, 0::bigint, c.lease_ms, NULL::text, NULL::text,
             NULL::text, NULL::text, NULL::bytea, c.end_kind, c.ids, c.sents_ms, c.bodies,
             c.groups, c.dedup_ids, c.headers_each, c.ns, c.firsts, c.counts
         FROM slipring.claim_plain(v_queue, v_state, p_now_ms, v_up_to, p_lease_ms[1],
-            CASE WHEN p_session[1] THEN p_holder END) c;
+            CASE WHEN p_session[1] THEN p_holder END, v_failing) c;
         IF FOUND THEN
             RETURN;
         END IF;
