@@ -9,8 +9,9 @@
     reason = "a measurement by hand"
 )]
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use slipring::clock::monotonic_ns;
 use slipring::{Durability, Engine, EngineOptions, NewMessage, QueueSettings, ReceiveRequest};
 use slipring_sqlite::{SqliteOptions, SqliteStore};
 
@@ -39,14 +40,14 @@ async fn main() {
                 let from = from.clone();
                 async move {
                     let got = from.receive(request).await.unwrap();
-                    (Instant::now(), got)
+                    (monotonic_ns(), got)
                 }
             });
             tokio::time::sleep(Duration::from_millis(30)).await;
-            let sent = Instant::now();
+            let sent_ns = monotonic_ns();
             to.send(NewMessage::new("a")).await.unwrap();
-            let (woken, got) = waiting.await.unwrap();
-            wakes.push(woken.duration_since(sent));
+            let (woken_ns, got) = waiting.await.unwrap();
+            wakes.push(Duration::from_nanos(woken_ns - sent_ns));
             from.ack(&got[0].receipt).await.unwrap();
         }
         wakes.sort();

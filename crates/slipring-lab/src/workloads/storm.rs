@@ -53,7 +53,7 @@ pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Found> {
     };
     let mut looks = Latencies::new()?;
     let mut late = Latencies::new()?;
-    let waiting = wait(target.caller("delayed").await?, Arc::clone(&others), schedule.count);
+    let waiting = wait(target.caller("delayed").await?, Arc::clone(&others), schedule);
     let waiting = tokio::spawn(waiting);
     let sending =
         tokio::spawn(send(target.caller("delayed").await?, Arc::clone(&others), schedule));
@@ -116,9 +116,14 @@ async fn send<C: Caller>(mut caller: C, ledger: Arc<Ledger>, schedule: Schedule)
 }
 
 /// Receives the delayed ones as they come; answers how late each is.
-async fn wait<C: Caller>(mut caller: C, ledger: Arc<Ledger>, count: u64) -> Result<Latencies> {
+async fn wait<C: Caller>(
+    mut caller: C,
+    ledger: Arc<Ledger>,
+    schedule: Schedule,
+) -> Result<Latencies> {
+    wait_until(schedule.from_ns).await;
     let mut late = Latencies::new()?;
-    let mut left = count;
+    let mut left = schedule.count;
     while left > 0 {
         let mut note = |body: &[u8]| {
             let content = body::read(body)?;

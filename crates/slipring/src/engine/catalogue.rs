@@ -129,7 +129,7 @@ impl Engine {
             handle.registry.remove(gone);
         }
         // At the start the deadlines of all queues are taken over together.
-        let late = before.is_some();
+        let late = before.is_some() || handle.registry.len() > 0;
         for info in infos {
             self.enter(info, late);
         }
