@@ -10,6 +10,7 @@ mod dedup;
 mod delay;
 mod faults;
 mod fifo;
+mod fifo_line;
 mod heads;
 mod lease;
 mod limits;
@@ -27,6 +28,7 @@ mod retention;
 mod retry;
 mod send;
 mod sharing;
+mod take_up;
 
 /// Every case, by subject.
 pub fn all() -> impl Iterator<Item = &'static Case> {
@@ -36,8 +38,10 @@ pub fn all() -> impl Iterator<Item = &'static Case> {
         claim::CASES,
         order::CASES,
         fifo::CASES,
+        fifo_line::CASES,
         ack::CASES,
         lease::CASES,
+        take_up::CASES,
         retry::CASES,
         dead_letter::CASES,
         move_messages::CASES,

@@ -13,7 +13,7 @@ use crate::lease::Receipt;
 use crate::lifecycle::Settlement;
 use crate::message::{Delivery, MessageId, NewMessage};
 use crate::queue::{QueueId, QueueInfo, QueueName, QueueSettings, QueueStats};
-use crate::store::{Demand, Sent, Settled};
+use crate::store::{Demand, Prolong, Sent, Settled};
 
 use super::EngineHandle;
 use super::administration::unanswered;
@@ -260,7 +260,30 @@ impl Queue {
         if entries.is_empty() {
             return Ok(Vec::new());
         }
-        self.core.extensions.call(entries).await.map_err(|e| self.named(e, "extend"))
+        let entries = entries.into_iter().map(|(receipt, lease)| (receipt, lease.into()));
+        let answers = self.core.extensions.call(entries.collect()).await;
+        answers.map_err(|e| self.named(e, "extend"))
+    }
+
+    /// As [`Queue::extend`], and also takes up leases that are over while no other receive got the
+    /// message (S3.7).
+    ///
+    /// # Errors
+    /// As [`Queue::extend`].
+    pub async fn take_up(
+        &self,
+        entries: Vec<(Receipt, Duration)>,
+    ) -> Result<Vec<Result<Timestamp, Error>>, Error> {
+        for (_, duration) in &entries {
+            self.engine.services.limits.check_duration("duration_seconds_max", *duration)?;
+        }
+        if entries.is_empty() {
+            return Ok(Vec::new());
+        }
+        let prolong = |lease| Prolong { lease: Some(lease), take_up: true };
+        let entries = entries.into_iter().map(|(receipt, lease)| (receipt, prolong(lease)));
+        let answers = self.core.extensions.call(entries.collect()).await;
+        answers.map_err(|e| self.named(e, "extend"))
     }
 
     /// What the queue holds.

@@ -15,6 +15,7 @@ use crate::queue::{QueueId, QueueInfo, QueueSettings, QueueStats};
 use crate::store::{ClaimEnd, Claimed, Demand, Head, Settled};
 
 use super::dedup::Remembered;
+use super::groups::Groups;
 use super::sharded::Sharded;
 use super::stored::{Orders, Stored};
 
@@ -99,6 +100,7 @@ impl QueueState {
     fn take_out(&mut self, id: MessageId) -> Option<Stored> {
         let stored = self.messages.remove(&id)?;
         self.orders.take(&stored);
+        self.orders.left(&stored);
         self.bytes -= stored.bytes;
         Some(stored)
     }
@@ -125,12 +127,17 @@ impl QueueState {
             }
             let leased = self.orders.leased.len() as u64;
             let room = self.info.settings.in_flight_max.saturating_sub(leased);
-            let chosen = self.choose(demand.up_to.max(1), room);
+            let up_to = demand.up_to.max(1);
+            let chosen = match self.orders.groups() {
+                Some(groups) => self.choose_in_line(groups, up_to, room),
+                None => self.choose(up_to, room),
+            };
             let found = chosen.len() as u64;
-            let served = chosen.into_iter().filter_map(|id| self.hand_out(id, *demand, now));
-            deliveries.push(served.collect());
-            if found < u64::from(demand.up_to.max(1)) {
-                if self.orders.claimable().next().is_none() {
+            let given = chosen.iter().filter_map(|id| self.hand_out(*id, *demand, now));
+            deliveries.push(given.collect());
+            self.note_served(&chosen);
+            if found < u64::from(up_to) {
+                if self.orders.first_claimable().is_none() {
                     end = ClaimEnd::Drained;
                 } else if found == room {
                     end = ClaimEnd::InFlightLimit;
@@ -144,7 +151,7 @@ impl QueueState {
     fn choose(&self, up_to: u32, room: u64) -> Vec<MessageId> {
         let mut company = u64::from(up_to).min(room);
         let mut chosen = Vec::new();
-        for id in self.orders.claimable() {
+        for id in self.orders.ready_in_order() {
             let attempts = self.messages.get(&id).map_or(0, |stored| stored.message.attempts);
             let own = lifecycle::company(attempts, up_to, &self.info.settings);
             let with_this = company.min(u64::from(own));
@@ -155,6 +162,42 @@ impl QueueState {
             chosen.push(id);
         }
         chosen
+    }
+
+    /// What a receive of a FIFO queue gets: all it may of one group before the next (S7.7), the
+    /// last try of a message alone (S11.3).
+    fn choose_in_line(&self, groups: &Groups, up_to: u32, room: u64) -> Vec<MessageId> {
+        let at_most = u64::from(up_to).min(room);
+        let mut chosen = Vec::new();
+        for group in groups.in_line().take(up_to as usize) {
+            for id in group {
+                if chosen.len() as u64 >= at_most {
+                    return chosen;
+                }
+                let attempts = self.messages.get(&id).map_or(0, |stored| stored.message.attempts);
+                if lifecycle::is_last_try(attempts, &self.info.settings) {
+                    if chosen.is_empty() {
+                        return vec![id];
+                    }
+                    break;
+                }
+                chosen.push(id);
+            }
+        }
+        chosen
+    }
+
+    /// Sends the groups of messages that were given to the back of the line, each once.
+    fn note_served(&mut self, given: &[MessageId]) {
+        let Some(groups) = self.orders.groups_mut() else { return };
+        let given = given.iter().filter_map(|id| self.messages.get(id));
+        let mut last: Option<&Stored> = None;
+        for stored in given {
+            if last.is_none_or(|last| last.message.group != stored.message.group) {
+                groups.served(stored);
+            }
+            last = Some(stored);
+        }
     }
 
     /// Leases a message whatever its state.
@@ -262,6 +305,8 @@ impl QueueState {
     pub(super) fn move_to(&mut self, id: MessageId, target: &mut QueueState, dead: bool) {
         if let Some(mut stored) = self.take_out(id) {
             stored.state = State::Ready;
+            let earlier = stored.message.earlier_attempts.saturating_add(stored.message.attempts);
+            stored.message.earlier_attempts = if dead { earlier } else { 0 };
             stored.message.attempts = 0;
             stored.message.first_received_at = None;
             stored.message.dead_letter_source = dead.then(|| self.info.name.clone());
@@ -299,7 +344,7 @@ impl QueueState {
         if self.info.settings.is_paused(now) {
             return None;
         }
-        let first = &self.messages.get(&self.orders.claimable().next()?)?.message;
+        let first = &self.messages.get(&self.orders.first_claimable()?)?.message;
         Some(Head { priority: first.priority, sent_at: first.sent_at, id: first.id })
     }
 

@@ -32,10 +32,6 @@ impl Stored {
         }
     }
 
-    /// Whether it was handed out before, so that its delay is a retry's.
-    pub(super) fn retried(&self) -> bool {
-        self.message.attempts > 0
-    }
 }
 
 /// The messages of one queue, ordered within their states. Every message is in exactly one of the
@@ -75,6 +71,13 @@ impl Orders {
         }
     }
 
+    /// Takes note that a message has left the queue, after [`Orders::take`].
+    pub(super) fn left(&mut self, stored: &Stored) {
+        if let Some(groups) = &mut self.groups {
+            groups.left(stored);
+        }
+    }
+
     /// Undoes [`Orders::put`]; the message must not have changed since.
     pub(super) fn take(&mut self, stored: &Stored) {
         let (id, rank) = (stored.message.id, self.rank(stored));
@@ -98,11 +101,21 @@ impl Orders {
         }
     }
 
-    /// What a receive may get, in hand-out order (S7.1, S7.3).
-    pub(super) fn claimable(&self) -> Box<dyn Iterator<Item = MessageId> + '_> {
+    /// The groups of a FIFO queue.
+    pub(super) fn groups(&self) -> Option<&Groups> {
+        self.groups.as_ref()
+    }
+
+    /// The groups of a FIFO queue, to note which gave something.
+    pub(super) fn groups_mut(&mut self) -> Option<&mut Groups> {
+        self.groups.as_mut()
+    }
+
+    /// The message that a receive of one would get (S7.1, S7.7).
+    pub(super) fn first_claimable(&self) -> Option<MessageId> {
         match &self.groups {
-            Some(groups) => Box::new(groups.in_order()),
-            None => Box::new(self.ready_in_order()),
+            Some(groups) => groups.in_line().next().and_then(|mut group| group.next()),
+            None => self.ready_in_order().next(),
         }
     }
 
