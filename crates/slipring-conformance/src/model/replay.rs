@@ -318,6 +318,7 @@ impl Replay {
         self.step(&Operation::Advance { seconds: 10_000 }).await?;
         for _ in 0..10_000 {
             self.expire().await?;
+            self.model.forget_places();
             self.due().await?;
             self.kick(0, 1000).await?;
             self.kick(1, 1000).await?;
@@ -330,6 +331,7 @@ impl Replay {
                 let acks = (0..self.receipts.len() - before).map(|back| (back, Settlement::Ack));
                 let acks: Vec<_> = acks.collect();
                 self.settle(&acks).await?;
+                self.model.forget_places();
             }
         }
         Err(TestCaseError::fail("the queues never become empty"))
