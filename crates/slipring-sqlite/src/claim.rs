@@ -189,7 +189,8 @@ impl Writer<'_> {
         Ok(delivery(picture.id(), message, head.fence, deadline))
     }
 
-    /// Serves one demand of a FIFO queue; also answers whether more may be handed out.
+    /// Serves one demand of a FIFO queue, group by group in the order of the line (S7.7), the last
+    /// try of a message alone (S11.3); also answers whether more may be handed out.
     fn deal_groups(
         &mut self,
         picture: &mut Picture,
@@ -197,26 +198,31 @@ impl Writer<'_> {
         demand: &Demand,
     ) -> Outcome<(Vec<Delivery>, bool)> {
         let info = Arc::clone(&picture.info);
-        let mut company = Company::new(demand, dealing, &info.settings);
-        let mut groups = self.open_groups(picture.id(), u64::from(demand.up_to.max(1)))?;
-        let mut chosen = Vec::new();
-        while let Some(place) = groups.first().copied() {
-            if !company.admits(chosen.len(), place.attempts) {
+        let up_to = u64::from(demand.up_to.max(1));
+        let at_most = up_to.min(dealing.room);
+        let mut list = Vec::new();
+        let mut alone = false;
+        for group in self.open_groups(picture.id(), up_to)? {
+            let left = at_most - list.len() as u64;
+            if left == 0 || alone || dealing.bytes >= CLAIM_BYTES_MAX {
                 break;
             }
-            groups.remove(&place);
-            groups.extend(self.follower(&place)?);
-            chosen.push(place.id);
-        }
-        let mut list = Vec::with_capacity(chosen.len());
-        for id in chosen {
-            if dealing.bytes >= CLAIM_BYTES_MAX {
-                break;
+            let given_before = list.len();
+            for message in self.open_messages(group, left)? {
+                let last_try = lifecycle::is_last_try(message.attempts, &info.settings);
+                if alone || (last_try && !list.is_empty()) || dealing.bytes >= CLAIM_BYTES_MAX {
+                    break;
+                }
+                alone = last_try;
+                let delivery = self.hand_out_item(picture, message.id, demand, dealing.now)?;
+                dealing.room -= 1;
+                dealing.bytes += delivery.message.body.len() as u64;
+                list.push(delivery);
             }
-            let delivery = self.hand_out_item(picture, id, demand, dealing.now)?;
-            dealing.room -= 1;
-            dealing.bytes += delivery.message.body.len() as u64;
-            list.push(delivery);
+            if list.len() > given_before {
+                let served = self.stamp(dealing.now, picture.last_sent());
+                picture.touched_groups.insert(group, served);
+            }
         }
         self.write_back_groups(picture)?;
         let more = !self.open_groups(picture.id(), 1)?.is_empty();

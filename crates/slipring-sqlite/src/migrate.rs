@@ -7,7 +7,10 @@ use crate::fault::storage_error;
 use crate::options::SqliteOptions;
 
 /// The steps in order; the n-th leads to version n.
-const STEPS: &[&str] = &[include_str!("../migrations/0001_first.sql")];
+const STEPS: &[&str] = &[
+    include_str!("../migrations/0001_first.sql"),
+    include_str!("../migrations/0002_fifo_line.sql"),
+];
 
 /// The version that this program writes (`PRAGMA user_version`).
 pub(crate) const VERSION: i64 = STEPS.len() as i64;

@@ -326,6 +326,11 @@ impl<'c> Writer<'c> {
         stamp
     }
 
+    /// The stamp that was given last.
+    pub(crate) fn last_stamp(&self) -> u64 {
+        self.memory.last_stamp
+    }
+
     /// Lets all stamps from here on be later than one that was found in the file.
     pub(crate) fn sent_before(&mut self, stamp: u64) {
         self.memory.last_stamp = self.memory.last_stamp.max(stamp);

@@ -5,7 +5,7 @@ use slipring::lifecycle::Settlement;
 use slipring::store::ClaimEnd;
 use slipring::{ErrorKind, MessageState, NewMessage};
 
-use crate::bench::{Bench, NACK, QueueBench, bodies, m, ms, refused, s, settings};
+use crate::bench::{Bench, QueueBench, bodies, m, ms, refused, s, settings};
 use crate::case::{Case, case};
 
 pub(super) const CASES: &[Case] = &[
