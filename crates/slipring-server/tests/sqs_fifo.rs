@@ -90,9 +90,8 @@ fn a_delete_after_the_visibility_timeout_is_refused() {
     let two = json!({ "QueueUrl": url, "MaxNumberOfMessages": 2 });
     let taken = client.ok("ReceiveMessage", two.clone())["Messages"].clone();
     let handles = [0, 1].map(|n| taken[n]["ReceiptHandle"].as_str().unwrap().to_string());
-    let longer = |handle: &str| {
-        json!({ "QueueUrl": url, "ReceiptHandle": handle, "VisibilityTimeout": 20 })
-    };
+    let longer =
+        |handle: &str| json!({ "QueueUrl": url, "ReceiptHandle": handle, "VisibilityTimeout": 20 });
     client.ok("ChangeMessageVisibility", longer(&handles[1]));
     server.clock.advance(Duration::from_secs(10));
     let reason = format!(

@@ -68,8 +68,7 @@ impl Writer<'_> {
             attempts: 1,
         };
         let (asked, settings) = (prolong.lease, &picture.info.settings);
-        let check =
-            lifecycle::check_prolong(&held, receipt.fence, prolong.take_up, settings, now);
+        let check = lifecycle::check_prolong(&held, receipt.fence, prolong.take_up, settings, now);
         if let Err(error) = check {
             return Ok(Err(error));
         }
@@ -104,8 +103,7 @@ impl Writer<'_> {
             return Ok(Err(self.unheld(picture, receipt)?));
         };
         let (held, settings) = (head.held(), &picture.info.settings);
-        let check =
-            lifecycle::check_prolong(&held, receipt.fence, prolong.take_up, settings, now);
+        let check = lifecycle::check_prolong(&held, receipt.fence, prolong.take_up, settings, now);
         if let Err(error) = check {
             return Ok(Err(error));
         }

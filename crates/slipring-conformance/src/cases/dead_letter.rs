@@ -238,8 +238,7 @@ async fn the_deliveries_before_are_kept_apart(b: Bench) {
             assert_eq!(counts(&last.claim_one().await.message), (3, 1));
             b.pass(s(30)).await;
             // A redrive begins anew.
-            let request =
-                slipring::MoveRequest { source: last.id, target: Some(q.id), limit: 10 };
+            let request = slipring::MoveRequest { source: last.id, target: Some(q.id), limit: 10 };
             b.store().move_messages(request, b.now()).await.unwrap();
             let taken = q.claim_one().await;
             assert_eq!(counts(&taken.message), (0, 1));

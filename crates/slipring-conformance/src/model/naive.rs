@@ -330,7 +330,8 @@ impl Model {
         let fifo = self.settings[queue].fifo;
         let message = self.edit(id);
         let free = matches!(message.state, State::Ready | State::Leased) && message.attempts > 0;
-        if !valid && !(take_up && free && !fifo) {
+        let taken_up = take_up && free && !fifo;
+        if !valid && !taken_up {
             return Err(Outcome::LeaseLost);
         }
         message.state = State::Leased;

@@ -31,7 +31,6 @@ impl Stored {
             attempts: self.message.attempts,
         }
     }
-
 }
 
 /// The messages of one queue, ordered within their states. Every message is in exactly one of the
