@@ -1,8 +1,8 @@
 //! The groups of FIFO queues (S7.3, S7.7): which may give messages, which, and in what order.
 //!
 //! A group's row says where it stands in the line, if it may give something, so that a receive
-//! finds the first open groups without walking past others. Changes to messages only note their group; the row is brought up to
-//! date once, before anybody looks.
+//! finds the first open groups without walking past others. Changes to messages only note their
+//! group; the row is brought up to date once, before the next look.
 
 use rusqlite::params;
 use slipring::{MessageState, QueueId};
