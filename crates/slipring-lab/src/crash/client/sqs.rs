@@ -140,7 +140,7 @@ impl Client for SqsClient {
         let delivery = |message: &crate::wire::sqs::ReceivedMessage<'_>| Delivery {
             body: message.body.clone().into_owned(),
             receipt: message.receipt_handle.clone().into_owned(),
-            count: message.attributes.get("ApproximateReceiveCount").and_then(|c| c.parse().ok()),
+            count: count_in(queue, message.attributes.get("ApproximateReceiveCount")),
             lease_ms: LEASE_MS,
             session: false,
             answered_ns: None,
@@ -172,4 +172,10 @@ impl Client for SqsClient {
     async fn extend(&mut self, queue: &Rules, entry: &Entry) -> Result<(), Failure> {
         self.change_visibility(queue, entry, Self::EXTENDED_MS).await
     }
+}
+
+/// The receive count in this queue: in a dead-letter queue it goes on from those before.
+fn count_in(queue: &Rules, shown: Option<impl AsRef<str>>) -> Option<u32> {
+    let shown: u32 = shown?.as_ref().parse().ok()?;
+    Some(shown.saturating_sub(queues::receives_before(queue.name)))
 }
