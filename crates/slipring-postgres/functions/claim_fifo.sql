@@ -48,12 +48,15 @@ BEGIN
             p_state.seq := p_state.seq + 1;
             p_state.fence := greatest(p_state.fence, v_feed.fence, p_now_ms << 20) + 1;
             PERFORM slipring.state_write(p_queue, p_state);
-            -- Every group before the first that keeps its place has moved, or is closed.
+            -- Every group before the first that keeps its place has moved, or is closed. Where there
+            -- may be more groups than it looked at, they come behind the last of these.
             v_mark := slipring.mark_read(p_queue.queue_id, 4);
             PERFORM slipring.mark_write(v_mark, least(v_before, coalesce(
                 (SELECT min(u.turn) FROM unnest(v_feed.turns, v_feed.names) AS u(turn, name)
                  WHERE u.name <> ALL (SELECT v_feed.names[t] FROM unnest(v_taken) t)),
-                greatest(v_mark.turn, v_feed.turns[cardinality(v_feed.turns)]))), 0, v_done);
+                CASE WHEN v_up_to > (SELECT count(DISTINCT u) FROM unnest(v_feed.names) u)
+                    THEN greatest(v_mark.turn, v_feed.turns[cardinality(v_feed.turns)])
+                    ELSE v_feed.turns[cardinality(v_feed.turns)] END)), 0, v_done);
             RETURN QUERY SELECT * FROM slipring.item_hand_out(p_queue, p_now_ms, v_chosen.ids,
                 array_fill(d - 1, ARRAY[v_n]), p_state.fence, p_lease_ms, p_session, p_holder,
                 v_chosen.served);
