@@ -14,6 +14,7 @@ pub(super) const CASES: &[Case] = &[
     case!(a_group_that_fails_all_the_time_leaves_the_others_their_turns, "S7.7", "S11.1"),
     case!(groups_served_together_come_back_in_that_order, "S7.7"),
     case!(a_group_that_gave_nothing_keeps_its_place, "S7.7"),
+    case!(groups_whose_delays_end_behind_a_served_one_all_come, "S2.4", "S7.7"),
     case!(a_group_that_was_empty_is_a_new_one, "S7.7"),
     case!(a_cancelled_first_message_gives_up_its_place, "S7.7"),
     case!(a_kicked_message_brings_its_group_back_to_its_old_place, "S7.2", "S7.7"),
@@ -90,6 +91,17 @@ async fn a_group_that_gave_nothing_keeps_its_place(b: Bench) {
     b.pass(s(10)).await;
     assert_eq!(q.take(1).await, ["a1"]);
     assert_eq!(q.take(1).await, ["c1"]);
+}
+
+async fn groups_whose_delays_end_behind_a_served_one_all_come(b: Bench) {
+    let q = fifo(&b).await;
+    q.send_all([g("a1").delay(s(1)), g("b1").delay(s(1)), g("c1").delay(s(1))]).await;
+    q.send(g("d1")).await;
+    assert_eq!(q.take(1).await, ["d1"]);
+    b.pass(s(1)).await;
+    for body in ["a1", "b1", "c1"] {
+        assert_eq!(q.take(1).await, [body]);
+    }
 }
 
 async fn a_group_that_was_empty_is_a_new_one(b: Bench) {
