@@ -19,7 +19,7 @@ CREATE TABLE queue (
     paused_until_ms INTEGER,
     retention_ms INTEGER,
     deleted INTEGER NOT NULL DEFAULT 0
-) STRICT;
+, ids_from INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE UNIQUE INDEX queue_name ON queue (name) WHERE deleted = 0;
 
@@ -109,26 +109,12 @@ CREATE INDEX item_source ON item (queue_id, source, state, turn, sent) WHERE sou
 
 CREATE INDEX item_fifo ON item (fifo_group_id, sent) WHERE fifo_group_id IS NOT NULL;
 
-CREATE TABLE fifo_group (
-    group_id INTEGER PRIMARY KEY,
-    queue_id INTEGER NOT NULL,
-    name TEXT NOT NULL,
-    blocking INTEGER NOT NULL,
-    head_sent INTEGER,
-    head_id INTEGER
-) STRICT;
-
-CREATE UNIQUE INDEX fifo_group_name ON fifo_group (queue_id, name);
-
-CREATE INDEX fifo_group_open ON fifo_group (queue_id, head_sent, head_id)
-    WHERE head_id IS NOT NULL;
-
 CREATE TABLE dedup (
     queue_id INTEGER NOT NULL,
     scope TEXT NOT NULL,
     dedup_id TEXT NOT NULL,
     message_id INTEGER NOT NULL,
-    until_ms INTEGER NOT NULL,
+    until_ms INTEGER NOT NULL, sent INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (queue_id, scope, dedup_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -151,3 +137,15 @@ END;
 CREATE TRIGGER queue_removed AFTER DELETE ON queue BEGIN
     UPDATE store SET queue_changes = queue_changes + 1 WHERE id = 1;
 END;
+CREATE TABLE "fifo_group" (
+    group_id INTEGER PRIMARY KEY,
+    queue_id INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    served INTEGER NOT NULL DEFAULT 0,
+    turn INTEGER,
+    head_id INTEGER
+) STRICT;
+
+CREATE UNIQUE INDEX fifo_group_name ON fifo_group (queue_id, name);
+
+CREATE INDEX fifo_group_line ON fifo_group (queue_id, turn) WHERE turn IS NOT NULL;

@@ -105,7 +105,7 @@ pub async fn extend(
     seconds: u64,
     now: Timestamp,
 ) -> Vec<Result<Timestamp, Error>> {
-    let entries = of.iter().map(|receipt| (*receipt, Some(s(seconds)))).collect();
+    let entries = of.iter().map(|receipt| (*receipt, Some(s(seconds)).into())).collect();
     store.extend(ExtendBatch { queue, now, entries }).await.expect("the extension is taken")
 }
 

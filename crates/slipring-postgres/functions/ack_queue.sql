@@ -39,7 +39,8 @@ BEGIN
     WHERE a.fence <> ALL (coalesce(v_whole, '{}'))
         AND NOT EXISTS (SELECT FROM l WHERE l.fence = a.fence AND a.message <@ l.open)
         AND NOT EXISTS (SELECT FROM slipring.item_now(a.message) i
-            WHERE i.queue_id = p_queue AND i.fence = a.fence AND i.state = 2);
+            WHERE i.queue_id = p_queue AND i.fence = a.fence AND i.state = 2
+                AND (NOT v_queue.fifo OR slipring.now_ms() < i.turn));
     IF v_lost IS NOT NULL THEN
         PERFORM slipring.ack_refused(v_queue, v_lost);
     END IF;

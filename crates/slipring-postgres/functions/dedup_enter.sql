@@ -37,13 +37,15 @@ BEGIN
                 LEFT JOIN LATERAL slipring.dedup_newest(p_queue.queue_id, k.scope, k.dedup_id,
                     v_at) d ON true
                 WHERE d.round IS NULL OR d.until_ms <= p_now_ms
+                    -- A purge has ended it (S8.4).
+                    OR (d.message_id <@ p_queue.ids_ended AND d.sent_ms <= p_queue.ids_until_ms)
                     OR (d.message_id = k.first AND d.slot <> v_slot AND v_slot = v_at)
                 ORDER BY k.scope, k.dedup_id),
             entered AS (
                 INSERT INTO slipring.dedup (slot, queue_id, scope, dedup_id, round, message_id,
-                    until_ms)
+                    until_ms, sent_ms)
                 SELECT v_slot, p_queue.queue_id, w.scope, w.dedup_id, w.round, w.first,
-                    p_now_ms + p_queue.dedup_window_ms
+                    p_now_ms + p_queue.dedup_window_ms, p_now_ms
                 FROM wanted w ON CONFLICT DO NOTHING RETURNING 1)
             SELECT (SELECT count(*) FROM wanted), (SELECT count(*) FROM entered)
             INTO v_missing, v_entered;

@@ -1,40 +1,54 @@
--- Purpose: brings groups of a FIFO queue up to date with their messages (S7.3): a group gives its
---          first message, unless one is leased or waits for a retry, or the first is delayed.
+-- Purpose: brings groups of a FIFO queue up to date with their messages (S7.3, S7.7): a group is
+--          open while its first message is ready, and stands in the line at the later of that
+--          message and the moment at which a receive took from it last.
 -- Inputs:  p_queue; p_names, groups in which something has changed, with the numbers of the
---          messages that have.
+--          messages that have; p_served, in their places, when a receive took them, or null.
 -- Lock:    the caller holds the queue's lock.
--- Index:   fifo_group_name; item_group and item_blocking from the first message on that the group
---          had; fifo_group's indexes grow where something is new.
+-- Index:   fifo_group_name; fifo_touched_queue for entries that the mark has not seen; item_group
+--          from the first message on that the group had; fifo_group's indexes grow where something
+--          is new.
 CREATE OR REPLACE FUNCTION slipring.fifo_groups_set(
-    p_queue slipring.queue, p_names text[], p_ids bigint[])
+    p_queue slipring.queue, p_names text[], p_ids bigint[], p_served bigint[] DEFAULT NULL)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_queue int := p_queue.queue_id;
+    v_mark slipring.mark := slipring.mark_read(p_queue.queue_id, 5);
 BEGIN
     IF coalesce(cardinality(p_names), 0) = 0 THEN
         RETURN;
     END IF;
-    WITH old AS MATERIALIZED (
-        SELECT t.name, g.seq, g.low_id, g.head_id,
+    WITH touched AS MATERIALIZED (
+        -- What others have put in without the lock: else a group might seem empty.
+        SELECT t.name, t.id
+        FROM slipring.spans(CASE WHEN v_mark.seq = 0 THEN '{[0,)}' ELSE v_mark.unseen END) r
+        CROSS JOIN LATERAL (
+            SELECT t.name, t.id FROM slipring.fifo_touched t
+            WHERE t.queue_id = v_queue AND t.entry >= r.first AND t.entry < r.past OFFSET 0) t
+        WHERE t.name = ANY (p_names)),
+    old AS MATERIALIZED (
+        SELECT t.name, t.served AS served_now, g.seq, g.low_id, g.turn, g.served,
             CASE WHEN g.seq IS NULL THEN 0 ELSE least(g.low_id, t.id) END AS from_id
-        FROM (SELECT u.name, min(u.id) AS id FROM unnest(p_names, p_ids) AS u(name, id)
+        FROM (SELECT u.name, min(u.id) AS id, max(u.served) AS served
+              FROM (SELECT * FROM unnest(p_names, p_ids, p_served) AS u(name, id, served)
+                    UNION ALL SELECT t.name, t.id, NULL FROM touched t) u
               GROUP BY u.name) t
         LEFT JOIN LATERAL slipring.fifo_group_now(v_queue, t.name) g ON true),
     new AS MATERIALIZED (
-        SELECT o.*, f.id AS low_to, CASE WHEN f.state = 1 AND NOT EXISTS (
-            SELECT FROM slipring.item i WHERE i.queue_id = v_queue AND i.fifo_group = o.name
-                AND i.fifo_group IS NOT NULL AND i.id >= f.id
-                AND (i.state = 2 OR (i.state = 0 AND i.attempts > 0)))
-            THEN f.id END AS head_to
+        SELECT o.*, f.id AS low_to, s.served_to,
+            CASE WHEN f.state = 1 THEN greatest(f.id, s.served_to) END AS turn_to
         FROM old o
         LEFT JOIN LATERAL (
             SELECT i.id, i.state FROM slipring.item i
             WHERE i.queue_id = v_queue AND i.fifo_group = o.name AND i.fifo_group IS NOT NULL
                 AND i.state < 3 AND i.id >= o.from_id
-            ORDER BY i.id LIMIT 1) f ON true)
-    INSERT INTO slipring.fifo_group (slot, queue_id, name, seq, entry, low_id, head_id)
+            ORDER BY i.id LIMIT 1) f ON true
+        -- A group of which nothing is left has no place.
+        CROSS JOIN LATERAL (SELECT CASE WHEN f.id IS NULL THEN 0
+            ELSE greatest(o.served, o.served_now, 0) END AS served_to) s)
+    INSERT INTO slipring.fifo_group (slot, queue_id, name, seq, entry, low_id, served, turn)
     SELECT slipring.shelf_slot(), v_queue, n.name, coalesce(n.seq, 0) + 1,
-        slipring.entry_now(p_queue.xid_base), n.low_to, n.head_to
+        slipring.entry_now(p_queue.xid_base), n.low_to, n.served_to, n.turn_to
     FROM new n
-    WHERE n.low_to IS DISTINCT FROM n.low_id OR n.head_to IS DISTINCT FROM n.head_id;
+    WHERE n.low_to IS DISTINCT FROM n.low_id OR n.turn_to IS DISTINCT FROM n.turn
+        OR n.served_to IS DISTINCT FROM coalesce(n.served, 0);
 END $$;

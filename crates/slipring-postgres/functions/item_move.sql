@@ -1,5 +1,5 @@
 -- Purpose: moves messages that have pictures to another queue, ready and never tried, their numbers
---          and fences kept (S6.4).
+--          and fences kept (S6.4); a redrive forgets their deliveries before.
 -- Inputs:  p_queue, where they are; p_to; p_ids; p_source, the name of the queue they were
 --          dead-lettered from, null for a redrive.
 -- Lock:    the lock of the queue they are in; p_to's row against deletion.
@@ -21,10 +21,12 @@ BEGIN
         WHERE i.queue_id = p_queue.queue_id),
     moved AS (
         INSERT INTO slipring.item_picture (slot, id, seq, entry, queue_id, state, turn, priority,
-            sent_ms, attempts, fence, delay_ms, lease_ms, bytes, fifo_group, source)
+            sent_ms, attempts, fence, delay_ms, lease_ms, bytes, fifo_group, source,
+            earlier)
         SELECT v_slot, o.id, o.seq + 1, v_entry, p_to.queue_id, 1,
             CASE WHEN p_to.fifo THEN 0 ELSE o.priority END, o.priority, o.sent_ms, 0, o.fence,
-            o.delay_ms, o.lease_ms, o.bytes, o.group_to, p_source
+            o.delay_ms, o.lease_ms, o.bytes, o.group_to, p_source,
+            CASE WHEN p_source IS NULL THEN 0 ELSE o.earlier + o.attempts END
         FROM old o),
     carried AS (
         INSERT INTO slipring.item_body (slot, id, group_name, dedup_id, headers, body)

@@ -11,7 +11,8 @@ LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN QUERY SELECT i.queue_id, i.id, i.sent_ms, i.priority, i.attempts,
         i.first_received_ms, i.delay_ms, i.lease_ms, b.group_name, b.dedup_id, b.headers,
-        i.source, b.body, (ARRAY['delayed', 'ready', 'leased', 'parked'])[i.state + 1],
+        slipring.source_text(i.source, i.earlier), b.body,
+        (ARRAY['delayed', 'ready', 'leased', 'parked'])[i.state + 1],
         CASE WHEN i.state IN (0, 2) THEN i.turn END
     FROM slipring.item_now(p_message) i CROSS JOIN LATERAL slipring.item_content(i.id) b
     WHERE EXISTS (SELECT FROM slipring.queue q WHERE q.queue_id = i.queue_id)

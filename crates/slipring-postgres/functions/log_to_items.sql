@@ -30,11 +30,13 @@ BEGIN
     added AS (
         INSERT INTO slipring.item_picture (slot, id, seq, entry, queue_id, state, turn, priority,
             sent_ms, attempts, fence, first_received_ms, delay_ms, lease_ms, holder, bytes,
-            fifo_group, source)
+            fifo_group, source, earlier)
         SELECT v_slot, f.id, 1, v_entry, p_to.queue_id, f.state,
             coalesce(f.until_ms, slipring.item_turn(p_to.fifo, f.state, f.attempts, f.rank)),
             f.rank, f.sent_ms, f.attempts, f.fence, f.first_ms, coalesce(f.delay_ms, 0), f.lease_ms, f.holder,
-            f.bytes, CASE WHEN p_to.fifo THEN coalesce(f.group_name, '') END, p_source
+            f.bytes, CASE WHEN p_to.fifo THEN coalesce(f.group_name, '') END, p_source,
+            -- A dead letter of the log is one whose first delivery was its last.
+            (p_source IS NOT NULL)::int
         FROM found f),
     touched AS (
         INSERT INTO slipring.fifo_touched (slot, queue_id, name, id, entry)

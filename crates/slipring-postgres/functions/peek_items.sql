@@ -10,7 +10,8 @@ RETURNS TABLE (rank bigint, queue int, id bigint, sent_ms bigint, priority bigin
     until_ms bigint, bytes int)
 LANGUAGE sql STABLE AS $$
     SELECT i.rank, i.queue_id, i.id, i.sent_ms, i.priority, i.attempts, i.first_received_ms,
-        i.delay_ms, i.lease_ms, b.group_name, b.dedup_id, b.headers, i.source, b.body,
+        i.delay_ms, i.lease_ms, b.group_name, b.dedup_id, b.headers,
+        slipring.source_text(i.source, i.earlier), b.body,
         (ARRAY['delayed', 'ready', 'leased', 'parked'])[i.state + 1],
         CASE WHEN i.state IN (0, 2) THEN i.turn END, i.bytes
     FROM (SELECT i.*, sum(i.bytes) OVER (ORDER BY i.rank, i.id) - i.bytes AS before

@@ -12,9 +12,11 @@ DECLARE
     v_done int8multirange;
 BEGIN
     IF p_queue.fifo THEN
-        PERFORM slipring.fifo_bring_in(p_queue, v_state, 1);
+        v_state := slipring.fifo_bring_in(p_queue, v_state, 1);
         RETURN QUERY SELECT false, i.priority, i.sent_ms, i.id
-        FROM slipring.fifo_open(p_queue.queue_id, 1) f CROSS JOIN LATERAL slipring.item_now(f.id) i;
+        FROM slipring.fifo_open(p_queue.queue_id, 1, 1, slipring.fifo_before(p_queue, v_state,
+            slipring.cut(p_queue.xid_base))) f
+        CROSS JOIN LATERAL slipring.item_now(f.id) i;
         RETURN;
     END IF;
     v_done := slipring.cut(p_queue.xid_base);

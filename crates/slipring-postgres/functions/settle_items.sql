@@ -33,9 +33,10 @@ BEGIN
             WHEN v_row.id IS NULL AND slipring.log_holds(p_queue, v_row.message) THEN 'undone'
             WHEN v_row.id IS NULL THEN 'gone'
             WHEN NOT v_row.newest THEN 'newer'
-            WHEN v_row.kind = 'ack' THEN 'done'
+            WHEN v_row.kind = 'ack' AND NOT p_queue.fifo THEN 'done'
             WHEN NOT v_row.leased THEN 'ended'
             WHEN p_now_ms >= v_row.turn THEN 'late'
+            WHEN v_row.kind = 'ack' THEN 'done'
             WHEN NOT pg_try_advisory_xact_lock(slipring.lease_key(p_queue.queue_id,
                 p_fences[v_row.n], v_row.message)) THEN 'acked'
             WHEN v_row.next = 'dead_letter' AND p_target.queue_id IS NULL THEN 'parked'

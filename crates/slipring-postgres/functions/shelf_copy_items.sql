@@ -29,15 +29,15 @@ BEGIN
     pictures AS (
         INSERT INTO slipring.item_picture (slot, id, seq, entry, queue_id, state, turn, priority,
             sent_ms, attempts, fence, first_received_ms, delay_ms, lease_ms, holder, bytes,
-            fifo_group, source)
+            fifo_group, source, earlier)
         SELECT p_shelf % 3, a.id, a.seq + 1, a.entry, a.queue_id, a.state, a.turn, a.priority,
             a.sent_ms, a.attempts, a.fence, a.first_received_ms, a.delay_ms, a.lease_ms,
-            a.holder, a.bytes, a.fifo_group, a.source
+            a.holder, a.bytes, a.fifo_group, a.source, a.earlier
         FROM alive a WHERE a.slot = p_from),
     groups AS (
         -- A group that has messages has had its first one since its picture was made.
-        INSERT INTO slipring.fifo_group (slot, queue_id, name, seq, entry, low_id, head_id)
-        SELECT p_shelf % 3, g.queue_id, g.name, g.seq + 1, g.entry, g.low_id, g.head_id
+        INSERT INTO slipring.fifo_group (slot, queue_id, name, seq, entry, low_id, served, turn)
+        SELECT p_shelf % 3, g.queue_id, g.name, g.seq + 1, g.entry, g.low_id, g.served, g.turn
         FROM (SELECT DISTINCT a.fifo_group AS name FROM alive a
               WHERE a.fifo_group IS NOT NULL) d
         CROSS JOIN LATERAL slipring.fifo_group_now(p_copied.queue_id, d.name) g

@@ -1,11 +1,12 @@
--- Purpose: prolongs leases to now + duration (S3.3), entry by entry.
+-- Purpose: prolongs leases to now + duration (S3.3), or takes them up again (S3.7), entry by entry.
 -- Inputs:  p_queue; p_now_ms; one entry for each: message, fence, duration or null for the
---          message's or the queue's own.
+--          message's or the queue's own, whether the lease may be over.
 -- Lock:    the queue's lock.
 -- Index:   lease_newest, item_picture_N_newest; the partitions' order indexes where a lease is
 --          split.
 CREATE OR REPLACE FUNCTION slipring.store_extend(
-    p_queue int, p_now_ms bigint, p_messages bigint[], p_fences bigint[], p_leases_ms bigint[])
+    p_queue int, p_now_ms bigint, p_messages bigint[], p_fences bigint[], p_leases_ms bigint[],
+    p_take_up boolean[] DEFAULT NULL)
 RETURNS TABLE (ord int, deadline_ms bigint, error text, error_message text,
     error_context jsonb)
 LANGUAGE plpgsql
@@ -23,6 +24,7 @@ DECLARE
     v_untils bigint[] := '{}';
     v_item_ids bigint[] := '{}';
     v_item_untils bigint[] := '{}';
+    v_free record;
 BEGIN
     IF v_queue.queue_id IS NOT NULL THEN
         v_state := slipring.acks_take(v_queue, slipring.state_read(v_queue), p_now_ms);
@@ -32,23 +34,26 @@ BEGIN
             SELECT * FROM slipring.lease_newest(v_queue.queue_id, p_fences) WHERE n > 0)
         SELECT e.n::int, e.message, e.fence, l.lane, l.deadline_ms AS lapses, i.id,
             i.fence = e.fence AS newest, i.state = 2 AS leased, i.turn,
+            e.take_up AND NOT v_queue.fifo AS take_up,
+            i.state IN (1, 2) AND i.attempts > 0 AS free,
             p_now_ms + coalesce(e.lease_ms, i.lease_ms,
                 CASE WHEN l.lane IS NOT NULL
                     THEN slipring.log_own_lease(v_queue, v_state, l.lane, e.message) END,
                 v_queue.visibility_timeout_ms) AS until_ms
-        FROM unnest(p_messages, p_fences, p_leases_ms)
-            WITH ORDINALITY AS e(message, fence, lease_ms, n)
+        FROM unnest(p_messages, p_fences, p_leases_ms, p_take_up)
+            WITH ORDINALITY AS e(message, fence, lease_ms, take_up, n)
         LEFT JOIN l ON l.fence = e.fence AND e.message <@ l.open
         LEFT JOIN LATERAL slipring.item_now(e.message) i ON i.queue_id = p_queue
         ORDER BY e.n
     LOOP
         v_outcome := CASE
             WHEN v_queue.queue_id IS NULL THEN 'gone'
-            WHEN v_row.lane IS NOT NULL AND p_now_ms >= v_row.lapses THEN 'late'
-            WHEN v_row.lane IS NOT NULL THEN 'log'
+            WHEN v_row.lane IS NOT NULL AND (v_row.take_up OR p_now_ms < v_row.lapses) THEN 'log'
+            WHEN v_row.lane IS NOT NULL THEN 'late'
             WHEN v_row.id IS NULL AND slipring.log_holds(v_queue, v_row.message) THEN 'undone'
             WHEN v_row.id IS NULL THEN 'gone'
             WHEN NOT v_row.newest THEN 'newer'
+            WHEN v_row.take_up AND v_row.free THEN 'item'
             WHEN NOT v_row.leased THEN 'ended'
             WHEN p_now_ms >= v_row.turn THEN 'late'
             ELSE 'item' END;
@@ -69,6 +74,16 @@ BEGIN
         PERFORM slipring.lease_prolong(v_queue, v_state, v_ids, v_fences, v_untils);
     END IF;
     IF v_item_ids <> '{}' THEN
+        -- What is ready is leased again; of several entries for one message the last counts.
+        SELECT array_agg(u.id) AS ids, array_agg(u.until_ms) AS untils INTO v_free
+        FROM (SELECT DISTINCT ON (u.id) u.* FROM unnest(v_item_ids, v_item_untils)
+                  WITH ORDINALITY AS u(id, until_ms, n)
+              ORDER BY u.id, u.n DESC) u
+        CROSS JOIN LATERAL slipring.item_now(u.id) i WHERE i.state = 1;
         PERFORM slipring.item_prolong(v_queue, v_item_ids, v_item_untils);
+        IF v_free.ids IS NOT NULL THEN
+            PERFORM slipring.item_set(v_queue, v_free.ids,
+                array_fill(2, ARRAY[cardinality(v_free.ids)]), v_free.untils);
+        END IF;
     END IF;
 END $$;

@@ -54,6 +54,7 @@ pub(crate) fn deliveries(row: &Row, queue: QueueId) -> Result<Vec<Delivery>, Err
             group: groups.at(n).map(|text| from_sql(text).into()),
             dedup_id: dedup_ids.at(n).map(|text| from_sql(text).into()),
             headers: headers(headers_each.at(n))?,
+            earlier_attempts: 0,
             dead_letter_source: None,
             body: Bytes::new(),
         };
@@ -126,6 +127,7 @@ pub(crate) fn peeked(row: &Row) -> Result<Peeked, Error> {
 }
 
 fn message(row: &Row) -> Result<Message, Error> {
+    let (dead_letter_source, earlier_attempts) = source(value(row, 14)?)?;
     Ok(Message {
         id: MessageId(number(row, 2)?),
         sent_at: moment(row, 5)?,
@@ -137,7 +139,8 @@ fn message(row: &Row) -> Result<Message, Error> {
         group: text(row, 11)?,
         dedup_id: text(row, 12)?,
         headers: headers(value(row, 13)?)?,
-        dead_letter_source: source(value(row, 14)?)?,
+        dead_letter_source,
+        earlier_attempts,
         body: bytes(row, 15)?,
     })
 }
@@ -158,6 +161,13 @@ fn headers(text: Option<&str>) -> Result<Option<Arc<Headers>>, Error> {
     Ok(Some(Arc::new(headers)))
 }
 
-fn source(name: Option<&str>) -> Result<Option<QueueName>, Error> {
-    name.map(QueueName::new).transpose()
+/// Where a dead letter comes from, and how often it was delivered before: see
+/// `functions/source_text.sql`.
+fn source(text: Option<&str>) -> Result<(Option<QueueName>, u32), Error> {
+    let Some(text) = text else { return Ok((None, 0)) };
+    let (name, earlier) = text.split_once(':').unwrap_or((text, "0"));
+    let wrong = |_| garbled(format!("a source {text:?} without a count"));
+    // A count beyond what the field holds says no more than that it is large.
+    let earlier = earlier.parse::<u64>().map_err(wrong)?.min(u64::from(u32::MAX));
+    Ok((Some(QueueName::new(name)?), u32::try_from(earlier).unwrap_or(u32::MAX)))
 }

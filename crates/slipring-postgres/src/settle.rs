@@ -151,7 +151,8 @@ pub(crate) async fn extend(
     let entries: Vec<_> = own(batch.queue, &batch.entries).collect();
     let (number, now) = (queue_to_sql(batch.queue), to_sql(batch.now.as_millis()));
     let (messages, fences) = receipts(entries.iter().map(|(receipt, _)| receipt));
-    let leases: Vec<Option<i64>> = entries.iter().map(|(_, lease)| millis(*lease)).collect();
+    let leases: Vec<Option<i64>> = entries.iter().map(|(_, how)| millis(how.lease)).collect();
+    let take_up: Vec<bool> = entries.iter().map(|(_, how)| how.take_up).collect();
     let rows = match entries.is_empty() {
         true => Vec::new(),
         false => {
@@ -164,6 +165,7 @@ pub(crate) async fn extend(
                         (&messages, Type::INT8_ARRAY),
                         (&fences, Type::INT8_ARRAY),
                         (&leases, Type::INT8_ARRAY),
+                        (&take_up, Type::BOOL_ARRAY),
                     ],
                 )
                 .await?

@@ -52,6 +52,83 @@ fn a_group_comes_in_order_and_waits_for_its_first() {
 }
 
 #[test]
+fn a_receive_takes_one_group_before_the_next_and_served_groups_go_to_the_back() {
+    // S7.3, S7.7
+    let server = TestServer::start();
+    let mut client = server.connect();
+    let url = fifo(&mut client, "q.fifo", json!({ "ContentBasedDeduplication": "true" }));
+    for body in ["a1", "b1", "a2", "a3", "c1"] {
+        send(&mut client, &url, &body[..1], None, body);
+    }
+    let mut ask = |most: u64| {
+        let asked = json!({ "QueueUrl": url, "MaxNumberOfMessages": most });
+        let got = client.ok("ReceiveMessage", asked);
+        got["Messages"].as_array().cloned().unwrap_or_default()
+    };
+    let bodies = |messages: &[Value]| {
+        messages.iter().map(|m| m["Body"].as_str().unwrap().to_string()).collect::<Vec<_>>()
+    };
+    let taken = ask(4);
+    assert_eq!(bodies(&taken), ["a1", "a2", "a3", "b1"]);
+    let handle = &taken[1]["ReceiptHandle"];
+    let mut other = server.connect();
+    let longer = json!({ "QueueUrl": url, "ReceiptHandle": handle, "VisibilityTimeout": 60 });
+    other.ok("ChangeMessageVisibility", longer);
+    server.clock.advance(Duration::from_secs(30));
+    assert_eq!(bodies(&ask(10)), ["c1", "a1", "b1"]);
+}
+
+#[test]
+fn a_delete_after_the_visibility_timeout_is_refused() {
+    // S3.4
+    let server = TestServer::start();
+    let mut client = server.connect();
+    let url = fifo(&mut client, "q.fifo", json!({ "VisibilityTimeout": "10" }));
+    for body in ["a1", "b1"] {
+        send(&mut client, &url, &body[..1], Some(body), body);
+    }
+    let two = json!({ "QueueUrl": url, "MaxNumberOfMessages": 2 });
+    let taken = client.ok("ReceiveMessage", two.clone())["Messages"].clone();
+    let handles = [0, 1].map(|n| taken[n]["ReceiptHandle"].as_str().unwrap().to_string());
+    let longer =
+        |handle: &str| json!({ "QueueUrl": url, "ReceiptHandle": handle, "VisibilityTimeout": 20 });
+    client.ok("ChangeMessageVisibility", longer(&handles[1]));
+    server.clock.advance(Duration::from_secs(10));
+    let reason = format!(
+        "Value {} for parameter ReceiptHandle is invalid. Reason: The receipt handle has expired.",
+        handles[0]
+    );
+    let delete = json!({ "QueueUrl": url, "ReceiptHandle": handles[0] });
+    assert_eq!(client.refused("DeleteMessage", delete), "InvalidParameterValue");
+    let entry = |n: usize| json!({ "Id": n.to_string(), "ReceiptHandle": handles[n] });
+    let both = json!({ "QueueUrl": url, "Entries": [entry(0), entry(1)] });
+    let answer = client.ok("DeleteMessageBatch", both);
+    assert_eq!(answer["Successful"], json!([{ "Id": "1" }]));
+    assert_eq!(answer["Failed"][0]["Code"], "InvalidParameterValue");
+    assert_eq!(answer["Failed"][0]["Message"], reason);
+    assert_eq!(
+        client.refused("ChangeMessageVisibility", longer(&handles[0])),
+        "AWS.SimpleQueueService.MessageNotInflight"
+    );
+    assert_eq!(client.bodies(&url), ["a1"]);
+}
+
+#[test]
+fn a_purge_forgets_deduplication_ids() {
+    // S8.4
+    let server = TestServer::start();
+    let mut client = server.connect();
+    let url = fifo(&mut client, "q.fifo", json!({}));
+    let first = send(&mut client, &url, "a", Some("d"), "one");
+    client.ok("PurgeQueue", json!({ "QueueUrl": url }));
+    let second = send(&mut client, &url, "a", Some("d"), "two");
+    assert_ne!(first["MessageId"], second["MessageId"]);
+    let third = send(&mut client, &url, "a", Some("d"), "three");
+    assert_eq!(third["MessageId"], second["MessageId"]);
+    assert_eq!(client.bodies(&url), ["two"]);
+}
+
+#[test]
 fn a_deduplication_id_counts_for_five_minutes_in_its_scope() {
     // S8.1, S8.2
     let server = TestServer::start();

@@ -100,7 +100,7 @@ fn both_protocols_work_on_the_root_and_on_the_queues_path() {
 
 #[test]
 fn a_lease_lapses_and_a_late_delete_still_counts() {
-    // S3.3, S3.4
+    // S3.3, S3.4, S3.7
     let server = TestServer::start();
     let mut client = server.connect();
     let url = client.create("q", json!({ "VisibilityTimeout": "10" }));
@@ -108,12 +108,20 @@ fn a_lease_lapses_and_a_late_delete_still_counts() {
     let first = client.receive(&url);
     assert!(client.receive(&url).is_empty());
     server.clock.advance(Duration::from_secs(10));
-    let late =
-        json!({ "QueueUrl": url, "ReceiptHandle": handle(&first[0]), "VisibilityTimeout": 5 });
-    let code = client.refused("ChangeMessageVisibility", late);
-    assert_eq!(code, "AWS.SimpleQueueService.MessageNotInflight");
+    let late = |seconds: u64| {
+        let handle = handle(&first[0]);
+        json!({ "QueueUrl": url, "ReceiptHandle": handle, "VisibilityTimeout": seconds })
+    };
+    client.ok("ChangeMessageVisibility", late(0));
+    client.ok("ChangeMessageVisibility", late(5));
+    assert!(client.receive(&url).is_empty());
+    server.clock.advance(Duration::from_secs(5));
     let second = client.receive(&url);
     assert_eq!(second[0]["Attributes"]["ApproximateReceiveCount"], "2");
+    for seconds in [0, 5] {
+        let code = client.refused("ChangeMessageVisibility", late(seconds));
+        assert_eq!(code, "AWS.SimpleQueueService.MessageNotInflight");
+    }
     // Somebody else has it now: the older handle deletes nothing.
     client.ok("DeleteMessage", json!({ "QueueUrl": url, "ReceiptHandle": handle(&first[0]) }));
     server.clock.advance(Duration::from_secs(10));

@@ -262,7 +262,7 @@ fn a_message_received_too_often_is_in_the_dead_letter_queue() {
     let wait = json!({ "QueueUrl": dead, "WaitTimeSeconds": 20, "AttributeNames": ["All"] });
     let got = client.ok("ReceiveMessage", wait);
     assert_eq!(got["Messages"][0]["Attributes"]["DeadLetterQueueSourceArn"], arn("live"));
-    assert_eq!(got["Messages"][0]["Attributes"]["ApproximateReceiveCount"], "1");
+    assert_eq!(got["Messages"][0]["Attributes"]["ApproximateReceiveCount"], "3");
     let sources = client.ok("ListDeadLetterSourceQueues", json!({ "QueueUrl": dead }));
     assert_eq!(sources, json!({ "queueUrls": [live] }));
     let policy: Value =

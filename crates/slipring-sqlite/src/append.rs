@@ -103,7 +103,7 @@ impl Writer<'_> {
         for (index, message) in unit.iter().enumerate() {
             let plan = match dedup::key(message, settings) {
                 None => twins.stored(),
-                Some(key) => match self.first_with(picture.id(), &key, now)? {
+                Some(key) => match self.first_with(picture, &key, now)? {
                     Some(id) => Plan::Seen(id),
                     None => twins.stored_as(key),
                 },
@@ -206,6 +206,7 @@ fn new_item(id: u64, picture: &Picture, message: &NewMessage, state: MessageStat
         until_ms: 0,
         priority: message.priority,
         attempts: 0,
+        earlier_attempts: 0,
         fence: 0,
         first_received_ms: None,
         delay_ms: 0,

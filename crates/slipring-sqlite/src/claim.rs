@@ -237,7 +237,8 @@ impl Writer<'_> {
         Ok(delivery(picture.id(), message, head.fence, deadline))
     }
 
-    /// Serves one demand of a FIFO queue; also answers whether more may be handed out.
+    /// Serves one demand of a FIFO queue, group by group in the order of the line (S7.7), the last
+    /// try of a message alone (S11.3); also answers whether more may be handed out.
     pub(crate) fn deal_groups(
         &mut self,
         picture: &mut Picture,
@@ -245,26 +246,32 @@ impl Writer<'_> {
         demand: &Demand,
     ) -> Outcome<(Vec<Delivery>, bool)> {
         let info = Arc::clone(&picture.info);
-        let mut company = Company::new(demand, dealing, &info.settings);
-        let mut groups = self.open_groups(picture.id(), u64::from(demand.up_to.max(1)))?;
-        let mut chosen = Vec::new();
-        while let Some(place) = groups.first().copied() {
-            if !company.admits(chosen.len(), place.attempts) {
+        let up_to = u64::from(demand.up_to.max(1));
+        let at_most = up_to.min(dealing.room);
+        let mut list = Vec::new();
+        let mut alone = false;
+        for group in self.open_groups(picture.id(), up_to)? {
+            let left = at_most - list.len() as u64;
+            if left == 0 || alone || dealing.bytes >= CLAIM_BYTES_MAX {
                 break;
             }
-            groups.remove(&place);
-            groups.extend(self.follower(&place)?);
-            chosen.push(place.id);
-        }
-        let mut list = Vec::with_capacity(chosen.len());
-        for id in chosen {
-            if dealing.bytes >= CLAIM_BYTES_MAX {
-                break;
+            let given_before = list.len();
+            for message in self.open_messages(group, left)? {
+                let last_try = lifecycle::is_last_try(message.attempts, &info.settings);
+                let others = dealing.others > 0 || !list.is_empty();
+                if alone || (last_try && others) || dealing.bytes >= CLAIM_BYTES_MAX {
+                    break;
+                }
+                alone = last_try;
+                let delivery = self.hand_out_item(picture, message.id, demand, dealing.now)?;
+                dealing.room -= 1;
+                dealing.bytes += delivery.message.body.len() as u64;
+                list.push(delivery);
             }
-            let delivery = self.hand_out_item(picture, id, demand, dealing.now)?;
-            dealing.room -= 1;
-            dealing.bytes += delivery.message.body.len() as u64;
-            list.push(delivery);
+            if list.len() > given_before {
+                let served = self.stamp(dealing.now, picture.last_sent());
+                picture.touched_groups.insert(group, served);
+            }
         }
         self.write_back_groups(picture)?;
         let more = !self.open_groups(picture.id(), 1)?.is_empty();
@@ -321,31 +328,6 @@ impl Writer<'_> {
     pub(crate) fn log_bytes(&mut self, position: u64) -> Outcome<Option<u64>> {
         let bytes = self.db.first(Query::LogBytes, [to_sql(position)], |row| row.get(0))?;
         Ok(bytes.map(crate::position::from_sql))
-    }
-}
-
-/// How many messages of groups may be handed out together (S11.2).
-struct Company<'s> {
-    up_to: u32,
-    at_most: u64,
-    settings: &'s QueueSettings,
-}
-
-impl<'s> Company<'s> {
-    fn new(demand: &Demand, dealing: &Dealing, settings: &'s QueueSettings) -> Company<'s> {
-        let up_to = demand.up_to.max(1);
-        Company { up_to, at_most: u64::from(up_to).min(dealing.room), settings }
-    }
-
-    /// Whether a message that has failed so often may join those already chosen.
-    fn admits(&mut self, chosen: usize, attempts: u32) -> bool {
-        let own = lifecycle::company(attempts, self.up_to, self.settings);
-        let with_this = self.at_most.min(u64::from(own));
-        let admitted = (chosen as u64) < with_this;
-        if admitted {
-            self.at_most = with_this;
-        }
-        admitted
     }
 }
 

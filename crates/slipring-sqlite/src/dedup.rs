@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use rusqlite::params;
-use slipring::{DedupScope, MessageId, NewMessage, QueueId, QueueSettings, Timestamp};
+use slipring::{DedupScope, MessageId, NewMessage, QueueSettings, Timestamp};
 
 use crate::fault::Outcome;
 use crate::picture::Picture;
@@ -66,16 +66,17 @@ impl Writer<'_> {
     /// The first message with this key, if its window is still open.
     pub(crate) fn first_with(
         &mut self,
-        queue: QueueId,
+        picture: &Picture,
         key: &Key,
         now: Timestamp,
     ) -> Outcome<Option<MessageId>> {
-        let values = params![to_sql(queue.0), key.scope, key.id, to_sql(now.as_millis())];
+        let (queue, from) = (to_sql(picture.id().0), to_sql(picture.ids_from));
+        let values = params![queue, key.scope, key.id, to_sql(now.as_millis()), from];
         let id = self.db.first(Query::DedupFirst, values, |row| row.get::<_, i64>(0))?;
         Ok(id.map(|id| MessageId(from_sql(id))))
     }
 
-    /// Opens the window of a message that was just stored.
+    /// Opens the window of a message that was just stored, so that its stamp is the last.
     pub(crate) fn remember(
         &mut self,
         picture: &Picture,
@@ -86,8 +87,9 @@ impl Writer<'_> {
         let settings = &picture.info.settings;
         let Some(key) = key(message, settings) else { return Ok(()) };
         let end = now.after(settings.dedup_window);
-        let queue = to_sql(picture.id().0);
-        let values = params![queue, key.scope, key.id, to_sql(id.0), to_sql(end.as_millis())];
+        let (queue, until, sent) =
+            (to_sql(picture.id().0), to_sql(end.as_millis()), to_sql(self.last_stamp()));
+        let values = params![queue, key.scope, key.id, to_sql(id.0), until, sent];
         self.db.execute(Query::DedupRemember, values)?;
         Ok(())
     }

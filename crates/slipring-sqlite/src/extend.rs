@@ -2,7 +2,7 @@
 //! messages are prolonged; no message is moved or rewritten.
 
 use slipring::lifecycle::{self, Held};
-use slipring::store::ExtendBatch;
+use slipring::store::{ExtendBatch, Prolong};
 use slipring::{Error, Fence, MessageState, Receipt, Timestamp};
 
 use crate::claim::no_lane;
@@ -32,16 +32,16 @@ impl Writer<'_> {
         self.note(picture);
         let mut in_log = Vec::new();
         let mut answers = Vec::with_capacity(batch.entries.len());
-        for (receipt, asked) in &batch.entries {
+        for (receipt, prolong) in &batch.entries {
             let answer = if receipt.queue != batch.queue {
                 Err(foreign(receipt.message))
             } else {
                 let answer = match self.lease_over(picture, receipt.message.0)? {
                     Some(lease) => {
-                        let asked = (*asked, batch.now);
-                        self.extend_in_log(picture, lease, receipt, asked, &mut in_log)?
+                        let prolong = (*prolong, batch.now);
+                        self.extend_in_log(picture, lease, receipt, prolong, &mut in_log)?
                     }
-                    None => self.extend_item(picture, receipt, *asked, batch.now)?,
+                    None => self.extend_item(picture, receipt, *prolong, batch.now)?,
                 };
                 answer.map_err(|error| error.with("message", receipt.message))
             };
@@ -56,7 +56,7 @@ impl Writer<'_> {
         picture: &mut Picture,
         first: u64,
         receipt: &Receipt,
-        (asked, now): (Option<std::time::Duration>, Timestamp),
+        (prolong, now): (Prolong, Timestamp),
         in_log: &mut Vec<Extension>,
     ) -> Outcome<Result<Timestamp, Error>> {
         let position = receipt.message.0;
@@ -67,7 +67,9 @@ impl Writer<'_> {
             deadline: Timestamp::from_millis(lease.deadline_ms),
             attempts: 1,
         };
-        if let Err(error) = lifecycle::check_valid(&held, receipt.fence, now) {
+        let (asked, settings) = (prolong.lease, &picture.info.settings);
+        let check = lifecycle::check_prolong(&held, receipt.fence, prolong.take_up, settings, now);
+        if let Err(error) = check {
             return Ok(Err(error));
         }
         let own = match asked {
@@ -93,19 +95,24 @@ impl Writer<'_> {
         &mut self,
         picture: &mut Picture,
         receipt: &Receipt,
-        asked: Option<std::time::Duration>,
+        prolong: Prolong,
         now: Timestamp,
     ) -> Outcome<Result<Timestamp, Error>> {
         let found = self.item_head(receipt.message.0)?;
         let Some(mut head) = found.filter(|head| head.queue == picture.id()) else {
             return Ok(Err(self.unheld(picture, receipt)?));
         };
-        if let Err(error) = lifecycle::check_valid(&head.held(), receipt.fence, now) {
+        let (held, settings) = (head.held(), &picture.info.settings);
+        let check = lifecycle::check_prolong(&held, receipt.fence, prolong.take_up, settings, now);
+        if let Err(error) = check {
             return Ok(Err(error));
         }
-        let lasts = lifecycle::lease_duration(asked, head.lease(), &picture.info.settings);
+        let lasts = lifecycle::lease_duration(prolong.lease, head.lease(), settings);
         let deadline = now.after(lasts);
-        self.change_item(picture, &mut head, |head| head.until_ms = deadline.as_millis())?;
+        self.change_item(picture, &mut head, |head| {
+            head.state = MessageState::Leased;
+            head.until_ms = deadline.as_millis();
+        })?;
         Ok(Ok(deadline))
     }
 

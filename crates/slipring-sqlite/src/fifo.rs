@@ -1,12 +1,10 @@
-//! The groups of FIFO queues (S7.3): which may give a message, and which.
+//! The groups of FIFO queues (S7.3, S7.7): which may give messages, which, and in what order.
 //!
-//! A group's row says what it may give next, so that a receive finds free groups in order without
-//! walking past locked ones. Changes to messages only note their group; the row is brought up to
-//! date once, before anybody looks.
+//! A group's row says where it stands in the line, if it may give something, so that a receive
+//! finds the first open groups without walking past others. Changes to messages only note their
+//! group; the row is brought up to date once, before the next look.
 
-use std::collections::BTreeSet;
-
-use rusqlite::{Row, params};
+use rusqlite::params;
 use slipring::{MessageState, QueueId};
 
 use crate::fault::Outcome;
@@ -16,45 +14,29 @@ use crate::position::{from_sql, to_sql};
 use crate::statements::Query;
 use crate::writer::Writer;
 
-/// A message that an open group may give, ordered by when it was sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct GroupPlace {
-    sent: u64,
+/// A message that a group may give.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct GroupMessage {
     pub(crate) id: u64,
-    group: i64,
     pub(crate) attempts: u32,
 }
 
-impl GroupPlace {
-    fn read(row: &Row<'_>) -> rusqlite::Result<GroupPlace> {
-        Ok(GroupPlace {
-            sent: from_sql(row.get(0)?),
-            id: from_sql(row.get(1)?),
-            group: row.get(2)?,
-            attempts: row.get(3)?,
-        })
-    }
-}
-
 impl Writer<'_> {
-    /// The next messages of the first open groups of a queue, one of each.
-    pub(crate) fn open_groups(
-        &mut self,
-        queue: QueueId,
-        limit: u64,
-    ) -> Outcome<BTreeSet<GroupPlace>> {
+    /// The first groups of the line.
+    pub(crate) fn open_groups(&mut self, queue: QueueId, limit: u64) -> Outcome<Vec<i64>> {
         let values = [to_sql(queue.0), to_sql(limit)];
-        Ok(self.db.all(Query::OpenGroups, values, GroupPlace::read)?.into_iter().collect())
+        Ok(self.db.all(Query::OpenGroups, values, |row| row.get(0))?)
     }
 
-    /// What a group gives after a message, up to the first that is delayed.
-    pub(crate) fn follower(&mut self, place: &GroupPlace) -> Outcome<Option<GroupPlace>> {
-        let values = [place.group, to_sql(place.sent), to_sql(place.id)];
-        let next = self.db.first(Query::NextOfGroup, values, |row| {
-            Ok((GroupPlace::read(row)?, row.get::<_, i64>(4)?))
+    /// What a group gives: its first messages, up to the first that is leased or delayed.
+    pub(crate) fn open_messages(&mut self, group: i64, limit: u64) -> Outcome<Vec<GroupMessage>> {
+        let first = self.db.all(Query::MessagesOfGroup, [group, to_sql(limit)], |row| {
+            let message = GroupMessage { id: from_sql(row.get(0)?), attempts: row.get(2)? };
+            Ok((message, row.get::<_, i64>(1)?))
         })?;
         let ready = state_number(MessageState::Ready);
-        Ok(next.filter(|(_, state)| *state == ready).map(|(place, _)| place))
+        let open = first.into_iter().take_while(|(_, state)| *state == ready);
+        Ok(open.map(|(message, _)| message).collect())
     }
 
     /// Puts a row that is not parked into its group, if its queue has groups. The empty name
@@ -79,7 +61,7 @@ impl Writer<'_> {
 
     /// Brings the rows of all touched groups up to date.
     pub(crate) fn write_back_groups(&mut self, picture: &mut Picture) -> Outcome<()> {
-        for (group, change) in std::mem::take(&mut picture.touched_groups) {
+        for (group, served) in std::mem::take(&mut picture.touched_groups) {
             let first = self.db.first(Query::FirstOfGroup, [group], |row| {
                 Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))
             })?;
@@ -88,7 +70,8 @@ impl Writer<'_> {
                 continue;
             };
             let ready = state == state_number(MessageState::Ready);
-            self.db.execute(Query::SetGroup, params![group, change, ready, sent, id])?;
+            let values = params![group, to_sql(served), ready, sent, id];
+            self.db.execute(Query::SetGroup, values)?;
         }
         Ok(())
     }

@@ -119,7 +119,11 @@ impl Writer<'_> {
         };
         let info = row.info()?;
         let lanes = lanes(&self.db, queue)?;
+        let ids_from = self.db.first(Query::IdsFrom, [to_sql(queue.0)], |row| row.get(0))?;
+        let ids_from = ids_from.map_or(0, from_sql);
+        // What is sent from here on is neither old nor forgotten.
         self.sent_before(lanes.iter().map(|lane| lane.last_sent).max().unwrap_or(0));
+        self.sent_before(ids_from);
         Ok(Some(Picture {
             info: Arc::new(info),
             lanes,
@@ -129,6 +133,7 @@ impl Writer<'_> {
             log_head: None,
             items_dirty: false,
             touched_groups: std::collections::BTreeMap::new(),
+            ids_from,
             noted: false,
         }))
     }

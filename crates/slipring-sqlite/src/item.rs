@@ -22,6 +22,8 @@ pub(crate) struct ItemHead {
     pub(crate) until_ms: u64,
     pub(crate) priority: Priority,
     pub(crate) attempts: u32,
+    /// Deliveries in the queues that the message was dead-lettered from.
+    pub(crate) earlier_attempts: u32,
     pub(crate) fence: u64,
     pub(crate) first_received_ms: Option<u64>,
     pub(crate) delay_ms: u64,
@@ -73,13 +75,15 @@ impl ItemHead {
         let state = state_of(row.get(2)?);
         let turn = from_sql(row.get(3)?);
         let source: Option<String> = row.get(13)?;
+        let (attempts, earlier_attempts) = attempts_from_sql(row.get(5)?);
         Ok(ItemHead {
             id: from_sql(row.get(0)?),
             queue: QueueId(from_sql(row.get(1)?)),
             state,
             until_ms: if is_timed(state) { turn } else { 0 },
             priority: Priority(row.get(4)?),
-            attempts: row.get(5)?,
+            attempts,
+            earlier_attempts,
             fence: from_sql(row.get(6)?),
             first_received_ms: optional(7)?,
             delay_ms: from_sql(row.get(8)?),
@@ -113,19 +117,21 @@ impl ItemHead {
         }
     }
 
-    /// Whether its group gives nothing while it is in this state (S7.3).
-    pub(crate) fn blocks(&self) -> bool {
-        match self.state {
-            MessageState::Leased => true,
-            MessageState::Delayed => self.attempts > 0,
-            MessageState::Ready | MessageState::Parked => false,
-        }
-    }
-
     /// The message's own visibility timeout.
     pub(crate) fn lease(&self) -> Option<Duration> {
         self.lease_ms.map(Duration::from_millis)
     }
+}
+
+/// Deliveries as the file keeps them: those in earlier queues in the upper half.
+pub(crate) fn attempts_to_sql(attempts: u32, earlier: u32) -> i64 {
+    (i64::from(earlier.min(i32::MAX as u32)) << 32) | i64::from(attempts)
+}
+
+/// The deliveries in this queue, and those in earlier ones.
+fn attempts_from_sql(stored: i64) -> (u32, u32) {
+    let half = |bits: i64| u32::try_from(bits).unwrap_or(0);
+    (half(stored & i64::from(u32::MAX)), half(stored >> 32))
 }
 
 fn is_timed(state: MessageState) -> bool {
@@ -141,6 +147,7 @@ pub(crate) fn read_message(row: &Row<'_>) -> rusqlite::Result<(ItemHead, Message
         priority: head.priority,
         sent_at: Timestamp::from_millis(stamp_ms(from_sql(row.get(14)?))),
         attempts: head.attempts,
+        earlier_attempts: head.earlier_attempts,
         first_received_at: head.first_received_ms.map(Timestamp::from_millis),
         delay: Duration::from_millis(head.delay_ms),
         lease: head.lease(),
@@ -169,6 +176,7 @@ pub(crate) fn read_log_message(row: &Row<'_>, priority: Priority) -> rusqlite::R
             priority,
             sent_at: Timestamp::from_millis(stamp_ms(sent)),
             attempts: 0,
+            earlier_attempts: 0,
             first_received_at: None,
             delay: Duration::ZERO,
             lease: lease.map(|ms| Duration::from_millis(from_sql(ms))),

@@ -13,6 +13,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0003_probe.sql"),
     include_str!("../migrations/0004_queue_changes.sql"),
     include_str!("../migrations/0005_failing.sql"),
+    include_str!("../migrations/0006_fifo_line.sql"),
 ];
 
 /// The version that this program writes (`PRAGMA user_version`).

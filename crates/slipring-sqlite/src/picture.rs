@@ -28,9 +28,11 @@ pub(crate) struct Picture {
     pub(crate) log_head: Option<LogHead>,
     pub(crate) items: ItemCount,
     pub(crate) items_dirty: bool,
-    /// FIFO groups whose messages have changed, with the change of their `blocking`; their rows
-    /// are brought up to date before anybody looks.
-    pub(crate) touched_groups: BTreeMap<i64, i64>,
+    /// FIFO groups whose messages have changed, with the stamp of the receive that took from them,
+    /// or 0; their rows are brought up to date before the next look.
+    pub(crate) touched_groups: BTreeMap<i64, u64>,
+    /// Deduplication ids of messages with a stamp before this are forgotten.
+    pub(crate) ids_from: u64,
     /// Whether the writer has noted to write back what is dirty.
     pub(crate) noted: bool,
 }
@@ -150,6 +152,11 @@ impl Picture {
         Some(self.lanes.remove(at))
     }
 
+    /// The stamp of the message that was sent last, as far as the file still shows.
+    pub(crate) fn last_sent(&self) -> u64 {
+        self.lanes.iter().map(|lane| lane.last_sent).max().unwrap_or(0)
+    }
+
     /// Messages in any state.
     pub(crate) fn total(&self) -> u64 {
         let log = self.lanes.iter().map(|lane| lane.ready() + lane.leased).sum::<u64>();
@@ -175,14 +182,14 @@ impl Picture {
     /// Counts a row of the table `item` that came into being or into this state.
     pub(crate) fn count_in(&mut self, item: &ItemHead) {
         self.items.add(item.state, item.priority, 1, item.bytes);
-        self.touch_group(item, 1);
+        self.touch_group(item);
         self.items_dirty = true;
     }
 
     /// Undoes [`Picture::count_in`]; the row must not have changed since.
     pub(crate) fn count_out(&mut self, item: &ItemHead) {
         self.items.remove(item.state, item.priority, item.bytes);
-        self.touch_group(item, -1);
+        self.touch_group(item);
         self.items_dirty = true;
     }
 
@@ -198,9 +205,9 @@ impl Picture {
         self.items_dirty = true;
     }
 
-    fn touch_group(&mut self, item: &ItemHead, sign: i64) {
+    fn touch_group(&mut self, item: &ItemHead) {
         if let Some(group) = item.fifo_group {
-            *self.touched_groups.entry(group).or_default() += sign * i64::from(item.blocks());
+            self.touched_groups.entry(group).or_default();
         }
     }
 }

@@ -137,12 +137,32 @@ impl Writer<'_> {
         let picture = &mut *picture.lock();
         self.promise(picture.info.settings.durability);
         let sent_before = self.purge_bound(picture, sent_until.as_millis())?;
+        self.forget_ids(picture, sent_before, sent_until)?;
         let mut room = Room::new(u64::from(limit));
         let removed = self.remove_old(picture, sent_before, &mut room)?;
         if removed == 0 {
             self.memory.purges.remove(&queue);
         }
         Ok(removed)
+    }
+
+    /// Ends the windows of what was sent so far and before a stamp (S8.4), by one row however many
+    /// there are. What is sent later in the same millisecond has a stamp of its own.
+    fn forget_ids(
+        &mut self,
+        picture: &mut Picture,
+        sent_before: u64,
+        sent_until: Timestamp,
+    ) -> Outcome<()> {
+        let until_ms = sent_until.as_millis().min(self.memory.clock_ms);
+        let so_far = self.last_stamp().saturating_add(1).max(stamp_at(until_ms));
+        let ids_from = so_far.min(sent_before);
+        if ids_from > picture.ids_from {
+            self.db.execute(Query::SetIdsFrom, [to_sql(picture.id().0), to_sql(ids_from)])?;
+            picture.ids_from = ids_from;
+            self.sent_before(ids_from);
+        }
+        Ok(())
     }
 
     /// The first stamp that a purge leaves. When the clock was set back before the file was

@@ -7,7 +7,7 @@ use rusqlite::params;
 use slipring::{MessageState, NewMessage, Priority, QueueName};
 
 use crate::fault::{Fault, Outcome};
-use crate::item::{ItemHead, headers_to_sql, state_number};
+use crate::item::{ItemHead, attempts_to_sql, headers_to_sql, state_number};
 use crate::lease::first_fence;
 use crate::picture::Picture;
 use crate::position::to_sql;
@@ -22,6 +22,8 @@ pub(crate) struct Leaving {
     pub(crate) until_ms: u64,
     pub(crate) priority: Priority,
     pub(crate) attempts: u32,
+    /// As [`ItemHead::earlier_attempts`].
+    pub(crate) earlier_attempts: u32,
     pub(crate) fence: u64,
     pub(crate) first_received_ms: Option<u64>,
     pub(crate) delay_ms: u64,
@@ -37,6 +39,7 @@ impl Leaving {
             until_ms: 0,
             priority,
             attempts,
+            earlier_attempts: 0,
             fence: first_fence(leased_ms),
             first_received_ms: Some(leased_ms),
             delay_ms: 0,
@@ -106,6 +109,7 @@ impl Writer<'_> {
             until_ms: leaving.until_ms,
             priority: leaving.priority,
             attempts: leaving.attempts,
+            earlier_attempts: leaving.earlier_attempts,
             fence: leaving.fence,
             first_received_ms: leaving.first_received_ms,
             delay_ms: leaving.delay_ms,
@@ -130,7 +134,7 @@ impl Writer<'_> {
             state_number(head.state),
             head.turn(into.fifo()),
             head.priority.0,
-            head.attempts,
+            attempts_to_sql(head.attempts, head.earlier_attempts),
             to_sql(head.fence),
             head.first_received_ms.map(to_sql),
             to_sql(head.delay_ms),
@@ -196,7 +200,7 @@ impl Writer<'_> {
             state_number(head.state),
             head.turn(picture.fifo()),
             head.priority.0,
-            head.attempts,
+            attempts_to_sql(head.attempts, head.earlier_attempts),
             to_sql(head.fence),
             head.first_received_ms.map(to_sql),
             to_sql(head.delay_ms),

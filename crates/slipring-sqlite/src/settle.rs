@@ -259,7 +259,9 @@ impl Writer<'_> {
         let source = picture.info.name.clone();
         let target = &mut *target.lock();
         self.move_item(picture, target, head, |head| {
+            let earlier_attempts = head.earlier_attempts.saturating_add(head.attempts);
             as_new(head);
+            head.earlier_attempts = earlier_attempts;
             head.source = Some(source);
         })?;
         Ok(Settled::DeadLettered(target.id()))
@@ -285,6 +287,7 @@ impl Writer<'_> {
 pub(crate) fn as_new(head: &mut ItemHead) {
     head.state = MessageState::Ready;
     head.attempts = 0;
+    head.earlier_attempts = 0;
     head.first_received_ms = None;
     head.source = None;
 }
@@ -292,7 +295,8 @@ pub(crate) fn as_new(head: &mut ItemHead) {
 /// The same for a message that comes from the log of a queue.
 pub(crate) fn dead_letter(leaving: Leaving, from: &Picture) -> Leaving {
     let source = Some(from.info.name.clone());
-    Leaving { attempts: 0, first_received_ms: None, source, ..leaving }
+    let earlier_attempts = leaving.attempts;
+    Leaving { attempts: 0, earlier_attempts, first_received_ms: None, source, ..leaving }
 }
 
 fn new_priority(settlement: Settlement, next: Next) -> Option<slipring::Priority> {

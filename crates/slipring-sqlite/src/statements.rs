@@ -112,12 +112,14 @@ queries! {
     SetGroup "set_group",
     DeleteGroup "delete_group",
     OpenGroups "open_groups",
-    NextOfGroup "next_of_group",
+    MessagesOfGroup "messages_of_group",
     GroupOfItem "group_of_item",
     FirstOfGroups "first_of_groups",
     DedupFirst "dedup_first",
     DedupRemember "dedup_remember",
     ForgetDedup "forget_dedup",
+    IdsFrom "ids_from",
+    SetIdsFrom "set_ids_from",
     NextDedupEnd "next_dedup_end",
 }
 

@@ -273,6 +273,11 @@ impl<'c> Writer<'c> {
         stamp
     }
 
+    /// The stamp that was given last.
+    pub(crate) fn last_stamp(&self) -> u64 {
+        self.memory.last_stamp
+    }
+
     /// Lets all stamps from here on be later than one that was found in the file.
     pub(crate) fn sent_before(&mut self, stamp: u64) {
         self.memory.last_stamp = self.memory.last_stamp.max(stamp);
@@ -283,11 +288,6 @@ impl<'c> Writer<'c> {
         let last = self.db.first(Query::LastSent, (), |row| row.get::<_, i64>(0))?;
         self.sent_before(from_sql(last.unwrap_or(0)));
         Ok(())
-    }
-
-    /// The stamp of the message sent last, as far as it is known.
-    pub(crate) fn last_stamp(&self) -> u64 {
-        self.memory.last_stamp
     }
 
     /// Leaves the last stamp for the process that has the file next.

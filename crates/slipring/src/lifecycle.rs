@@ -129,11 +129,17 @@ pub fn company(attempts: u32, up_to: u32, settings: &QueueSettings) -> u32 {
     halved.max(1_u32.checked_shl(left - 1).unwrap_or(u32::MAX)).min(up_to)
 }
 
+/// Whether the coming delivery of a message that has failed `attempts` times is its last try,
+/// which a FIFO queue hands out alone (S11.3).
+pub fn is_last_try(attempts: u32, settings: &QueueSettings) -> bool {
+    attempts > 0 && settings.max_attempts.is_some_and(|max| attempts.saturating_add(1) >= max)
+}
+
 /// What a settlement does to a message (S3.3 to S3.5). `jitter` is a random number from 0 to 1.
 ///
 /// # Errors
 /// `LeaseLost` when the fence is not the newest, or the lease is over and the settlement is not
-/// an ack.
+/// an ack of a standard queue.
 pub fn settle(
     held: &Held,
     fence: Fence,
@@ -145,7 +151,7 @@ pub fn settle(
     if fence != held.fence {
         return Err(lease_lost("another hand-out is newer"));
     }
-    if settlement == Settlement::Ack {
+    if settlement == Settlement::Ack && !settings.fifo {
         return Ok(Next::Done);
     }
     check_valid(held, fence, now)?;
@@ -158,7 +164,25 @@ pub fn settle(
     })
 }
 
-/// Checks that a lease may be prolonged (S3.3).
+/// Checks that a lease may be prolonged (S3.3), or with `take_up` taken up again (S3.7).
+///
+/// # Errors
+/// `LeaseLost` when the fence is not the newest, or the lease is over and not taken up.
+pub fn check_prolong(
+    held: &Held,
+    fence: Fence,
+    take_up: bool,
+    settings: &QueueSettings,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let free = matches!(held.state, State::Ready | State::Leased) && held.attempts > 0;
+    if take_up && !settings.fifo && free && fence == held.fence {
+        return Ok(());
+    }
+    check_valid(held, fence, now)
+}
+
+/// Checks that a lease is valid (S3.1).
 ///
 /// # Errors
 /// `LeaseLost` when the fence is not the newest or the lease is over.
@@ -276,6 +300,40 @@ mod tests {
     }
 
     #[test]
+    fn in_a_fifo_queue_an_ack_needs_the_valid_lease_too() {
+        // S3.4
+        let settings = QueueSettings { fifo: true, ..settings(None) };
+        let ack = |state, ms| {
+            let held = held(state, 1);
+            let now = Timestamp::from_millis(ms);
+            settle(&held, Fence(5), Settlement::Ack, &settings, now, 0.0)
+        };
+        assert_eq!(ack(State::Leased, 999).unwrap(), Next::Done);
+        for late in [ack(State::Leased, 1000), ack(State::Ready, 1)] {
+            assert_eq!(late.unwrap_err().kind(), ErrorKind::LeaseLost);
+        }
+    }
+
+    #[test]
+    fn only_what_is_ready_after_the_newest_hand_out_is_taken_up() {
+        // S3.7
+        let now = Timestamp::from_millis(2000);
+        let fifo = QueueSettings { fifo: true, ..settings(None) };
+        let check = |state, attempts, fence, take_up, settings: &QueueSettings| {
+            check_prolong(&held(state, attempts), Fence(fence), take_up, settings, now).is_ok()
+        };
+        let standard = settings(None);
+        assert!(check(State::Ready, 1, 5, true, &standard));
+        assert!(check(State::Leased, 1, 5, true, &standard));
+        assert!(!check(State::Ready, 1, 5, false, &standard));
+        assert!(!check(State::Ready, 1, 4, true, &standard));
+        assert!(!check(State::Ready, 0, 5, true, &standard));
+        assert!(!check(State::Delayed, 1, 5, true, &standard));
+        assert!(!check(State::Parked, 1, 5, true, &standard));
+        assert!(!check(State::Ready, 1, 5, true, &fifo));
+    }
+
+    #[test]
     fn the_last_failure_ends_in_the_dead_letter_queue() {
         // S6.2
         let now = Timestamp::from_millis(1);
@@ -308,6 +366,16 @@ mod tests {
         // S11.2
         assert_eq!(company(40, 100, &settings(None)), 100);
         assert_eq!(company(40, 0, &settings(None)), 1);
+    }
+
+    #[test]
+    fn only_a_message_that_has_failed_has_a_last_try() {
+        // S11.3
+        assert!(!is_last_try(0, &settings(Some(1))));
+        assert!(!is_last_try(1, &settings(Some(3))));
+        assert!(is_last_try(2, &settings(Some(3))));
+        assert!(is_last_try(u32::MAX, &settings(Some(3))));
+        assert!(!is_last_try(u32::MAX, &settings(None)));
     }
 
     #[test]

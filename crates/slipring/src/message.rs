@@ -13,7 +13,9 @@ use crate::lease::Receipt;
 use crate::queue::QueueName;
 
 /// A message's number: from 1, unique in its store for ever, growing within a queue and priority.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct MessageId(pub u64);
 
@@ -129,6 +131,8 @@ pub struct Message {
     pub sent_at: Timestamp,
     /// Deliveries so far, the present one included; 0 before the first.
     pub attempts: u32,
+    /// Deliveries in the queues it was dead-lettered from, which count for nothing here (S6.4).
+    pub earlier_attempts: u32,
     /// When it was first handed out.
     pub first_received_at: Option<Timestamp>,
     /// The delay it was sent (or last nacked) with.

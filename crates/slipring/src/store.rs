@@ -170,8 +170,23 @@ pub struct ExtendBatch {
     pub queue: QueueId,
     /// The present moment.
     pub now: Timestamp,
-    /// Which lease, and how long from now; `None` takes the message's or queue's own duration.
-    pub entries: Vec<(Receipt, Option<Duration>)>,
+    /// Which lease, and how it is prolonged.
+    pub entries: Vec<(Receipt, Prolong)>,
+}
+
+/// How a lease is prolonged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Prolong {
+    /// How long from now; `None` takes the message's or queue's own duration.
+    pub lease: Option<Duration>,
+    /// Whether the lease may be over, if no other receive got the message since (S3.7).
+    pub take_up: bool,
+}
+
+impl From<Option<Duration>> for Prolong {
+    fn from(lease: Option<Duration>) -> Prolong {
+        Prolong { lease, take_up: false }
+    }
 }
 
 /// The first ready message of a queue, for receives over several queues (S7.6).

@@ -191,15 +191,15 @@ def test_a_foreign_or_forged_receipt_handle_is_refused(sqs, queue, receive):
     sqs.delete_message(QueueUrl=queue, ReceiptHandle=handle)
 
 
-def test_visibility_of_a_message_that_is_not_in_flight_cannot_be_changed(sqs, queue, receive):
+def test_visibility_is_changed_after_its_end_until_another_receive(sqs, queue, receive):
     sqs.send_message(QueueUrl=queue, MessageBody="x")
     (message,) = receive(queue, VisibilityTimeout=0)
-    code = code_of(
-        sqs.change_message_visibility,
-        QueueUrl=queue,
-        ReceiptHandle=message["ReceiptHandle"],
-        VisibilityTimeout=10,
-    )
+    change = dict(QueueUrl=queue, ReceiptHandle=message["ReceiptHandle"])
+    sqs.change_message_visibility(VisibilityTimeout=10, **change)
+    assert "Messages" not in sqs.receive_message(QueueUrl=queue)
+    sqs.change_message_visibility(VisibilityTimeout=0, **change)
+    receive(queue)
+    code = code_of(sqs.change_message_visibility, VisibilityTimeout=10, **change)
     assert code == "AWS.SimpleQueueService.MessageNotInflight"
 
 

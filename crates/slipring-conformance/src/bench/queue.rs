@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use slipring::lifecycle::Settlement;
 use slipring::store::{
-    AppendBatch, ClaimBatch, Claimed, Demand, ExtendBatch, Sent, SettleBatch, Settled,
+    AppendBatch, ClaimBatch, Claimed, Demand, ExtendBatch, Prolong, Sent, SettleBatch, Settled,
 };
 use slipring::{
     Delivery, Error, MessageId, MessageState, NewMessage, PeekFilter, Peeked, QueueId, QueueInfo,
@@ -176,9 +176,10 @@ impl QueueBench {
     /// Prolongs leases entry by entry.
     pub async fn extend_all(
         &self,
-        entries: Vec<(Receipt, Option<Duration>)>,
+        entries: Vec<(Receipt, impl Into<Prolong>)>,
     ) -> Vec<Result<Timestamp, Error>> {
         let count = entries.len();
+        let entries = entries.into_iter().map(|(receipt, how)| (receipt, how.into())).collect();
         let batch = ExtendBatch { queue: self.id, now: self.now(), entries };
         let answers = self.store().extend(batch).await.expect("the prolongations are taken");
         assert_eq!(answers.len(), count, "there is an answer for each entry");
@@ -188,6 +189,12 @@ impl QueueBench {
     /// Prolongs one lease to so long from now.
     pub async fn extend(&self, of: &Delivery, duration: Duration) -> Result<Timestamp, Error> {
         self.extend_all(vec![(of.receipt, Some(duration))]).await.remove(0)
+    }
+
+    /// Takes one lease up again for so long from now (S3.7).
+    pub async fn take_up(&self, of: &Delivery, duration: Duration) -> Result<Timestamp, Error> {
+        let prolong = Prolong { lease: Some(duration), take_up: true };
+        self.extend_all(vec![(of.receipt, prolong)]).await.remove(0)
     }
 
     /// What the queue holds.

@@ -22,6 +22,8 @@ pub(super) const CASES: &[Case] = &[
     case!(a_dead_letter_keeps_what_it_was_sent_with, "S6.4"),
     case!(a_dead_letter_keeps_its_number, "S6.4"),
     case!(a_dead_letter_starts_with_no_attempts_and_names_its_source, "S6.4"),
+    case!(the_deliveries_before_are_kept_apart, "S6.4"),
+    case!(the_deliveries_before_are_kept_when_leases_lapse, "S6.4"),
     case!(old_receipts_do_not_reach_into_the_dead_letter_queue, "S3.5"),
     case!(a_message_is_in_exactly_one_of_the_two_queues, "S6.3"),
     case!(dead_letters_of_a_batch_leave_their_neighbours, "S9.3", "S6.2"),
@@ -210,6 +212,53 @@ async fn a_dead_letter_starts_with_no_attempts_and_names_its_source(b: Bench) {
     let seen = dead.only(MessageState::Ready).await.message;
     assert_eq!((seen.attempts, seen.dead_letter_source), (0, Some(q.info.name.clone())));
     assert_eq!(dead.claim_one().await.message.attempts, 1);
+}
+
+async fn the_deliveries_before_are_kept_apart(b: Bench) {
+    let counts = |of: &slipring::Message| (of.earlier_attempts, of.attempts);
+    let last = b.plain().await;
+    for how in [NACK, Settlement::DeadLetter] {
+        for fifo in [false, true] {
+            let middle = b
+                .queue(settings(|to| {
+                    to.fifo = fifo;
+                    to.max_attempts = Some(1);
+                    to.dead_letter = Some(last.info.name.clone());
+                }))
+                .await;
+            let q = b.source_of(&middle, 2).await;
+            let id = q.send("a").await;
+            q.nack(&q.claim_one().await).await.unwrap();
+            q.settle(&q.claim_one().await, how).await.unwrap();
+            assert_eq!(counts(&middle.only(MessageState::Ready).await.message), (2, 0));
+            let taken = middle.claim_one().await;
+            assert_eq!(counts(&taken.message), (2, 1));
+            assert_eq!(counts(&b.lookup(id).await.unwrap().message), (2, 1));
+            middle.nack(&taken).await.unwrap();
+            assert_eq!(counts(&last.claim_one().await.message), (3, 1));
+            b.pass(s(30)).await;
+            // A redrive begins anew.
+            let request = slipring::MoveRequest { source: last.id, target: Some(q.id), limit: 10 };
+            b.store().move_messages(request, b.now()).await.unwrap();
+            let taken = q.claim_one().await;
+            assert_eq!(counts(&taken.message), (0, 1));
+            q.ack(&taken).await.unwrap();
+        }
+    }
+}
+
+async fn the_deliveries_before_are_kept_when_leases_lapse(b: Bench) {
+    let dead = b.plain().await;
+    let q = b.source_of(&dead, 1).await;
+    q.send_all(["a", "b", "c"]).await;
+    q.claim(3).await;
+    b.pass(s(30)).await;
+    for delivery in dead.claim(3).await {
+        assert_eq!((delivery.message.earlier_attempts, delivery.message.attempts), (1, 1));
+        dead.nack(&delivery).await.unwrap();
+    }
+    let taken = dead.claim_one().await;
+    assert_eq!((taken.message.earlier_attempts, taken.message.attempts), (1, 2));
 }
 
 async fn old_receipts_do_not_reach_into_the_dead_letter_queue(b: Bench) {

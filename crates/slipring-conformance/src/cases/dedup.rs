@@ -2,7 +2,7 @@
 
 use slipring::{DedupScope, MessageId, QueueSettings};
 
-use crate::bench::{Bench, m, ms, s, settings};
+use crate::bench::{Bench, bodies, m, ms, s, settings};
 use crate::case::{Case, case};
 
 pub(super) const CASES: &[Case] = &[
@@ -10,7 +10,11 @@ pub(super) const CASES: &[Case] = &[
     case!(the_window_counts_from_the_first_send, "S8.1"),
     case!(a_duplicate_does_not_prolong_the_window, "S8.1"),
     case!(an_acked_message_is_still_remembered, "S8.1"),
-    case!(a_purged_or_cancelled_message_is_still_remembered, "S8.1"),
+    case!(a_cancelled_message_is_still_remembered, "S8.1"),
+    case!(a_purge_forgets_the_ids_from_before_it, "S8.4", "S14.5"),
+    case!(an_id_sent_after_a_purge_counts, "S8.4"),
+    case!(a_step_of_a_purge_forgets_what_it_removes, "S8.4", "S14.5"),
+    case!(a_purge_of_one_queue_leaves_the_ids_of_others, "S8.4"),
     case!(after_the_window_the_id_is_new_again, "S8.1"),
     case!(pruning_forgets_only_what_is_over, "S8.1"),
     case!(twins_in_one_unit_are_stored_once, "S8.1", "S9.1"),
@@ -79,16 +83,87 @@ async fn an_acked_message_is_still_remembered(b: Bench) {
     q.holds(0, 0, 0, 0).await;
 }
 
-async fn a_purged_or_cancelled_message_is_still_remembered(b: Bench) {
+async fn a_cancelled_message_is_still_remembered(b: Bench) {
     let q = b.plain().await;
     let cancelled = q.send(m("a").dedup_id("x")).await;
-    q.send(m("b").dedup_id("y")).await;
     b.cancel(cancelled).await.unwrap();
-    q.purge(10).await;
-    for id in ["x", "y"] {
-        assert!(q.try_send(m("c").dedup_id(id)).await.unwrap().duplicate);
-    }
+    assert!(q.try_send(m("c").dedup_id("x")).await.unwrap().duplicate);
     q.holds(0, 0, 0, 0).await;
+}
+
+async fn a_purge_forgets_the_ids_from_before_it(b: Bench) {
+    for (fifo, scope) in [(false, DedupScope::Queue), (true, DedupScope::Group)] {
+        let q = b
+            .queue(settings(|to| {
+                to.fifo = fifo;
+                to.dedup_scope = scope;
+            }))
+            .await;
+        let acked = q.send(m("acked").dedup_id("x").group("g")).await;
+        let taken = q.claim_one().await;
+        assert_eq!(taken.message.id, acked);
+        q.ack(&taken).await.unwrap();
+        q.send_all([m("b").dedup_id("y"), m("c").dedup_id("z").delay(s(60))]).await;
+        assert_eq!(q.purge(1).await, 2);
+        let again = [m("d").dedup_id("x").group("g"), m("e").dedup_id("y"), m("f").dedup_id("z")];
+        for (message, later) in again.into_iter().zip([false, true, true]) {
+            if later {
+                b.advance(s(1));
+            }
+            assert!(!q.try_send(message.clone()).await.unwrap().duplicate);
+            assert!(q.try_send(message).await.unwrap().duplicate, "its window has begun anew");
+        }
+        assert_eq!(bodies(&q.claim(10).await), ["d", "e", "f"]);
+    }
+}
+
+async fn an_id_sent_after_a_purge_counts(b: Bench) {
+    let q = b.plain().await;
+    q.send(m("a").dedup_id("x")).await;
+    let until = b.now();
+    assert_eq!(b.store().purge(q.id, 10, until).await.unwrap(), 1);
+    b.advance(ms(1));
+    q.send(m("b").dedup_id("y")).await;
+    // The last step of the purge comes after the send.
+    assert_eq!(b.store().purge(q.id, 10, until).await.unwrap(), 0);
+    assert!(!q.try_send(m("c").dedup_id("x")).await.unwrap().duplicate);
+    assert!(q.try_send(m("d").dedup_id("y")).await.unwrap().duplicate);
+    if b.store().capabilities().durable {
+        b.reopen().await;
+        assert!(q.try_send(m("e").dedup_id("x")).await.unwrap().duplicate);
+        assert!(q.try_send(m("f").dedup_id("y")).await.unwrap().duplicate);
+    }
+    assert_eq!(q.drain().await, ["b", "c"]);
+}
+
+async fn a_step_of_a_purge_forgets_what_it_removes(b: Bench) {
+    let q = b.plain().await;
+    q.send_all([m("a").dedup_id("x"), m("b").dedup_id("y")]).await;
+    let until = b.now();
+    assert_eq!(b.store().purge(q.id, 1, until).await.unwrap(), 1);
+    // Sent in the same millisecond, so a later step removes it.
+    q.send(m("c").dedup_id("z")).await;
+    assert_eq!(q.purge(1).await, 2);
+    for id in ["x", "y", "z"] {
+        assert!(!q.try_send(m(id).dedup_id(id)).await.unwrap().duplicate);
+    }
+    if b.store().capabilities().durable {
+        b.reopen().await;
+        b.prune().await;
+    }
+    for id in ["x", "y", "z"] {
+        assert!(q.try_send(m(id).dedup_id(id)).await.unwrap().duplicate);
+    }
+    assert_eq!(q.drain().await, ["x", "y", "z"]);
+}
+
+async fn a_purge_of_one_queue_leaves_the_ids_of_others(b: Bench) {
+    let (one, two) = (b.plain().await, b.plain().await);
+    one.send(m("a").dedup_id("x")).await;
+    two.send(m("b").dedup_id("x")).await;
+    one.purge(10).await;
+    assert!(!one.try_send(m("c").dedup_id("x")).await.unwrap().duplicate);
+    assert!(two.try_send(m("d").dedup_id("x")).await.unwrap().duplicate);
 }
 
 async fn after_the_window_the_id_is_new_again(b: Bench) {

@@ -10,6 +10,7 @@ mod dedup;
 mod delay;
 mod faults;
 mod fifo;
+mod fifo_line;
 mod heads;
 mod lease;
 mod limits;
@@ -28,6 +29,7 @@ mod retention;
 mod retry;
 mod send;
 mod sharing;
+mod take_up;
 
 /// Every case, by subject.
 pub fn all() -> impl Iterator<Item = &'static Case> {
@@ -37,8 +39,10 @@ pub fn all() -> impl Iterator<Item = &'static Case> {
         claim::CASES,
         order::CASES,
         fifo::CASES,
+        fifo_line::CASES,
         ack::CASES,
         lease::CASES,
+        take_up::CASES,
         retry::CASES,
         poison::CASES,
         dead_letter::CASES,

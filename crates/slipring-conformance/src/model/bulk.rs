@@ -72,6 +72,7 @@ impl Model {
     pub(super) fn purge(&mut self, queue: usize) -> u64 {
         let before = self.messages.len();
         self.messages.retain(|message| message.queue != queue);
+        self.windows.retain(|window| window.queue != queue);
         (before - self.messages.len()) as u64
     }
 

@@ -24,6 +24,7 @@ impl Replay {
         prop_assert_eq!(got.priority, model.sent.priority);
         prop_assert_eq!(got.sent_at, model.sent_at);
         prop_assert_eq!(got.attempts, model.attempts);
+        prop_assert_eq!(got.earlier_attempts, model.earlier);
         prop_assert_eq!(got.lease, model.sent.lease);
         prop_assert_eq!(&got.group, &model.sent.group);
         prop_assert_eq!(&got.dedup_id, &model.sent.dedup_id);

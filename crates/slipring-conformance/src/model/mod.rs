@@ -10,6 +10,7 @@
 
 mod bulk;
 mod compare;
+mod line;
 mod naive;
 mod operation;
 mod replay;
@@ -27,10 +28,18 @@ use crate::case::{Case, case};
 
 /// The model cases.
 pub const CASES: &[Case] = &[
-    case!(a_standard_queue_does_what_the_model_does, "S2.1", "S3.1", "S4.1", "S7.1", "S7.2"),
+    case!(
+        a_standard_queue_does_what_the_model_does,
+        "S2.1",
+        "S3.1",
+        "S3.7",
+        "S4.1",
+        "S7.1",
+        "S7.2"
+    ),
     case!(a_queue_with_dead_letters_does_what_the_model_does, "S6.2", "S6.3", "S6.4", "S11.2"),
-    case!(a_fifo_queue_does_what_the_model_does, "S7.3", "S7.4", "S11.2"),
-    case!(a_limited_queue_does_what_the_model_does, "S8.1", "S9.1", "S12.2", "S14.4"),
+    case!(a_fifo_queue_does_what_the_model_does, "S7.3", "S7.4", "S7.7", "S11.3"),
+    case!(a_limited_queue_does_what_the_model_does, "S8.1", "S8.4", "S9.1", "S12.2", "S14.4"),
     case!(a_limited_fifo_queue_does_what_the_model_does, "S7.3", "S8.2", "S12.2", "S14.4"),
 ];
 

@@ -1,8 +1,10 @@
 //! The model: a list of messages, and plain loops over it.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use slipring::lifecycle::Settlement;
+use slipring::store::Prolong;
 use slipring::{
     Backoff, DedupScope, Fence, MessageId, MessageState as State, NewMessage, Priority,
     QueueSettings, Timestamp,
@@ -20,6 +22,8 @@ pub(super) struct Message {
     pub(super) state: State,
     pub(super) until: Timestamp,
     pub(super) attempts: u32,
+    /// Deliveries in the queues it was dead-lettered from.
+    pub(super) earlier: u32,
     pub(super) fence: Option<Fence>,
     /// The queue it was dead-lettered from.
     pub(super) source: Option<usize>,
@@ -46,8 +50,8 @@ pub(super) enum Arrival {
 }
 
 #[derive(Debug)]
-struct Window {
-    queue: usize,
+pub(super) struct Window {
+    pub(super) queue: usize,
     group: Option<String>,
     id: String,
     end: Timestamp,
@@ -60,10 +64,13 @@ pub(super) struct Model {
     pub(super) settings: [QueueSettings; 2],
     pub(super) messages: Vec<Message>,
     pub(super) now: Timestamp,
-    windows: Vec<Window>,
-    sent_count: u64,
+    pub(super) windows: Vec<Window>,
+    pub(super) sent_count: u64,
     /// Deliveries that went past messages of more than three attempts, since the last one of such.
     waited: [u32; 2],
+    /// The groups that a receive took from, in the order in which it did: how many messages had
+    /// been sent by then, and a number that grows.
+    pub(super) served: BTreeMap<(usize, String), (u64, u64)>,
 }
 
 impl Model {
@@ -75,6 +82,7 @@ impl Model {
             windows: Vec::new(),
             sent_count: 0,
             waited: [0, 0],
+            served: BTreeMap::new(),
         }
     }
 
@@ -146,6 +154,7 @@ impl Model {
                 state: if delay.is_zero() { State::Ready } else { State::Delayed },
                 until: self.now.after(delay),
                 attempts: 0,
+                earlier: 0,
                 fence: None,
                 source: None,
             });
@@ -172,22 +181,12 @@ impl Model {
         if settings.paused {
             return Vec::new();
         }
+        if settings.fifo {
+            return self.line(queue).into_iter().flatten().collect();
+        }
         let mut ready = self.in_state(queue, State::Ready);
-        ready.retain(|message| !settings.fifo || !self.held_back(message));
         ready.sort_by_key(|message| self.rank(message));
         ready.iter().map(|message| message.id).collect()
-    }
-
-    /// Whether its group keeps a ready message of a FIFO queue back.
-    fn held_back(&self, message: &Message) -> bool {
-        let name = |message: &Message| message.sent.group.as_deref().unwrap_or("").to_owned();
-        self.of(message.queue).filter(|other| name(other) == name(message)).any(|other| match other
-            .state
-        {
-            State::Leased => true,
-            State::Delayed => other.attempts > 0 || other.nth < message.nth,
-            State::Ready | State::Parked => false,
-        })
     }
 
     pub(super) fn room(&self, queue: usize) -> usize {
@@ -212,14 +211,14 @@ impl Model {
 
     /// What one receive gets.
     pub(super) fn choose(&mut self, queue: usize, up_to: u32) -> Vec<MessageId> {
+        if self.settings[queue].fifo && !self.settings[queue].paused {
+            return self.choose_in_line(queue, up_to as usize);
+        }
         let mut together = (up_to as usize).min(self.room(queue));
         let mut ready = self.claimable(queue);
         let mut chosen = Vec::new();
         while chosen.len() < together {
-            let next = match self.settings[queue].fifo {
-                true => ready.first().copied().filter(|id| chosen.len() < self.company(*id, up_to)),
-                false => self.next_of_standard(queue, &ready, chosen.len(), up_to),
-            };
+            let next = self.next_of_standard(queue, &ready, chosen.len(), up_to);
             let Some(id) = next else { break };
             together = together.min(self.company(id, up_to));
             ready.retain(|other| *other != id);
@@ -297,7 +296,7 @@ impl Model {
     ) -> Outcome {
         match self.standing(queue, id, fence) {
             Err(outcome) => return outcome,
-            Ok(_) if how == Settlement::Ack => {
+            Ok(valid) if how == Settlement::Ack && (valid || !self.settings[queue].fifo) => {
                 self.messages.retain(|message| message.id != id);
                 return Outcome::Done;
             }
@@ -357,6 +356,7 @@ impl Model {
 
     pub(super) fn send_over(&mut self, id: MessageId, queue: usize, source: Option<usize>) {
         let message = self.edit(id);
+        message.earlier = if source.is_some() { message.earlier + message.attempts } else { 0 };
         (message.queue, message.source) = (queue, source);
         (message.state, message.attempts) = (State::Ready, 0);
     }
@@ -366,13 +366,18 @@ impl Model {
         queue: usize,
         id: MessageId,
         fence: Fence,
-        lease: Option<Duration>,
+        Prolong { lease, take_up }: Prolong,
     ) -> Result<Timestamp, Outcome> {
-        if !self.standing(queue, id, fence)? {
+        let valid = self.standing(queue, id, fence)?;
+        let (now, default) = (self.now, self.settings[queue].visibility_timeout);
+        let fifo = self.settings[queue].fifo;
+        let message = self.edit(id);
+        let free = matches!(message.state, State::Ready | State::Leased) && message.attempts > 0;
+        let taken_up = take_up && free && !fifo;
+        if !valid && !taken_up {
             return Err(Outcome::LeaseLost);
         }
-        let (now, default) = (self.now, self.settings[queue].visibility_timeout);
-        let message = self.edit(id);
+        message.state = State::Leased;
         message.until = now.after(lease.or(message.sent.lease).unwrap_or(default));
         Ok(message.until)
     }

@@ -15,7 +15,7 @@ pub(super) enum Operation {
     Claim { queue: usize, demands: Vec<(u32, Option<u64>)> },
     ClaimMessage { message: usize },
     Settle { entries: Vec<(usize, Settlement)> },
-    Extend { entries: Vec<(usize, Option<u64>)> },
+    Extend { entries: Vec<(usize, Option<u64>, bool)> },
     Advance { seconds: u64 },
     Due,
     Expire,
@@ -64,7 +64,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     let units = vec(vec(spec(), 1..5), 1..4);
     let demands = vec((1..7_u32, option::weighted(0.3, 0..40_u64)), 1..4);
     let entries = vec((back(), settlement()), 1..6);
-    let extensions = vec((back(), option::of(0..60_u64)), 1..4);
+    let extensions = vec((back(), option::of(0..60_u64), any::<bool>()), 1..4);
     prop_oneof![
         14 => (queue(), units).prop_map(|(queue, units)| Operation::Append { queue, units }),
         16 => (queue(), demands).prop_map(|(queue, demands)| Operation::Claim { queue, demands }),

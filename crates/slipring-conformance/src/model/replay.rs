@@ -2,7 +2,7 @@
 
 use proptest::prelude::{TestCaseError, prop_assert, prop_assert_eq};
 use slipring::lifecycle::Settlement;
-use slipring::store::{ClaimEnd, Demand, Settled};
+use slipring::store::{ClaimEnd, Demand, Prolong, Settled};
 use slipring::{
     Error, ErrorKind, MessageId, MessageState as State, MoveRequest, QueueSettings, Receipt,
 };
@@ -30,6 +30,7 @@ pub(super) async fn run(
         Replay { bench, queues: [main, dead], model, sent: Vec::new(), receipts: Vec::new() };
     for operation in operations {
         replay.step(operation).await?;
+        replay.model.forget_places();
         replay.compare_stats().await?;
     }
     replay.look().await?;
@@ -150,6 +151,7 @@ impl Replay {
             for delivery in got {
                 self.compare_delivery(delivery, *lease)?;
             }
+            self.model.serve(queue, &ids);
         }
         let left = self.model.claimable(queue).len();
         let paused = self.model.settings[queue].paused;
@@ -228,10 +230,10 @@ impl Replay {
         })
     }
 
-    async fn extend(&mut self, entries: &[(usize, Option<u64>)]) -> Compared {
-        for (back, seconds) in entries {
+    async fn extend(&mut self, entries: &[(usize, Option<u64>, bool)]) -> Compared {
+        for (back, seconds, take_up) in entries {
             let Some((queue, receipt)) = self.receipt(*back) else { continue };
-            let lease = seconds.map(s);
+            let lease = Prolong { lease: seconds.map(s), take_up: *take_up };
             let answer = self.queues[queue].extend_all(vec![(receipt, lease)]).await.remove(0);
             let expected = self.model.extend(queue, receipt.message, receipt.fence, lease);
             let seen = match answer {
@@ -316,6 +318,7 @@ impl Replay {
         self.step(&Operation::Advance { seconds: 10_000 }).await?;
         for _ in 0..10_000 {
             self.expire().await?;
+            self.model.forget_places();
             self.due().await?;
             self.kick(0, 1000).await?;
             self.kick(1, 1000).await?;
@@ -328,6 +331,7 @@ impl Replay {
                 let acks = (0..self.receipts.len() - before).map(|back| (back, Settlement::Ack));
                 let acks: Vec<_> = acks.collect();
                 self.settle(&acks).await?;
+                self.model.forget_places();
             }
         }
         Err(TestCaseError::fail("the queues never become empty"))

@@ -59,3 +59,9 @@ pub const ALL: [Rules; 6] = [STANDARD, TUBE, ORDERED, ONCE, DEAD, POISON];
 pub fn rules(name: &str) -> Option<&'static Rules> {
     ALL.iter().find(|rules| rules.name == name)
 }
+
+/// How often a message was received before it came to a queue as a dead letter.
+pub fn receives_before(name: &str) -> u32 {
+    let sources = ALL.iter().filter(|rules| rules.dead_letter == Some(name));
+    sources.map(|rules| rules.receives_max).max().unwrap_or(0)
+}

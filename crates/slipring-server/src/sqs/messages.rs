@@ -148,7 +148,9 @@ impl Wanted {
         let millis = |at: Timestamp| at.as_millis().to_string();
         put(self.sender_id, "SenderId", Some(settings.account.clone()));
         put(self.sent_at, "SentTimestamp", Some(millis(message.sent_at)));
-        let count = Some(message.attempts.to_string());
+        // The count goes on in a dead-letter queue (S6.4).
+        let count = message.attempts.saturating_add(message.earlier_attempts);
+        let count = Some(count.to_string());
         put(self.receive_count, "ApproximateReceiveCount", count);
         let first = message.first_received_at.map(millis);
         put(self.first_received_at, "ApproximateFirstReceiveTimestamp", first);

@@ -13,6 +13,12 @@ use slipring_wire::sqs::{
 use super::call::Call;
 use super::messages::open_receipt_handle;
 
+/// A message that is deleted, with the handle as it came.
+struct Deletion {
+    receipt: Receipt,
+    handle: String,
+}
+
 /// What is asked of one lease, in the place of its entry.
 struct Change {
     receipt: Receipt,
@@ -23,7 +29,8 @@ impl Call<'_> {
     pub(super) async fn delete_message(&self, p: DeleteMessage) -> Result<Answer, SqsError> {
         let queue = self.queue(&p.queue_url).await?;
         let receipt = self.receipt(&queue, &p.receipt_handle)?.0;
-        let outcome = self.delete(&queue, vec![receipt]).await?.into_iter().next();
+        let deletion = Deletion { receipt, handle: p.receipt_handle };
+        let outcome = self.delete(&queue, vec![deletion]).await?.into_iter().next();
         outcome.unwrap_or(Ok(())).map(|()| Answer::Nothing)
     }
 
@@ -33,17 +40,17 @@ impl Call<'_> {
     ) -> Result<Answer, SqsError> {
         let queue = self.queue(&p.queue_url).await?;
         let mut answer = BatchAnswer::default();
-        let (mut ids, mut receipts) = (Vec::new(), Vec::new());
+        let (mut ids, mut deletions) = (Vec::new(), Vec::new());
         for entry in p.entries.into_vec() {
             match self.receipt(&queue, &entry.receipt_handle) {
                 Ok((receipt, _)) => {
                     ids.push(entry.id);
-                    receipts.push(receipt);
+                    deletions.push(Deletion { receipt, handle: entry.receipt_handle });
                 }
                 Err(_) => answer.add(entry.id, Err(bad_handle(&entry.receipt_handle))),
             }
         }
-        for (id, outcome) in ids.into_iter().zip(self.delete(&queue, receipts).await?) {
+        for (id, outcome) in ids.into_iter().zip(self.delete(&queue, deletions).await?) {
             answer.add(id, outcome);
         }
         Ok(Answer::DeleteMessageBatch(DeleteMessageBatchAnswer(answer)))
@@ -108,29 +115,37 @@ impl Call<'_> {
     }
 
     /// Deletes, answering in the order of the receipts. A message that is gone already is deleted
-    /// as well as one can be; so is, for a standard queue, one that somebody else holds by now.
+    /// as well as one can be; so is, for a standard queue, one that another receive got by now. In
+    /// a FIFO queue the visibility timeout must not have ended (S3.4).
     async fn delete(
         &self,
         queue: &Queue,
-        receipts: Vec<Receipt>,
+        deletions: Vec<Deletion>,
     ) -> Result<Vec<Result<(), SqsError>>, SqsError> {
         let fifo = queue.info().settings.fifo;
-        let entries = receipts.into_iter().map(|receipt| (receipt, Settlement::Ack)).collect();
+        let entries = deletions.iter().map(|one| (one.receipt, Settlement::Ack)).collect();
         let settled = queue.settle(entries).await.map_err(|error| self.refused(&error))?;
-        let outcomes =
-            settled.into_iter().map(|settled| match settled.map_err(|e| (e.kind(), e)) {
-                Ok(_) | Err((ErrorKind::MessageGone, _)) => Ok(()),
-                Err((ErrorKind::LeaseLost, _)) if !fifo => Ok(()),
-                Err((ErrorKind::LeaseLost, _)) => Err(SqsError::invalid(
-                    "Value for parameter ReceiptHandle is invalid. Reason: The receipt handle has \
-                 expired.",
-                )),
-                Err((_, error)) => Err(self.refused(&error)),
-            });
+        let outcomes = settled.into_iter().zip(deletions).map(|(settled, deletion)| {
+            let error = match settled {
+                Ok(_) => return Ok(()),
+                Err(error) => error,
+            };
+            match error.kind() {
+                ErrorKind::MessageGone => Ok(()),
+                ErrorKind::LeaseLost if !fifo => Ok(()),
+                ErrorKind::LeaseLost => Err(SqsError::invalid(format!(
+                    "Value {} for parameter ReceiptHandle is invalid. Reason: The receipt handle \
+                     has expired.",
+                    deletion.handle
+                ))),
+                _ => Err(self.refused(&error)),
+            }
+        });
         Ok(outcomes.collect())
     }
 
-    /// Prolongs leases, or gives back those whose timeout is zero; answers in order.
+    /// Prolongs leases, or gives back those whose timeout is zero; answers in order. On a standard
+    /// queue a lease that is over is taken up while no other receive got the message (S3.7).
     async fn change_leases(
         &self,
         queue: &Queue,
@@ -139,17 +154,25 @@ impl Call<'_> {
         let nack = Settlement::Nack { delay: Some(Duration::ZERO), priority: None };
         let given_back = changes.iter().filter(|change| change.seconds == 0);
         let given_back = given_back.map(|change| (change.receipt, nack)).collect();
-        let prolonged = changes.iter().filter(|change| change.seconds > 0);
-        let prolonged = prolonged
-            .map(|change| (change.receipt, Some(Duration::from_secs(change.seconds))))
-            .collect();
         let given_back = queue.settle(given_back).await.map_err(|error| self.refused(&error))?;
-        let prolonged = queue.extend(prolonged).await.map_err(|error| self.refused(&error))?;
         let mut given_back = given_back.into_iter().map(|settled| settled.map(|_| ()));
+        let mut outcomes = Vec::with_capacity(changes.len());
+        let mut prolonged = Vec::new();
+        for change in &changes {
+            let outcome = (change.seconds == 0).then(|| given_back.next().unwrap_or(Ok(())));
+            let lapsed =
+                |error: &Error| error.kind() == ErrorKind::LeaseLost && !queue.info().settings.fifo;
+            let outcome = outcome.filter(|outcome| !outcome.as_ref().is_err_and(lapsed));
+            if outcome.is_none() {
+                prolonged.push((change.receipt, Duration::from_secs(change.seconds)));
+            }
+            outcomes.push(outcome);
+        }
+        let prolonged = queue.take_up(prolonged).await.map_err(|error| self.refused(&error))?;
         let mut prolonged = prolonged.into_iter().map(|deadline| deadline.map(|_| ()));
-        let outcomes = changes.iter().map(|change| {
-            let outcome = if change.seconds == 0 { given_back.next() } else { prolonged.next() };
-            outcome.unwrap_or(Ok(())).map_err(|error| self.lease_refused(&error))
+        let outcomes = outcomes.into_iter().map(|outcome| {
+            let outcome = outcome.or_else(|| prolonged.next()).unwrap_or(Ok(()));
+            outcome.map_err(|error| self.lease_refused(&error))
         });
         Ok(outcomes.collect())
     }

@@ -14,7 +14,7 @@ use crate::lease::Receipt;
 use crate::lifecycle::Settlement;
 use crate::message::{Delivery, MessageId, NewMessage};
 use crate::queue::{QueueId, QueueInfo, QueueName, QueueSettings, QueueStats};
-use crate::store::{Demand, Sent, Settled};
+use crate::store::{Demand, Prolong, Sent, Settled};
 
 use super::EngineHandle;
 use super::administration::unanswered;
@@ -258,6 +258,31 @@ impl Queue {
         for duration in entries.iter().filter_map(|(_, duration)| *duration) {
             self.engine.services.limits.check_duration("duration_seconds_max", duration)?;
         }
+        let entries = entries.into_iter().map(|(receipt, lease)| (receipt, lease.into()));
+        self.prolong(entries.collect()).await
+    }
+
+    /// As [`Queue::extend`], and also takes up leases that are over while no other receive got the
+    /// message (S3.7).
+    ///
+    /// # Errors
+    /// As [`Queue::extend`].
+    pub async fn take_up(
+        &self,
+        entries: Vec<(Receipt, Duration)>,
+    ) -> Result<Vec<Result<Timestamp, Error>>, Error> {
+        for (_, duration) in &entries {
+            self.engine.services.limits.check_duration("duration_seconds_max", *duration)?;
+        }
+        let prolong = |lease| Prolong { lease: Some(lease), take_up: true };
+        let entries = entries.into_iter().map(|(receipt, lease)| (receipt, prolong(lease)));
+        self.prolong(entries.collect()).await
+    }
+
+    async fn prolong(
+        &self,
+        entries: Vec<(Receipt, Prolong)>,
+    ) -> Result<Vec<Result<Timestamp, Error>>, Error> {
         let calls = self.engine.services.call_max().deal(entries, |_| PROLONGATION);
         self.one_by_one(calls, "extend", |call| self.core.extensions.call(call)).await
     }

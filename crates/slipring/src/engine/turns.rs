@@ -1,7 +1,6 @@
 //! The three combined calls of a queue: sends, settlements, lease prolongations.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::clock::{Clock, Timestamp};
 use crate::error::{Error, ErrorKind, Retry};
@@ -9,7 +8,7 @@ use crate::lease::Receipt;
 use crate::lifecycle::Settlement;
 use crate::message::NewMessage;
 use crate::queue::QueueId;
-use crate::store::{AppendBatch, ExtendBatch, Sent, SettleBatch, Settled, Store};
+use crate::store::{AppendBatch, ExtendBatch, Prolong, Sent, SettleBatch, Settled, Store};
 
 use super::combiner::Turn;
 use super::portions::{CallSize, PROLONGATION, of_message, of_settlement};
@@ -214,7 +213,7 @@ impl SettleTurn {
 pub(super) struct ExtendTurn(pub(super) TurnParts);
 
 impl Turn for ExtendTurn {
-    type Request = Vec<(Receipt, Option<Duration>)>;
+    type Request = Vec<(Receipt, Prolong)>;
     type Answer = Vec<Result<Timestamp, Error>>;
 
     fn bytes(request: &Self::Request) -> u64 {

@@ -59,12 +59,12 @@ fn parse<'a, T: serde::Deserialize<'a>>(body: &'a [u8]) -> Result<T, Failure> {
     Ok(serde_json::from_slice(body).with_context(text)?)
 }
 
-fn delivery(message: &ReceivedMessage<'_>) -> Result<Delivery> {
+fn delivery(queue: &Rules, message: &ReceivedMessage<'_>) -> Result<Delivery> {
     let beside = message.message_attributes.get(NAME).map(|name| &*name.string_value);
     Ok(Delivery {
         body: payload::read(message.body.as_bytes(), beside)?,
         receipt: message.receipt_handle.clone().into_owned(),
-        count: message.attributes.get("ApproximateReceiveCount").and_then(|c| c.parse().ok()),
+        count: count_in(queue, message.attributes.get("ApproximateReceiveCount")),
         lease_ms: LEASE_MS,
         session: false,
         answered_ns: None,
@@ -160,7 +160,7 @@ impl Client for SqsClient {
             "MessageAttributeNames": [NAME],
         });
         let answer: Received<'_> = parse(self.call("ReceiveMessage", request).await?)?;
-        Ok(answer.messages.iter().map(delivery).collect::<anyhow::Result<_>>()?)
+        Ok(answer.messages.iter().map(|m| delivery(queue, m)).collect::<anyhow::Result<_>>()?)
     }
 
     async fn ack(&mut self, queue: &Rules, entries: &mut [Entry]) -> Result<(), Failure> {
@@ -187,4 +187,10 @@ impl Client for SqsClient {
     async fn extend(&mut self, queue: &Rules, entry: &Entry) -> Result<(), Failure> {
         self.change_visibility(queue, entry, Self::EXTENDED_MS).await
     }
+}
+
+/// The receive count in this queue: in a dead-letter queue it goes on from those before.
+fn count_in(queue: &Rules, shown: Option<impl AsRef<str>>) -> Option<u32> {
+    let shown: u32 = shown?.as_ref().parse().ok()?;
+    Some(shown.saturating_sub(queues::receives_before(queue.name)))
 }

@@ -151,6 +151,7 @@ impl AdminStore for MemoryStore {
     async fn purge(&self, queue: QueueId, limit: u32, sent_until: Timestamp) -> Result<u64, Error> {
         let queue = self.queue(queue)?;
         let mut state = queue.lock()?;
+        state.remembered.forget_sent(sent_until);
         let sent = state.messages.values().map(|stored| &stored.message);
         let goes = sent.filter(|message| message.sent_at <= sent_until).map(|message| message.id);
         let ids: Vec<MessageId> = goes.take(limit as usize).collect();

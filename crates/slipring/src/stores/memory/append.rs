@@ -87,7 +87,7 @@ impl QueueState {
     fn store(&mut self, new: NewMessage, id: MessageId, now: Timestamp) -> Sent {
         let settings = &self.info.settings;
         if let Some(key) = dedup::key(&new, settings) {
-            self.remembered.remember(key, now.after(settings.dedup_window), id);
+            self.remembered.remember(key, now, now.after(settings.dedup_window), id);
         }
         let (state, due) = match lifecycle::arrival(&new, settings, now) {
             Next::Delayed { until } => (State::Delayed, Some(until)),
@@ -100,6 +100,7 @@ impl QueueState {
             priority: new.priority,
             sent_at: now,
             attempts: 0,
+            earlier_attempts: 0,
             first_received_at: None,
             delay: new.delay.unwrap_or(settings.delay),
             lease: new.lease,

@@ -20,25 +20,54 @@ pub(super) fn key(message: &NewMessage, settings: &QueueSettings) -> Option<Key>
     Some((group, id))
 }
 
-/// Ids with the message that was sent first and the end of the window.
+/// The window of an id.
+#[derive(Debug)]
+struct Window {
+    end: Timestamp,
+    /// When it began.
+    sent_at: Timestamp,
+    /// The message that was sent first.
+    first: MessageId,
+}
+
+/// Ids with their windows.
 #[derive(Debug, Default)]
 pub(super) struct Remembered {
-    seen: BTreeMap<Key, (Timestamp, MessageId)>,
+    seen: BTreeMap<Key, Window>,
     by_end: BTreeSet<(Timestamp, Key)>,
+    /// The message that was remembered last.
+    last: MessageId,
+    /// What the newest step of a purge has ended: windows of messages up to this one that were
+    /// sent until then (S8.4).
+    ended: Option<(Timestamp, MessageId)>,
 }
 
 impl Remembered {
     /// The first message with this key, if its window is still open.
     pub(super) fn first(&self, key: &Key, now: Timestamp) -> Option<MessageId> {
-        self.seen.get(key).filter(|(end, _)| now < *end).map(|(_, id)| *id)
+        let window = self.seen.get(key).filter(|window| now < window.end)?;
+        let ended = self
+            .ended
+            .is_some_and(|(sent_at, last)| window.sent_at <= sent_at && window.first <= last);
+        (!ended).then_some(window.first)
     }
 
-    /// Opens a window.
-    pub(super) fn remember(&mut self, key: Key, end: Timestamp, id: MessageId) {
-        if let Some((old_end, _)) = self.seen.insert(key.clone(), (end, id)) {
-            self.by_end.remove(&(old_end, key.clone()));
+    /// Opens the window of a message that is sent now.
+    pub(super) fn remember(&mut self, key: Key, now: Timestamp, end: Timestamp, id: MessageId) {
+        let window = Window { end, sent_at: now, first: id };
+        if let Some(old) = self.seen.insert(key.clone(), window) {
+            self.by_end.remove(&(old.end, key.clone()));
         }
         self.by_end.insert((end, key));
+        self.last = id;
+    }
+
+    /// Ends the windows of all messages known so far that were sent until a moment. Costs the same
+    /// however many there are; [`Remembered::forget_next`] removes them in their time.
+    pub(super) fn forget_sent(&mut self, until: Timestamp) {
+        if self.ended.is_none_or(|(before, _)| before <= until) {
+            self.ended = Some((until, self.last));
+        }
     }
 
     /// When the next window closes.

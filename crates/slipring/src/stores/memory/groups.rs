@@ -1,12 +1,10 @@
-//! The order of a FIFO queue: which group may give a message, and which (S7.3).
+//! The order of a FIFO queue: which group may give messages, and which (S7.3, S7.7).
 //!
-//! A group gives its ready messages in the order of sending, up to the first that is delayed. It
-//! gives nothing while one of its messages is leased or waits for a retry.
+//! A group gives its ready messages in the order of sending, up to the first that is leased or
+//! delayed. The groups that have something to give stand in a line.
 
-use std::collections::btree_map::{BTreeMap, Iter};
+use std::collections::btree_map::BTreeMap;
 use std::collections::btree_set::BTreeSet;
-use std::iter::Peekable;
-use std::ops::Bound;
 use std::sync::Arc;
 
 use crate::lifecycle::State;
@@ -14,110 +12,107 @@ use crate::message::MessageId;
 
 use super::stored::Stored;
 
+/// A place in the line. One that was served has the newest message of that moment and its turn, so
+/// that it is behind all groups known then; another has its own first message and no turn.
+type Place = (MessageId, u64);
+
 /// The groups of one FIFO queue that have messages which are not parked.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
     groups: BTreeMap<Arc<str>, Group>,
-    /// The next message of every group that may give one.
-    open: BTreeMap<MessageId, Arc<str>>,
+    /// Groups that may give something, in the order of their places.
+    line: BTreeMap<Place, Arc<str>>,
+    /// The newest message that the queue has had.
+    newest: MessageId,
+    turns: u64,
 }
 
 #[derive(Debug, Default)]
 struct Group {
     ready: BTreeSet<MessageId>,
-    delayed: BTreeSet<MessageId>,
-    /// How many messages are leased or wait for a retry.
-    blocking: usize,
-    /// The group's key in [`Groups::open`].
-    shown: Option<MessageId>,
+    /// Messages that are leased or delayed.
+    waiting: BTreeSet<MessageId>,
+    served: Place,
+    /// The group's key in [`Groups::line`].
+    shown: Option<Place>,
 }
 
 impl Groups {
     /// Takes note of a message in its present state.
     pub(super) fn put(&mut self, stored: &Stored) {
+        self.newest = self.newest.max(stored.message.id);
         self.change(stored, |group, id| match stored.state {
             State::Ready => drop(group.ready.insert(id)),
-            State::Leased => group.blocking += 1,
-            State::Delayed => {
-                group.delayed.insert(id);
-                group.blocking += usize::from(stored.retried());
-            }
+            State::Leased | State::Delayed => drop(group.waiting.insert(id)),
             State::Parked => {}
         });
+        self.left(stored);
     }
 
-    /// Undoes [`Groups::put`]; the message must not have changed since.
+    /// Undoes [`Groups::put`]; the message must not have changed since. The group keeps its place
+    /// until [`Groups::left`].
     pub(super) fn take(&mut self, stored: &Stored) {
         self.change(stored, |group, id| match stored.state {
             State::Ready => drop(group.ready.remove(&id)),
-            State::Leased => group.blocking = group.blocking.saturating_sub(1),
-            State::Delayed => {
-                group.delayed.remove(&id);
-                group.blocking = group.blocking.saturating_sub(usize::from(stored.retried()));
-            }
+            State::Leased | State::Delayed => drop(group.waiting.remove(&id)),
             State::Parked => {}
         });
     }
 
-    /// What one receive may get, in order: it may take several messages of one group.
-    pub(super) fn in_order(&self) -> InOrder<'_> {
-        InOrder {
-            groups: &self.groups,
-            heads: self.open.iter().peekable(),
-            followers: BTreeMap::new(),
-        }
-    }
-
-    fn change(&mut self, stored: &Stored, change: impl FnOnce(&mut Group, MessageId)) {
-        let name = stored.message.group.clone().unwrap_or_default();
-        let group = self.groups.entry(Arc::clone(&name)).or_default();
-        change(group, stored.message.id);
-        let head = if group.blocking == 0 { group.first_from(Bound::Unbounded) } else { None };
-        if head != group.shown {
-            if let Some(old) = std::mem::replace(&mut group.shown, head) {
-                self.open.remove(&old);
-            }
-            if let Some(new) = head {
-                self.open.insert(new, Arc::clone(&name));
-            }
-        }
-        if group.blocking == 0 && group.ready.is_empty() && group.delayed.is_empty() {
+    /// Forgets the group of a message if nothing is left of it.
+    pub(super) fn left(&mut self, stored: &Stored) {
+        let name = name_of(stored);
+        if self.groups.get(&name).is_some_and(|group| group.first().is_none()) {
             self.groups.remove(&name);
         }
     }
-}
 
-impl Group {
-    fn first_from(&self, from: Bound<MessageId>) -> Option<MessageId> {
-        let first = *self.ready.range((from, Bound::Unbounded)).next()?;
-        self.delayed.first().is_none_or(|delayed| first < *delayed).then_some(first)
+    /// Sends the group of a message that was given to the back of the line.
+    pub(super) fn served(&mut self, stored: &Stored) {
+        self.turns += 1;
+        let place = (self.newest, self.turns);
+        self.change(stored, |group, _| group.served = place);
+    }
+
+    /// What each group may give, in the order of the line.
+    pub(super) fn in_line(&self) -> impl Iterator<Item = impl Iterator<Item = MessageId>> {
+        self.line.values().filter_map(|name| self.groups.get(name)).map(Group::open)
+    }
+
+    fn change(&mut self, stored: &Stored, change: impl FnOnce(&mut Group, MessageId)) {
+        let name = name_of(stored);
+        let group = self.groups.entry(Arc::clone(&name)).or_default();
+        change(group, stored.message.id);
+        let place = group.place();
+        if place != group.shown {
+            if let Some(old) = std::mem::replace(&mut group.shown, place) {
+                self.line.remove(&old);
+            }
+            if let Some(new) = place {
+                self.line.insert(new, name);
+            }
+        }
     }
 }
 
-/// Messages of open groups by number; see [`Groups::in_order`].
-pub(super) struct InOrder<'a> {
-    groups: &'a BTreeMap<Arc<str>, Group>,
-    heads: Peekable<Iter<'a, MessageId, Arc<str>>>,
-    /// The next messages of groups that have given one already.
-    followers: BTreeMap<MessageId, &'a Group>,
+fn name_of(stored: &Stored) -> Arc<str> {
+    stored.message.group.clone().unwrap_or_default()
 }
 
-impl Iterator for InOrder<'_> {
-    type Item = MessageId;
+impl Group {
+    fn first(&self) -> Option<MessageId> {
+        self.ready.first().into_iter().chain(self.waiting.first()).min().copied()
+    }
 
-    fn next(&mut self) -> Option<MessageId> {
-        let head = self.heads.peek().map(|(id, _)| **id);
-        let follower = self.followers.first_key_value().map(|(id, _)| *id);
-        let (id, group) = match (head, follower) {
-            (Some(head), follower) if follower.is_none_or(|follower| head < follower) => {
-                let (_, name) = self.heads.next()?;
-                (head, self.groups.get(name)?)
-            }
-            _ => self.followers.pop_first()?,
-        };
-        if let Some(next) = group.first_from(Bound::Excluded(id)) {
-            self.followers.insert(next, group);
-        }
-        Some(id)
+    /// Where the group stands in the line; `None` when it gives nothing.
+    fn place(&self) -> Option<Place> {
+        let first = *self.ready.first()?;
+        let open = self.waiting.first().is_none_or(|waiting| first < *waiting);
+        open.then(|| self.served.max((first, 0)))
+    }
+
+    fn open(&self) -> impl Iterator<Item = MessageId> {
+        let held = self.waiting.first().copied();
+        self.ready.iter().copied().take_while(move |id| held.is_none_or(|held| *id < held))
     }
 }

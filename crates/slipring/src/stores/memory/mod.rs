@@ -30,13 +30,13 @@ use parking_lot::{MutexGuard, RwLock};
 use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind};
 use crate::lease::ReceiptKey;
-use crate::lifecycle::{self, Settlement};
+use crate::lifecycle::{self, Settlement, State};
 use crate::message::{Delivery, MessageId};
 use crate::queue::{QueueId, QueueName};
 use crate::random::{Randomness, SystemRandomness};
 use crate::store::{
     AppendBatch, Capabilities, ClaimAny, ClaimBatch, Claimed, ClaimedAny, Deadline, Deadlines,
-    Demand, ExtendBatch, Head, Pass, Sent, SettleBatch, Settled, Store,
+    Demand, ExtendBatch, Head, Pass, Prolong, Sent, SettleBatch, Settled, Store,
 };
 use crate::waits::{NamedMutex, WaitClass, Waits};
 
@@ -283,19 +283,24 @@ impl Store for MemoryStore {
         self.check_open()?;
         let queue = self.queues.get(batch.queue.0);
         let mut state = queue.as_ref().map(|queue| queue.state.lock());
-        let answer = |(receipt, duration): (_, Option<_>)| {
+        let answer = |(receipt, prolong): (_, Prolong)| {
             let crate::lease::Receipt { queue, message, fence } = receipt;
             if queue != batch.queue {
                 return Err(foreign(message));
             }
             let state = state.as_mut().ok_or_else(|| gone(message))?;
             let stored = state.messages.get(&message).ok_or_else(|| gone(message))?;
-            lifecycle::check_valid(&stored.held(), fence, batch.now)
+            let settings = &state.info.settings;
+            let held = stored.held();
+            lifecycle::check_prolong(&held, fence, prolong.take_up, settings, batch.now)
                 .map_err(|error| error.with("message", message))?;
             let own = stored.message.lease;
-            let lasts = lifecycle::lease_duration(duration, own, &state.info.settings);
+            let lasts = lifecycle::lease_duration(prolong.lease, own, settings);
             let deadline = batch.now.after(lasts);
-            state.change(message, |stored| stored.until = deadline);
+            state.change(message, |stored| {
+                stored.state = State::Leased;
+                stored.until = deadline;
+            });
             Ok(deadline)
         };
         Ok(batch.entries.into_iter().map(answer).collect())

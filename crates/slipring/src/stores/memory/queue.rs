@@ -16,6 +16,7 @@ use crate::queue::{QueueId, QueueInfo, QueueSettings, QueueStats};
 use crate::store::{ClaimEnd, Claimed, Demand, Head, Settled};
 
 use super::dedup::Remembered;
+use super::groups::Groups;
 use super::sharded::Sharded;
 use super::stored::{Orders, Stored};
 
@@ -103,6 +104,7 @@ impl QueueState {
     fn take_out(&mut self, id: MessageId) -> Option<Stored> {
         let stored = self.messages.remove(&id)?;
         self.orders.take(&stored);
+        self.orders.left(&stored);
         self.bytes -= stored.bytes;
         Some(stored)
     }
@@ -145,12 +147,13 @@ impl QueueState {
         let leased = self.orders.leased.len() as u64;
         let room = self.info.settings.in_flight_max.saturating_sub(leased);
         let most = demand.up_to.max(1);
-        let chosen = match self.info.settings.fifo {
-            true => self.choose_of_groups(most, room),
-            false => self.choose(up_to.max(1), others, u64::from(most).min(room)),
+        let chosen = match self.orders.groups() {
+            Some(groups) => self.choose_in_line(groups, most, room, others),
+            None => self.choose(up_to.max(1), others, u64::from(most).min(room)),
         };
         let found = chosen.len() as u64;
-        let list = chosen.into_iter().filter_map(|id| self.hand_out(id, demand, now)).collect();
+        let list = chosen.iter().filter_map(|id| self.hand_out(*id, demand, now)).collect();
+        self.note_served(&chosen);
         let mut end = ClaimEnd::More;
         if found < u64::from(most) {
             if !self.orders.any_claimable() {
@@ -189,21 +192,46 @@ impl QueueState {
         chosen
     }
 
-    /// The first messages of groups that may be handed out together (S7.3, S11.2).
-    fn choose_of_groups(&self, up_to: u32, room: u64) -> Vec<MessageId> {
-        let mut company = u64::from(up_to).min(room);
+    /// What a receive of a FIFO queue gets: all it may of one group before the next (S7.7), the
+    /// last try of a message alone (S11.3).
+    fn choose_in_line(
+        &self,
+        groups: &Groups,
+        up_to: u32,
+        room: u64,
+        others: u64,
+    ) -> Vec<MessageId> {
+        let at_most = u64::from(up_to).min(room);
         let mut chosen = Vec::new();
-        for id in self.orders.of_groups().into_iter().flatten() {
-            let attempts = self.messages.get(&id).map_or(0, |stored| stored.message.attempts);
-            let own = lifecycle::company(attempts, up_to, &self.info.settings);
-            let with_this = company.min(u64::from(own));
-            if chosen.len() as u64 >= with_this {
-                break;
+        for group in groups.in_line().take(up_to as usize) {
+            for id in group {
+                if chosen.len() as u64 >= at_most {
+                    return chosen;
+                }
+                let attempts = self.messages.get(&id).map_or(0, |stored| stored.message.attempts);
+                if lifecycle::is_last_try(attempts, &self.info.settings) {
+                    if chosen.is_empty() && others == 0 {
+                        return vec![id];
+                    }
+                    break;
+                }
+                chosen.push(id);
             }
-            company = with_this;
-            chosen.push(id);
         }
         chosen
+    }
+
+    /// Sends the groups of messages that were given to the back of the line, each once.
+    fn note_served(&mut self, given: &[MessageId]) {
+        let Some(groups) = self.orders.groups_mut() else { return };
+        let given = given.iter().filter_map(|id| self.messages.get(id));
+        let mut last: Option<&Stored> = None;
+        for stored in given {
+            if last.is_none_or(|last| last.message.group != stored.message.group) {
+                groups.served(stored);
+            }
+            last = Some(stored);
+        }
     }
 
     /// Leases a message whatever its state.
@@ -311,6 +339,8 @@ impl QueueState {
     pub(super) fn move_to(&mut self, id: MessageId, target: &mut QueueState, dead: bool) {
         if let Some(mut stored) = self.take_out(id) {
             stored.state = State::Ready;
+            let earlier = stored.message.earlier_attempts.saturating_add(stored.message.attempts);
+            stored.message.earlier_attempts = if dead { earlier } else { 0 };
             stored.message.attempts = 0;
             stored.message.first_received_at = None;
             stored.message.dead_letter_source = dead.then(|| self.info.name.clone());
@@ -358,8 +388,8 @@ impl QueueState {
                 id,
             })
         };
-        if let Some(mut groups) = self.orders.of_groups() {
-            return groups.next().and_then(head);
+        if self.orders.groups().is_some() {
+            return self.orders.first_claimable().and_then(head);
         }
         let firsts = Standing::ALL.into_iter().filter_map(|of| self.orders.ready_of(of).next());
         firsts.filter_map(head).min_by_key(|head| (head.failing, head.priority, head.id))

@@ -32,11 +32,6 @@ impl Stored {
             attempts: self.message.attempts,
         }
     }
-
-    /// Whether it was handed out before, so that its delay is a retry's.
-    pub(super) fn retried(&self) -> bool {
-        self.message.attempts > 0
-    }
 }
 
 /// Messages by priority and order of sending.
@@ -80,6 +75,13 @@ impl Orders {
         }
     }
 
+    /// Takes note that a message has left the queue, after [`Orders::take`].
+    pub(super) fn left(&mut self, stored: &Stored) {
+        if let Some(groups) = &mut self.groups {
+            groups.left(stored);
+        }
+    }
+
     /// Undoes [`Orders::put`]; the message must not have changed since.
     pub(super) fn take(&mut self, stored: &Stored) {
         let (id, rank) = (stored.message.id, self.rank(stored));
@@ -104,14 +106,32 @@ impl Orders {
         }
     }
 
-    /// What a receive of a FIFO queue may get, in hand-out order (S7.3); `None` of other queues.
-    pub(super) fn of_groups(&self) -> Option<impl Iterator<Item = MessageId> + '_> {
-        self.groups.as_ref().map(Groups::in_order)
+    /// The groups of a FIFO queue.
+    pub(super) fn groups(&self) -> Option<&Groups> {
+        self.groups.as_ref()
+    }
+
+    /// The groups of a FIFO queue, to note which gave something.
+    pub(super) fn groups_mut(&mut self) -> Option<&mut Groups> {
+        self.groups.as_mut()
+    }
+
+    /// The message that a receive of one would get (S7.1, S7.7).
+    pub(super) fn first_claimable(&self) -> Option<MessageId> {
+        match &self.groups {
+            Some(groups) => groups.in_line().next().and_then(|mut group| group.next()),
+            None => {
+                Standing::ALL.into_iter().find_map(|standing| self.ready_of(standing).next())
+            }
+        }
     }
 
     /// Whether there is something that a receive may get.
     pub(super) fn any_claimable(&self) -> bool {
-        self.of_groups().map_or(self.ready_count > 0, |mut groups| groups.next().is_some())
+        match &self.groups {
+            Some(_) => self.first_claimable().is_some(),
+            None => self.ready_count > 0,
+        }
     }
 
     /// The ready messages of one standing in hand-out order (S7.1).
