@@ -39,6 +39,7 @@ TABLE dedup PARTITION BY LIST (slot)
   round integer NOT NULL
   message_id bigint NOT NULL
   until_ms bigint NOT NULL
+  sent_ms bigint NOT NULL DEFAULT 0
 
 TABLE dedup_0 OF slipring.dedup FOR VALUES IN (0) WITH (autovacuum_enabled=false)
 
@@ -58,7 +59,8 @@ TABLE fifo_group PARTITION BY LIST (slot)
   seq bigint NOT NULL
   entry bigint NOT NULL
   low_id bigint
-  head_id bigint
+  served bigint NOT NULL DEFAULT 0
+  turn bigint
 
 TABLE fifo_group_0 OF slipring.fifo_group FOR VALUES IN (0) WITH (autovacuum_enabled=false)
 
@@ -118,6 +120,7 @@ TABLE item_picture PARTITION BY LIST (slot)
   bytes integer NOT NULL
   fifo_group text
   source text
+  earlier bigint NOT NULL DEFAULT 0
   CONSTRAINT item_picture_state_check CHECK (((state >= 0) AND (state <= 4)))
 
 TABLE item_picture_0 OF slipring.item_picture FOR VALUES IN (0) WITH (autovacuum_enabled=false)
@@ -228,6 +231,8 @@ TABLE queue WITH (fillfactor=50)
   bytes_max bigint
   message_bytes_max bigint NOT NULL
   in_flight_max bigint NOT NULL
+  ids_ended int8multirange
+  ids_until_ms bigint
   CONSTRAINT queue_pkey PRIMARY KEY (queue_id)
   CONSTRAINT queue_place_fkey FOREIGN KEY (place) REFERENCES slipring.place(place)
 SEQUENCE queue_queue_id_seq
@@ -309,13 +314,12 @@ TABLE tally_sum_1 OF slipring.tally_sum FOR VALUES IN (1) WITH (autovacuum_enabl
 TABLE tally_sum_2 OF slipring.tally_sum FOR VALUES IN (2) WITH (autovacuum_enabled=false)
 CREATE INDEX ack_queue ON ONLY slipring.ack USING btree (queue_id, id)
 CREATE INDEX dedup_until ON ONLY slipring.dedup USING btree (until_ms)
+CREATE INDEX fifo_group_line ON ONLY slipring.fifo_group USING btree (queue_id, turn) WHERE (turn IS NOT NULL)
 CREATE INDEX fifo_group_name ON ONLY slipring.fifo_group USING btree (queue_id, name, seq)
-CREATE INDEX fifo_group_new ON ONLY slipring.fifo_group USING btree (queue_id, entry) WHERE (head_id IS NOT NULL)
-CREATE INDEX fifo_group_open ON ONLY slipring.fifo_group USING btree (queue_id, head_id) WHERE (head_id IS NOT NULL)
+CREATE INDEX fifo_group_new ON ONLY slipring.fifo_group USING btree (queue_id, entry) WHERE (turn IS NOT NULL)
 CREATE INDEX fifo_touched_queue ON ONLY slipring.fifo_touched USING btree (queue_id, entry)
 CREATE UNIQUE INDEX incarnation_pkey ON slipring.incarnation USING btree (id)
 CREATE INDEX item_body_id ON ONLY slipring.item_body USING btree (id)
-CREATE INDEX item_blocking ON ONLY slipring.item_picture USING btree (queue_id, fifo_group, id) WHERE ((fifo_group IS NOT NULL) AND ((state = 2) OR ((state = 0) AND (attempts > 0))))
 CREATE INDEX item_group ON ONLY slipring.item_picture USING btree (queue_id, fifo_group, id) WHERE ((fifo_group IS NOT NULL) AND (state < 3))
 CREATE INDEX item_holder ON ONLY slipring.item_picture USING btree (holder) WHERE (holder IS NOT NULL)
 CREATE INDEX item_order ON ONLY slipring.item_picture USING btree (queue_id, state, turn, id) WHERE (state < 4)
@@ -356,15 +360,17 @@ FUNCTION append_plain(p_queue integer, p_now_ms bigint, p_bodies bytea[], p_prio
 FUNCTION append_refused(p_queue slipring.queue, p_now_ms bigint, p_units integer[], p_bodies bytea[], p_groups text[], p_dedup_ids text[], p_headers text[], p_before bigint, p_firsts bigint[]) RETURNS jsonb[]
 FUNCTION append_rows(p_queue slipring.queue, p_now_ms bigint, p_before bigint, p_bodies bytea[], p_priorities bigint[], p_delays_ms bigint[], p_leases_ms bigint[], p_groups text[], p_dedup_ids text[], p_headers text[], p_refused jsonb[], p_first bigint[]) RETURNS void
 FUNCTION claim_deal(p_queue slipring.queue, p_up_to integer[], p_attempts bigint[], p_sizes integer[], p_room bigint, OUT demands integer[], OUT end_kind text) RETURNS record
+FUNCTION claim_failing(p_queue slipring.queue) RETURNS bigint
 FUNCTION claim_feed(p_queue slipring.queue, p_state slipring.state, p_mark slipring.mark, p_done int8multirange, p_limit bigint) RETURNS slipring.feed
 FUNCTION claim_fifo(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_up_to integer[], p_lease_ms bigint[], p_session boolean[], p_holder bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text)
+FUNCTION claim_fifo_choose(p_queue slipring.queue, p_most bigint, p_names text[], p_attempts bigint[], p_sizes integer[]) RETURNS integer[]
 FUNCTION claim_fits(p_sizes integer[], p_most bigint, p_before bigint) RETURNS bigint
 FUNCTION claim_given(p_feeds slipring.feed[], p_standings integer[]) RETURNS slipring.feed
 FUNCTION claim_log(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_up_to integer[], p_lease_ms bigint[], p_session boolean[], p_holder bigint, p_leased bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text)
 FUNCTION claim_marks(p_marks slipring.mark[], p_done int8multirange, p_feeds slipring.feed[], p_limits bigint[], p_standings integer[], p_all boolean) RETURNS void
 FUNCTION claim_mixed(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_up_to integer[], p_lease_ms bigint[], p_session boolean[], p_holder bigint, p_leased bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text)
 FUNCTION claim_one_by_one(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_up_to integer[], p_lease_ms bigint[], p_session boolean[], p_holder bigint, p_ready bigint, p_leased bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text)
-FUNCTION claim_plain(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_up_to bigint, p_lease_ms bigint, p_holder bigint) RETURNS TABLE(fence bigint, deadline_ms bigint, priority bigint, lease_ms bigint, end_kind text, ids bigint[], sents_ms bigint[], bodies bytea[], groups text[], dedup_ids text[], headers_each text[], ns integer[], firsts bigint[], counts integer[])
+FUNCTION claim_plain(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_up_to bigint, p_lease_ms bigint, p_holder bigint, p_failing bigint DEFAULT NULL::bigint) RETURNS TABLE(fence bigint, deadline_ms bigint, priority bigint, lease_ms bigint, end_kind text, ids bigint[], sents_ms bigint[], bodies bytea[], groups text[], dedup_ids text[], headers_each text[], ns integer[], firsts bigint[], counts integer[])
 FUNCTION claim_read(p_queue slipring.queue, p_state slipring.state, p_from text, p_at integer, p_todo int8multirange, p_up_to bigint, p_room bigint) RETURNS slipring.lane_read
 FUNCTION claim_share(p_queue slipring.queue, p_up_to integer[], p_room bigint, p_passed integer, p_feeds slipring.feed[], OUT standings integer[], OUT demands integer[], OUT passed integer, OUT end_kind text) RETURNS record
 FUNCTION claim_trim(p_read slipring.lane_read, p_ranges int8range[], p_up_to bigint) RETURNS slipring.lane_read
@@ -389,10 +395,11 @@ FUNCTION extend(receipts text[], lease interval DEFAULT NULL::interval) RETURNS 
 FUNCTION extend_each(p_receipts text[], p_lease interval) RETURNS TABLE(receipt text, lease_until timestamp with time zone, error text, error_message text, error_context jsonb)
 FUNCTION fail(p_state text, p_message text, p_context jsonb) RETURNS void
 FUNCTION fail_limit(p_queue text, p_limit text, p_value bigint, p_asked bigint, p_index integer DEFAULT NULL::integer) RETURNS void
+FUNCTION fifo_before(p_queue slipring.queue, p_state slipring.state, p_done int8multirange) RETURNS bigint
 FUNCTION fifo_bring_in(p_queue slipring.queue, p_state slipring.state, p_wanted bigint) RETURNS slipring.state
 FUNCTION fifo_group_now(p_queue integer, p_name text) RETURNS SETOF slipring.fifo_group
-FUNCTION fifo_groups_set(p_queue slipring.queue, p_names text[], p_ids bigint[]) RETURNS void
-FUNCTION fifo_open(p_queue integer, p_limit bigint) RETURNS TABLE(id bigint, attempts bigint, bytes integer, fence bigint)
+FUNCTION fifo_groups_set(p_queue slipring.queue, p_names text[], p_ids bigint[], p_served bigint[] DEFAULT NULL::bigint[]) RETURNS void
+FUNCTION fifo_open(p_queue integer, p_groups bigint, p_limit bigint, p_before bigint) RETURNS TABLE(turn bigint, name text, id bigint, attempts bigint, bytes integer, fence bigint)
 FUNCTION fifo_refresh(p_queue slipring.queue) RETURNS void
 FUNCTION flush() RETURNS text
 FUNCTION generation_now(p_queue slipring.queue) RETURNS bigint
@@ -403,13 +410,13 @@ FUNCTION id_take(p_queue slipring.queue, p_count integer) RETURNS bigint
 FUNCTION interval_ms(p_interval interval, p_name text, p_queue text DEFAULT NULL::text, p_receipts text[] DEFAULT NULL::text[]) RETURNS bigint
 FUNCTION isolation_check() RETURNS void
 FUNCTION item_content(p_id bigint) RETURNS SETOF slipring.item_body
-FUNCTION item_hand_out(p_queue slipring.queue, p_now_ms bigint, p_ids bigint[], p_demands integer[], p_fence bigint, p_lease_ms bigint[], p_session boolean[], p_holder bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text)
+FUNCTION item_hand_out(p_queue slipring.queue, p_now_ms bigint, p_ids bigint[], p_demands integer[], p_fence bigint, p_lease_ms bigint[], p_session boolean[], p_holder bigint, p_served bigint[] DEFAULT NULL::bigint[]) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text)
 FUNCTION item_move(p_queue slipring.queue, p_to slipring.queue, p_ids bigint[], p_source text) RETURNS void
 FUNCTION item_now(p_id bigint) RETURNS SETOF slipring.item_picture
 FUNCTION item_oldest(p_queue integer) RETURNS bigint
 FUNCTION item_prolong(p_queue slipring.queue, p_ids bigint[], p_untils_ms bigint[]) RETURNS void
 FUNCTION item_remove(p_queue slipring.queue, p_ids bigint[]) RETURNS bigint
-FUNCTION item_set(p_queue slipring.queue, p_ids bigint[], p_states integer[], p_untils_ms bigint[], p_priorities bigint[] DEFAULT NULL::bigint[], p_attempts bigint[] DEFAULT NULL::bigint[], p_fences bigint[] DEFAULT NULL::bigint[], p_delays_ms bigint[] DEFAULT NULL::bigint[], p_first_ms bigint DEFAULT NULL::bigint, p_holders bigint[] DEFAULT NULL::bigint[]) RETURNS bigint
+FUNCTION item_set(p_queue slipring.queue, p_ids bigint[], p_states integer[], p_untils_ms bigint[], p_priorities bigint[] DEFAULT NULL::bigint[], p_attempts bigint[] DEFAULT NULL::bigint[], p_fences bigint[] DEFAULT NULL::bigint[], p_delays_ms bigint[] DEFAULT NULL::bigint[], p_first_ms bigint DEFAULT NULL::bigint, p_holders bigint[] DEFAULT NULL::bigint[], p_served bigint[] DEFAULT NULL::bigint[]) RETURNS bigint
 FUNCTION item_show(p_message bigint) RETURNS TABLE(queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint)
 FUNCTION item_turn(p_fifo boolean, p_state integer, p_attempts bigint, p_priority bigint) RETURNS bigint
 FUNCTION items_count(p_queue integer, OUT ready bigint, OUT urgent bigint, OUT delayed bigint, OUT leased bigint, OUT parked bigint, OUT bytes bigint, OUT differences bigint) RETURNS record
@@ -533,6 +540,7 @@ FUNCTION shelf_rows_bytes(p_slot integer) RETURNS bigint
 FUNCTION shelf_slot() RETURNS integer
 FUNCTION shelf_tables() RETURNS text[]
 FUNCTION shelf_waits(p_from integer, p_shelf bigint) RETURNS TABLE(queue_id integer)
+FUNCTION source_text(p_source text, p_earlier bigint) RETURNS text
 FUNCTION spans(p_ranges int8multirange) RETURNS TABLE(first bigint, past bigint)
 FUNCTION state_add_lane(p_state slipring.state, p_lane bigint) RETURNS slipring.state
 FUNCTION state_begin(p_queue slipring.queue, p_now_ms bigint) RETURNS void
@@ -553,7 +561,7 @@ FUNCTION store_delete_queue(p_queue integer) RETURNS void
 FUNCTION store_due(p_now_ms bigint, p_hint_queues integer[]) RETURNS TABLE(queue integer, ready bigint, removed bigint, next_ms bigint, watermark bigint)
 FUNCTION store_end_sessions(p_holder bigint, p_now_ms bigint) RETURNS TABLE(queue integer, ready bigint)
 FUNCTION store_expire(p_now_ms bigint, p_after_deadline_ms bigint) RETURNS TABLE(queue integer, ready bigint, removed bigint, next_ms bigint, watermark bigint)
-FUNCTION store_extend(p_queue integer, p_now_ms bigint, p_messages bigint[], p_fences bigint[], p_leases_ms bigint[]) RETURNS TABLE(ord integer, deadline_ms bigint, error text, error_message text, error_context jsonb)
+FUNCTION store_extend(p_queue integer, p_now_ms bigint, p_messages bigint[], p_fences bigint[], p_leases_ms bigint[], p_take_up boolean[] DEFAULT NULL::boolean[]) RETURNS TABLE(ord integer, deadline_ms bigint, error text, error_message text, error_context jsonb)
 FUNCTION store_heads(p_queues integer[], p_now_ms bigint) RETURNS TABLE(ord integer, failing boolean, priority bigint, sent_ms bigint, id bigint)
 FUNCTION store_import() RETURNS TABLE(xid_base bigint, queues bigint)
 FUNCTION store_kick(p_queue integer, p_limit integer, p_now_ms bigint) RETURNS bigint

@@ -120,11 +120,12 @@ CREATE TABLE dedup (
 
 CREATE INDEX dedup_until ON dedup (until_ms);
 
+CREATE INDEX lease_deadline ON lease (first_position >> 32, deadline_ms);
+
 CREATE TABLE probe (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     bytes BLOB NOT NULL
 ) STRICT;
-CREATE INDEX lease_deadline ON lease (first_position >> 32, deadline_ms);
 
 CREATE TRIGGER queue_added AFTER INSERT ON queue BEGIN
     UPDATE store SET queue_changes = queue_changes + 1 WHERE id = 1;
@@ -137,6 +138,7 @@ END;
 CREATE TRIGGER queue_removed AFTER DELETE ON queue BEGIN
     UPDATE store SET queue_changes = queue_changes + 1 WHERE id = 1;
 END;
+
 CREATE TABLE "fifo_group" (
     group_id INTEGER PRIMARY KEY,
     queue_id INTEGER NOT NULL,

@@ -1,6 +1,5 @@
 //! Writing a file anew without its free pages, for a file that no program has open.
 
-use std::fs::TryLockError;
 use std::path::Path;
 
 use rusqlite::Connection;
@@ -32,11 +31,10 @@ pub struct Compacted {
 pub fn compact(path: &Path, options: &SqliteOptions) -> Result<Compacted, Error> {
     let path = &path.canonicalize().map_err(|error| fault::at(unreadable(error), path))?;
     let at_path = |error| fault::at(error, path);
-    let lock = place::open_lock(path).map_err(|error| at_path(unreadable(error)))?;
-    match lock.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Err(at_path(in_use(&beside(path, "-lock")))),
-        Err(TryLockError::Error(error)) => return Err(at_path(unreadable(error))),
+    // Held to the end: no other process gets in.
+    let (_lock, only) = place::lock(path).map_err(|error| at_path(unreadable(error)))?;
+    if !only {
+        return Err(at_path(in_use(&beside(path, "-lock"))));
     }
     let before_bytes = bytes(path);
     let connection = open::writing(path, options)?;

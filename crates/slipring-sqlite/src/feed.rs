@@ -94,8 +94,9 @@ impl Feed {
     /// The priority and stamp of the first message that stands in its place, as far as it was
     /// read; and of the first failing one.
     pub(crate) fn places(heads: &Heads<u64>) -> (Option<(u64, u64)>, Option<(u64, u64)>) {
-        let [untried, retried, failing] =
-            heads.each_ref().map(|first| first.as_ref().map(|f| (u64::from(f.priority.0), f.place)));
+        let [untried, retried, failing] = heads
+            .each_ref()
+            .map(|first| first.as_ref().map(|f| (u64::from(f.priority.0), f.place)));
         ([untried, retried].into_iter().flatten().min(), failing)
     }
 

@@ -3,15 +3,15 @@
 //! [`SqliteStore::open`] gives a [`slipring::Store`]. How the file is laid out and why is in
 //! `docs/stores/sqlite.md`; every statement stands in `queries/`, the schema in `schema.sql`.
 //!
-//! The files in reading order: `store` and `admin` (the two traits), `open` and `sound` (which files
-//! are taken), `task`, `ring`, `driver`, `serving`, `flush` and `checkpoint` (how calls reach the
-//! one writer, share transactions and last), `place`, `ceiling`, `write_lock`, `holders` and `probe`
-//! (what the file, the system and other processes may do to it), `reclaim` and `compact` (giving
-//! space back), `writer` and `picture` (what it keeps in memory), `lane` and `lease` (the log),
-//! `append`, `claim`, `claim_any`, `settle`, `extend`, `passes`, `deadlines`, `room` and `prune`
-//! (the verbs), `item`, `rows`, `fifo` and `dedup` (messages outside the log), `catalog`, `bulk` and
-//! `clearing` (administration), `inbox`, `reader`, `inspect` and `warm` (looking). `clock` is the
-//! one clock that all processes of a file have.
+//! The files in reading order: `store` and `admin` (the two traits), `open` and `sound` (which
+//! files are taken), `task`, `ring`, `driver`, `serving`, `flush` and `checkpoint` (how calls
+//! reach the one writer, share transactions and last), `place`, `ceiling`, `write_lock`, `holders`
+//! and `probe` (what the file, the system and other processes may do to it), `reclaim` and
+//! `compact` (giving space back), `writer` and `picture` (what it keeps in memory), `lane` and
+//! `lease` (the log), `append`, `claim`, `claim_any`, `settle`, `extend`, `passes`, `deadlines`,
+//! `room` and `prune` (the verbs), `item`, `rows`, `fifo` and `dedup` (messages outside the log),
+//! `catalog`, `bulk` and `clearing` (administration), `inbox`, `reader`, `inspect` and `warm`
+//! (looking). `clock` is the one clock that all processes of a file have.
 
 mod admin;
 mod append;

@@ -5,7 +5,7 @@
 //! written there is never found again. Looks are by name only: closing a second handle on the file
 //! or on its `-shm` would drop the locks that SQLite has on them.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -118,8 +118,24 @@ pub(crate) fn make_private(path: &Path) -> io::Result<()> {
     create_new(path, 0o600).map(drop)
 }
 
+/// The file that a name leads to by links; the name itself where there is none yet.
+pub(crate) fn followed(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+/// Opens the lock file; true when no other store has the file open, and then none can get past
+/// this point until the lock is made shared.
+pub(crate) fn lock(path: &Path) -> io::Result<(File, bool)> {
+    let file = open_lock(path)?;
+    match file.try_lock() {
+        Ok(()) => Ok((file, true)),
+        Err(TryLockError::WouldBlock) => Ok((file, false)),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
 /// Opens the lock file, made with the mode of the database if it is not there.
-pub(crate) fn open_lock(database: &Path) -> io::Result<File> {
+fn open_lock(database: &Path) -> io::Result<File> {
     let path = beside(database, "-lock");
     if let Some(file) = create_new(&path, mode(database))? {
         return Ok(file);

@@ -2,7 +2,7 @@
 //! with a thread and waited for.
 
 use std::fmt;
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -83,13 +83,13 @@ impl SqliteStore {
     /// damaged or another program's; nothing in it is changed then. `StorageUnavailable` when it
     /// cannot be opened or is locked for too long.
     pub fn open(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Arc<SqliteStore>, Error> {
-        let path = path.as_ref();
+        let path = &place::followed(path.as_ref());
         let options = ceiling::within(&options);
         let mut connection = open::writing(path, &options)?;
         // The other files stand beside the one that a link leads to.
         let path = &path.canonicalize().map_err(|error| fault::at(unreadable(error), path))?;
         let at_path = |error| fault::at(error, path);
-        let (lock, only) = lock(path).map_err(|error| at_path(unreadable(error)))?;
+        let (lock, only) = place::lock(path).map_err(|error| at_path(unreadable(error)))?;
         if only {
             // A process that has the file open has found it sound.
             sound::check_whole(&connection).map_err(at_path)?;
@@ -263,17 +263,6 @@ impl Drop for SqliteStore {
 impl fmt::Debug for SqliteStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SqliteStore").field("path", &self.path).finish_non_exhaustive()
-    }
-}
-
-/// Opens the lock file; true when no other store has the file open, and then none can get past
-/// this point until the lock is made shared.
-fn lock(path: &Path) -> std::io::Result<(File, bool)> {
-    let file = place::open_lock(path)?;
-    match file.try_lock() {
-        Ok(()) => Ok((file, true)),
-        Err(TryLockError::WouldBlock) => Ok((file, false)),
-        Err(TryLockError::Error(error)) => Err(error),
     }
 }
 

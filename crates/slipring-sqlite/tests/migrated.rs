@@ -36,6 +36,16 @@ const BACK_TO_1: &str = "
         WHERE head_id IS NOT NULL;
     ALTER TABLE dedup DROP COLUMN sent;
     ALTER TABLE queue DROP COLUMN ids_from;
+    ALTER TABLE item_count DROP COLUMN passed_over;
+    DROP TRIGGER queue_added;
+    DROP TRIGGER queue_changed;
+    DROP TRIGGER queue_removed;
+    ALTER TABLE store DROP COLUMN queue_changes;
+    DROP TABLE probe;
+    DROP INDEX lease_deadline;
+    CREATE INDEX lease_deadline ON lease (deadline_ms);
+    CREATE INDEX item_due ON item (turn) WHERE state = 0;
+    CREATE INDEX item_deadline ON item (turn) WHERE state = 2;
     PRAGMA user_version = 1;
 ";
 

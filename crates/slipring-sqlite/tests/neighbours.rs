@@ -24,7 +24,8 @@ async fn a_hundred_thousand_delays_that_end_at_once_leave_another_queue_on_time(
     // S5.3, S5.5, S5.6
     let folder = tempfile::tempdir().unwrap();
     let clock = ManualClock::at(START);
-    let options = EngineOptions { clock: Some(Arc::new(clock.clone())), ..EngineOptions::default() };
+    let options =
+        EngineOptions { clock: Some(Arc::new(clock.clone())), ..EngineOptions::default() };
     let engine = Engine::open(open(folder.path()), options).await.unwrap();
     let settings =
         QueueSettings { durability: slipring::Durability::Relaxed, ..QueueSettings::default() };

@@ -20,6 +20,7 @@
 //! ```
 
 pub mod admin;
+mod capabilities;
 pub mod clock;
 pub mod deal;
 pub mod engine;

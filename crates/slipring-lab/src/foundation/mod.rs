@@ -1,6 +1,7 @@
 //! `run foundation`: every row of the project's speed table in one run, ours, the raw limits and
 //! the peers by turns.
 
+mod bad_days;
 mod report;
 mod rows;
 mod table;

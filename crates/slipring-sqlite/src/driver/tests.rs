@@ -95,9 +95,13 @@ async fn a_call_of_a_quiet_queue_does_not_wait_for_those_of_a_busy_one() {
         let _ = wait.recv();
         Ok(())
     });
+    let left = Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let call = |queue: u64, number: usize| {
         let (store, order) = (Arc::clone(&store), Arc::clone(&order));
+        let left = Arc::clone(&left);
         tokio::spawn(async move {
+            // On this one thread it is left in the same step.
+            left.fetch_add(1, Ordering::Relaxed);
             let load = (slipring::QueueId(queue), 1);
             let work = move |_: &mut Writer<'_>| {
                 order.lock().push((queue, number));
@@ -111,7 +115,9 @@ async fn a_call_of_a_quiet_queue_does_not_wait_for_those_of_a_busy_one() {
         let mut calls: Vec<_> = (0..100).map(|number| call(1, number)).collect();
         calls.extend([call(2, 0), call(2, 1)]);
         // The calls begin in the order in which they were spawned.
-        tokio::task::yield_now().await;
+        while left.load(Ordering::Relaxed) < calls.len() {
+            tokio::task::yield_now().await;
+        }
         drop(go);
         for call in calls {
             call.await.unwrap();

@@ -5,9 +5,9 @@
 //! the combined receives with those who wait. Timers are in shards. Nothing on a hot path is
 //! instance-wide (law 1).
 //!
-//! Lock order: registry name shard → registry number shard; a queue's receive lock → timer shard;
-//! a queue's receive lock → a seat; a queue's receive lock → doubts; agenda → a schedule's place. No
-//! other two locks are held together, and none across an await.
+//! Lock order: registry name shard → registry number shard; a queue's receive lock → timer shard,
+//! seat or doubts; agenda → a schedule's place. No other two locks are held together, and none
+//! across an await.
 
 mod administration;
 mod any;

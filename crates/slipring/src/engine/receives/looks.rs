@@ -72,9 +72,8 @@ impl State {
         loop {
             let resting = self.resting.first_key_value().map(|(ticket, _)| *ticket);
             let fresh = self.fresh.front().map(|(ticket, _)| *ticket);
-            let resting = resting.filter(|resting| {
-                rested && fresh.is_none_or(|fresh| *resting < fresh)
-            });
+            let resting =
+                resting.filter(|resting| rested && fresh.is_none_or(|fresh| *resting < fresh));
             if resting.is_none() {
                 return self.fresh.pop_front();
             }

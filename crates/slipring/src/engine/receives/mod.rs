@@ -14,8 +14,7 @@ pub(super) use looks::is_in_flight_limit;
 pub(super) use seat::{Entry, Seat, Seen, place_now};
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 
 use parking_lot::MutexGuard;
 use tokio::runtime::Handle;

@@ -12,6 +12,7 @@
 mod admin;
 mod any;
 mod append;
+mod claim;
 mod dedup;
 mod groups;
 mod passes;

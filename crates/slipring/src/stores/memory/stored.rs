@@ -120,9 +120,7 @@ impl Orders {
     pub(super) fn first_claimable(&self) -> Option<MessageId> {
         match &self.groups {
             Some(groups) => groups.in_line().next().and_then(|mut group| group.next()),
-            None => {
-                Standing::ALL.into_iter().find_map(|standing| self.ready_of(standing).next())
-            }
+            None => Standing::ALL.into_iter().find_map(|standing| self.ready_of(standing).next()),
         }
     }
 

@@ -1,0 +1,247 @@
+//! The rows of the bad days: a backlog, many waiters, and one participant beside the others.
+
+use super::rows::{Row, Side, cycle, ours, settings};
+use super::verdict::{figure, latency, peak, rate, times};
+use crate::run::condition::Condition;
+use crate::targets::Kind;
+use crate::workloads::{Settings, Shape};
+
+/// The rows of what one participant does to the others.
+pub(super) fn rows() -> Vec<Row> {
+    vec![backlog(), waiters(), neighbours(), several_tubes(), storm(), purge_beside(), poison()]
+}
+
+fn backlog() -> Row {
+    Row {
+        name: "backlog",
+        what: "10 million messages in the backlog, cycles of 4 × 1,000",
+        rounds_max: 3,
+        sides: |sizes, folder| {
+            let mut full = ours(sizes, Shape::Backlog, 4, 1000);
+            full.settings.messages = sizes.backlog;
+            // Only a first and last round may be drained; the backlog is to stay.
+            full.settings.drain = sizes.smoke && sizes.rounds == 1;
+            full.settings.folder = Some(folder.join("backlog"));
+            let mut empty = ours(sizes, Shape::Cycle, 4, 1000);
+            empty.name = "empty";
+            vec![full, empty]
+        },
+        conditions: |sides| {
+            vec![
+                times(sides, "ours", "empty", 0.8),
+                Condition::at_most(
+                    "resident peak",
+                    "MB",
+                    peak(sides, "ours", "resident_peak_mb"),
+                    300.0,
+                ),
+            ]
+        },
+    }
+}
+
+fn waiters() -> Row {
+    Row {
+        name: "waiters",
+        what: "10,000 waiting receives over 1,000 queues, in-process",
+        rounds_max: 3,
+        sides: |sizes, _| {
+            let (waiters, queues) = if sizes.smoke { (200, 20) } else { (10_000, 1000) };
+            let mut many = ours(sizes, Shape::Waiters, waiters, 1);
+            many.settings.queues = queues;
+            many.settings.rate = 200.0;
+            many.settings.seconds = sizes.seconds.max(if sizes.smoke { 0.2 } else { 3.0 });
+            let mut one = Side { name: "one waiter", settings: many.settings.clone() };
+            (one.settings.callers, one.settings.queues) = (1, 1);
+            vec![many, one]
+        },
+        conditions: |sides| {
+            let p95 = |side| latency(sides, side, "wake", |p| p.p95_us);
+            let idle = peak(sides, "ours", "idle_cpu_percent");
+            vec![
+                Condition::at_most(
+                    "resident",
+                    "MB",
+                    peak(sides, "ours", "resident_peak_mb"),
+                    250.0,
+                ),
+                Condition::at_most(
+                    "P95 send to wake, 2 × one waiter",
+                    "µs",
+                    p95("ours"),
+                    2.0 * p95("one waiter"),
+                ),
+                Condition::at_most("idle CPU", "%", idle, 2.0),
+            ]
+        },
+    }
+}
+
+/// Busy queues beside the quiet one, and the bytes of all bodies; at most so many times alone.
+const NEIGHBOURS: [(&str, usize, usize, f64); 6] = [
+    ("1 × 100 B", 1, 100, 2.0),
+    ("8 × 100 B", 8, 100, 2.0),
+    ("64 × 100 B", 64, 100, 2.0),
+    ("1 × 1 MB", 1, 1_000_000, 4.0),
+    ("8 × 1 MB", 8, 1_000_000, 4.0),
+    ("64 × 1 MB", 64, 1_000_000, 4.0),
+];
+
+fn neighbours() -> Row {
+    Row {
+        name: "neighbours",
+        what: "1, 8, 64 busy queues (128 callers; 64 of 1 MB) beside a quiet queue, in-process",
+        rounds_max: 3,
+        sides: |sizes, _| {
+            let side = |(name, queues, body, _): (&'static str, usize, usize, f64)| {
+                let callers = if body > 100 { 64 } else { 128 };
+                let mut side = ours(sizes, Shape::Neighbours, callers, 1);
+                side.name = name;
+                (side.settings.queues, side.settings.body) = (queues, body);
+                if body > 100 {
+                    side.settings.rate = 20.0;
+                }
+                side
+            };
+            NEIGHBOURS.map(side).into()
+        },
+        conditions: |sides| {
+            let condition = |(name, _, _, times): (&str, usize, usize, f64)| {
+                let ratio = figure(sides, name, "p95_beside_over_alone");
+                Condition::at_most(&format!("P95 beside / alone, {name}"), "×", ratio, times)
+            };
+            NEIGHBOURS.map(condition).into()
+        },
+    }
+}
+
+fn purge_beside() -> Row {
+    Row {
+        name: "purge_beside",
+        what: "a purge of 2,000 × 1 MB from the disk beside a quiet queue, in-process",
+        rounds_max: 3,
+        sides: |sizes, _| {
+            let mut side = ours(sizes, Shape::PurgeBeside, 1, 1);
+            let (messages, body) = if sizes.smoke { (50, 256 << 10) } else { (2000, 1_000_000) };
+            (side.settings.messages, side.settings.body) = (messages, body);
+            side.settings.rate = 20.0;
+            vec![side]
+        },
+        conditions: |sides| {
+            let ratio = figure(sides, "ours", "p99_beside_over_alone");
+            let stall = figure(sides, "ours", "stall_max_ms");
+            vec![
+                Condition::at_most("longest stall", "ms", stall, 100.0),
+                Condition::at_most("P99 beside / alone", "×", ratio, 4.0),
+            ]
+        },
+    }
+}
+
+fn storm() -> Row {
+    Row {
+        name: "storm",
+        what: "a million delays that end at once in one queue, beside two others, in-process",
+        rounds_max: 1,
+        sides: |sizes, _| {
+            let mut storm = ours(sizes, Shape::Storm, 1, 1000);
+            storm.settings.messages = if sizes.smoke { 20_000 } else { 1_000_000 };
+            storm.settings.seconds = if sizes.smoke { 1.0 } else { 10.0 };
+            vec![storm]
+        },
+        conditions: |sides| {
+            let p99_ms = |name| latency(sides, "ours", name, |p| p.p99_us) / 1e3;
+            // S5.3.
+            vec![
+                Condition::at_most("P99 of a look at an empty queue", "ms", p99_ms("look"), 50.0),
+                Condition::at_most("P99 lateness of 1 s delays", "ms", p99_ms("late"), 50.0),
+            ]
+        },
+    }
+}
+
+fn several_tubes() -> Row {
+    Row {
+        name: "several_tubes",
+        what: "beanstalkd wire, 8 connections, 100 in flight, each over 1 to 1,000 tubes",
+        rounds_max: 5,
+        sides: |sizes, _| {
+            let side = |name, queues| {
+                let mut side = cycle(sizes, name, Kind::SlipringBeanstalkd, 8, 100);
+                (side.settings.shape, side.settings.queues) = (Shape::Several, queues);
+                side.settings.messages = if sizes.smoke { 2000 } else { 100_000 };
+                side
+            };
+            vec![
+                side("1 tube", 1),
+                side("2 tubes", 2),
+                side("10 tubes", 10),
+                side("1,000 tubes", if sizes.smoke { 50 } else { 1000 }),
+            ]
+        },
+        conditions: |sides| {
+            let drain = |side: &str| figure(sides, side, "drain_messages_per_s");
+            let drained = |side: &str, part: f64| {
+                let text = format!("drain of one over {side}, {part:.2} × 1 tube");
+                Condition::at_least(text, "messages/s", drain(side), part * drain("1 tube"))
+            };
+            let (few, many) = (1.0 / 1.5, 1.0 / 3.0);
+            vec![
+                times(sides, "2 tubes", "1 tube", few),
+                times(sides, "10 tubes", "1 tube", few),
+                times(sides, "1,000 tubes", "1 tube", many),
+                drained("2 tubes", few),
+                drained("10 tubes", few),
+                drained("1,000 tubes", many),
+            ]
+        },
+    }
+}
+
+/// The sides of the row `poison`: what is driven, and how many messages fail.
+const POISONED: [(&str, Kind, usize, usize); 16] = [
+    ("store", Kind::Store, 4, 0),
+    ("store 1", Kind::Store, 4, 1),
+    ("store 10", Kind::Store, 4, 10),
+    ("store 100", Kind::Store, 4, 100),
+    ("memory", Kind::Memory, 4, 0),
+    ("memory 1", Kind::Memory, 4, 1),
+    ("memory 10", Kind::Memory, 4, 10),
+    ("memory 100", Kind::Memory, 4, 100),
+    ("sqs", Kind::SlipringSqs, 8, 0),
+    ("sqs 1", Kind::SlipringSqs, 8, 1),
+    ("sqs 10", Kind::SlipringSqs, 8, 10),
+    ("sqs 100", Kind::SlipringSqs, 8, 100),
+    ("tube", Kind::SlipringBeanstalkd, 8, 0),
+    ("tube 1", Kind::SlipringBeanstalkd, 8, 1),
+    ("tube 10", Kind::SlipringBeanstalkd, 8, 10),
+    ("tube 100", Kind::SlipringBeanstalkd, 8, 100),
+];
+
+fn poison() -> Row {
+    Row {
+        name: "poison",
+        what: "good messages by tens beside 1, 10 and 100 that are given back at once",
+        rounds_max: 5,
+        sides: |sizes, _| {
+            let messages = if sizes.smoke { 200 } else { 10_000 };
+            let side = |(name, kind, callers, poisons)| {
+                let plain = settings(sizes, Shape::Poison, kind);
+                let settings = Settings { callers, batch: 10, messages, poisons, ..plain };
+                Side { name, settings }
+            };
+            POISONED.into_iter().map(side).collect()
+        },
+        conditions: |sides| {
+            let with = POISONED.into_iter().filter(|(.., poisons)| *poisons > 0);
+            let of = |(name, ..): (&'static str, Kind, usize, usize)| {
+                let without = name.split(' ').next().unwrap_or_default();
+                let served = figure(sides, name, "poison_deliveries_per_s");
+                let text = format!("poison deliveries of {name}");
+                let fast = Condition::times(rate(sides, name), rate(sides, without), without, 0.9);
+                [fast, Condition::at_least(text, "deliveries/s", served, 0.1)]
+            };
+            with.flat_map(of).collect()
+        },
+    }
+}
