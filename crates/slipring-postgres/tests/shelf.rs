@@ -117,6 +117,7 @@ impl Ground {
 async fn nothing_is_updated_or_deleted() {
     let g = Ground::new().await;
     let held = g.fill(at(0)).await;
+    ack_all(&g.store, g.fifo, &held, at(1)).await;
     assert_eq!(g.store.due(at(200)).await.unwrap().ready, [(g.q, 5)]);
     assert_eq!(g.store.kick(g.q, 3, at(200)).await.unwrap(), 3);
     for _ in 0..2 {
@@ -126,9 +127,8 @@ async fn nothing_is_updated_or_deleted() {
     }
     let taken = claim(&g.store, g.q, 100, at(1000)).await;
     ack_all(&g.store, g.q, &taken, at(1000)).await;
-    ack_all(&g.store, g.fifo, &held, at(1)).await;
-    for _ in 0..2 {
-        let taken = claim(&g.store, g.fifo, 3, at(1000)).await;
+    for _ in 0..3 {
+        let taken = claim(&g.store, g.fifo, 100, at(1000)).await;
         g.nack(g.fifo, &taken, 0, at(1000)).await;
     }
     assert!(counts(&g.store, g.dead).await[0] > 0, "some attempts are used up");

@@ -13,6 +13,7 @@ use slipring::{
 
 use crate::fault::{Fault, Outcome, gone, held};
 use crate::feed::{Feed, Next};
+use crate::fifo::GroupMessage;
 use crate::item::{LogMessage, read_message};
 use crate::lease::{Lease, Terms, first_fence, next_fence};
 use crate::picture::Picture;
@@ -110,7 +111,8 @@ impl Writer<'_> {
             if dealing.bytes >= CLAIM_BYTES_MAX {
                 return Ok((list, true));
             }
-            let (in_place, _) = Feed::places(&heads);
+            let in_place = receive.in_place(&heads);
+            let in_place = in_place.map(|(_, first)| (u64::from(first.priority.0), first.place));
             if dealing.before.is_some_and(|before| in_place.is_none_or(|at| at > before)) {
                 return Ok((list, true));
             }
@@ -256,13 +258,17 @@ impl Writer<'_> {
                 break;
             }
             let given_before = list.len();
-            for message in self.open_messages(group, left)? {
+            let mut others = dealing.others > 0 || given_before > 0;
+            let admits = |message: &GroupMessage| {
                 let last_try = lifecycle::is_last_try(message.attempts, &info.settings);
-                let others = dealing.others > 0 || !list.is_empty();
-                if alone || (last_try && others) || dealing.bytes >= CLAIM_BYTES_MAX {
+                let admitted = !(alone || last_try && others);
+                (alone, others) = (alone || (admitted && last_try), true);
+                admitted
+            };
+            for message in self.open_messages(group, left, admits)? {
+                if dealing.bytes >= CLAIM_BYTES_MAX {
                     break;
                 }
-                alone = last_try;
                 let delivery = self.hand_out_item(picture, message.id, demand, dealing.now)?;
                 dealing.room -= 1;
                 dealing.bytes += delivery.message.body.len() as u64;

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use slipring::deal::{FAILING_SHARE, Standing};
+use slipring::deal::{FAILING_SHARE, First, Receive, Standing};
 use slipring::store::{ClaimAny, ClaimEnd, ClaimedAny, Demand};
 use slipring::{MessageState, QueueId, Timestamp};
 
@@ -215,10 +215,16 @@ impl Writer<'_> {
         let mut head = None;
         // What gave nothing has only messages that are not to come with those that were given.
         if end == ClaimEnd::More && !list.is_empty() {
-            let (in_place, failing) = Feed::places(&feed.heads(&self.db, picture)?);
+            let heads = feed.heads(&self.db, picture)?;
+            let settings = &picture.info.settings;
+            let receive = Receive::new(demand.up_to, dealing.room, settings);
+            let receive = receive.joining(dealing.others + list.len() as u64);
+            let rank = |first: &First<u64>| (u64::from(first.priority.0), first.place);
+            let in_place = receive.in_place(&heads).map(|(_, first)| Head::in_place(rank(first)));
+            let [_, _, failing] = &heads;
             let passed_over = picture.items.passed_over;
-            let failing = failing.map(|first| Head::failing(first, passed_over));
-            head = in_place.map(Head::in_place).or(failing);
+            let failing = failing.as_ref().map(|first| Head::failing(rank(first), passed_over));
+            head = in_place.or(failing);
         }
         Ok(Run { failed: has_failed(&list, picture), list, end, head })
     }

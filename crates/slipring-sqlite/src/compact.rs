@@ -1,6 +1,8 @@
 //! Writing a file anew without its free pages, for a file that no program has open.
 
+use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use rusqlite::Connection;
 use slipring::{Error, ErrorKind};
@@ -32,7 +34,10 @@ pub fn compact(path: &Path, options: &SqliteOptions) -> Result<Compacted, Error>
     let path = &path.canonicalize().map_err(|error| fault::at(unreadable(error), path))?;
     let at_path = |error| fault::at(error, path);
     // Held to the end: no other process gets in.
-    let (_lock, only) = place::lock(path).map_err(|error| at_path(unreadable(error)))?;
+    let (_lock, only) = place::lock(path, Duration::ZERO).map_err(|error| match error.kind() {
+        io::ErrorKind::WouldBlock => at_path(in_use(&beside(path, "-lock"))),
+        _ => at_path(unreadable(error)),
+    })?;
     if !only {
         return Err(at_path(in_use(&beside(path, "-lock"))));
     }

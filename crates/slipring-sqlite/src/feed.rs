@@ -91,15 +91,6 @@ impl Feed {
         Ok(heads)
     }
 
-    /// The priority and stamp of the first message that stands in its place, as far as it was
-    /// read; and of the first failing one.
-    pub(crate) fn places(heads: &Heads<u64>) -> (Option<(u64, u64)>, Option<(u64, u64)>) {
-        let [untried, retried, failing] = heads
-            .each_ref()
-            .map(|first| first.as_ref().map(|f| (u64::from(f.priority.0), f.place)));
-        ([untried, retried].into_iter().flatten().min(), failing)
-    }
-
     /// Takes the first message of a standing.
     pub(crate) fn take(&mut self, standing: Standing) -> Option<Next> {
         self.wanted = self.wanted.saturating_sub(1);
@@ -174,7 +165,7 @@ impl Places {
         limit: u64,
     ) -> Outcome<()> {
         let (first, last) = standing_turns(standing);
-        let (turn, sent, id) = self.last.map_or((first - 1, 0, 0), |last| {
+        let (turn, sent, id) = self.last.map_or((first, -1, -1), |last| {
             (to_sql(last.turn), to_sql(last.sent), to_sql(last.id))
         });
         let ready = state_number(MessageState::Ready);

@@ -28,15 +28,26 @@ impl Writer<'_> {
         Ok(self.db.all(Query::OpenGroups, values, |row| row.get(0))?)
     }
 
-    /// What a group gives: its first messages, up to the first that is leased or delayed.
-    pub(crate) fn open_messages(&mut self, group: i64, limit: u64) -> Outcome<Vec<GroupMessage>> {
-        let first = self.db.all(Query::MessagesOfGroup, [group, to_sql(limit)], |row| {
-            let message = GroupMessage { id: from_sql(row.get(0)?), attempts: row.get(2)? };
-            Ok((message, row.get::<_, i64>(1)?))
-        })?;
+    /// What a group gives: its first messages, up to the first that is leased or delayed, or that
+    /// `admits` turns away. No row behind that one is read.
+    pub(crate) fn open_messages(
+        &mut self,
+        group: i64,
+        limit: u64,
+        mut admits: impl FnMut(&GroupMessage) -> bool,
+    ) -> Outcome<Vec<GroupMessage>> {
         let ready = state_number(MessageState::Ready);
-        let open = first.into_iter().take_while(|(_, state)| *state == ready);
-        Ok(open.map(|(message, _)| message).collect())
+        let mut statement = self.db.get(Query::MessagesOfGroup)?;
+        let mut rows = statement.query([group, to_sql(limit)])?;
+        let mut open = Vec::new();
+        while let Some(row) = rows.next()? {
+            let message = GroupMessage { id: from_sql(row.get(0)?), attempts: row.get(2)? };
+            if row.get::<_, i64>(1)? != ready || !admits(&message) {
+                break;
+            }
+            open.push(message);
+        }
+        Ok(open)
     }
 
     /// Puts a row that is not parked into its group, if its queue has groups. The empty name

@@ -32,6 +32,23 @@ pub(crate) fn check_version(found: i64) -> Result<(), Error> {
     Err(error.with("version", found).with("version_max", VERSION))
 }
 
+/// Checks that a file which other processes have open needs no step: they would not know of it.
+///
+/// # Errors
+/// `StorageUnavailable` when it does; storage errors.
+pub(crate) fn check_done(connection: &Connection) -> Result<(), Error> {
+    let version: i64 = connection
+        .pragma_query_value(None, "user_version", |row| row.get(0))
+        .map_err(storage_error)?;
+    if version >= VERSION {
+        return Ok(());
+    }
+    let text = "a process of an older version has the file open: stop it, then start this one, \
+                which brings the file up to date";
+    let error = Error::new(ErrorKind::StorageUnavailable, text);
+    Err(error.with("version", version).with("version_needed", VERSION))
+}
+
 /// Brings a file up to the present version; a new file also gets its receipt key.
 pub(crate) fn up(connection: &mut Connection, options: &SqliteOptions) -> Result<(), Error> {
     loop {

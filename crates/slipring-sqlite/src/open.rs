@@ -59,15 +59,20 @@ fn open_writing(path: &Path, options: &SqliteOptions) -> rusqlite::Result<Connec
 ///
 /// # Errors
 /// `StorageTooNew` and `StorageCorrupt` as before, for what has become of the file meanwhile;
+/// `StorageUnavailable` when it is not the `only` process and the others are of an older version;
 /// storage errors.
 pub(crate) fn ready(
     connection: &mut Connection,
     path: &Path,
     options: &SqliteOptions,
+    only: bool,
 ) -> Result<(), Error> {
     let mut steps = || {
         mark(connection, path)?;
         configure(connection, options).map_err(storage_error)?;
+        if !only {
+            migrate::check_done(connection)?;
+        }
         migrate::up(connection, options)?;
         let copy_again = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
         connection.set_db_config(copy_again, false).map_err(storage_error)?;
@@ -82,13 +87,14 @@ fn mark(connection: &Connection, path: &Path) -> Result<(), Error> {
         return Ok(());
     }
     connection.pragma_update(None, "page_size", PAGE_BYTES as i64).map_err(storage_error)?;
-    // It belongs to the layout, so that only a file without pages takes it.
-    connection.pragma_update(None, "auto_vacuum", "incremental").map_err(storage_error)?;
     // Looked at again under the write lock: others may open the file at the same moment.
-    let text = include_str!("../queries/begin.sql");
+    let text = include_str!("../queries/begin_read.sql");
     connection.execute_batch(text).map_err(storage_error)?;
     let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let marked = || {
+        // It belongs to the layout, so that only a file without pages takes it; it is also what
+        // takes the write lock, for it writes the first page.
+        connection.pragma_update(None, "auto_vacuum", "incremental")?;
         // Within a transaction that writes, a file with nothing in it has its first page.
         if (number("page_count")?, number("application_id")?) == (1, 0) {
             connection.pragma_update(None, "application_id", APPLICATION_ID)?;
@@ -152,6 +158,15 @@ fn sync_folder(path: &Path) -> io::Result<()> {
         _ => Path::new("."),
     };
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+}
+
+/// The error of a lock file that could not be had.
+pub(crate) fn taken(error: io::Error) -> Error {
+    if error.kind() != io::ErrorKind::WouldBlock {
+        return unreadable(error);
+    }
+    let text = "another process is opening the file or rewriting it: try again when it is done";
+    Error::new(ErrorKind::StorageUnavailable, text)
 }
 
 pub(crate) fn unreadable(error: io::Error) -> Error {

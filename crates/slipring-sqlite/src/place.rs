@@ -9,6 +9,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use slipring::clock::monotonic_ns;
@@ -19,6 +20,11 @@ use crate::open::beside;
 /// How often the names are looked at: what is answered within this time after a file was removed
 /// may stand only in the removed one.
 const LOOK_EVERY_NS: u64 = 10_000_000;
+
+/// A store that is opened waits at least so long for another process that opens the file.
+pub(crate) const OPEN_WAIT_MIN: Duration = Duration::from_secs(5);
+/// The pause between two tries to get the lock of the file while another process opens it.
+const LOCK_PAUSE: Duration = Duration::from_millis(5);
 
 /// What makes a file the same file, whatever it is called.
 type Identity = (u64, u64);
@@ -124,13 +130,30 @@ pub(crate) fn followed(path: &Path) -> PathBuf {
 }
 
 /// Opens the lock file; true when no other store has the file open, and then none can get past
-/// this point until the lock is made shared.
-pub(crate) fn lock(path: &Path) -> io::Result<(File, bool)> {
+/// this point until the lock is made shared. While another one is there, or rewrites the file, it
+/// waits for so long.
+///
+/// # Errors
+/// `WouldBlock` when the time is over.
+pub(crate) fn lock(path: &Path, wait: Duration) -> io::Result<(File, bool)> {
     let file = open_lock(path)?;
-    match file.try_lock() {
-        Ok(()) => Ok((file, true)),
-        Err(TryLockError::WouldBlock) => Ok((file, false)),
-        Err(TryLockError::Error(error)) => Err(error),
+    let since_ns = monotonic_ns();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok((file, true)),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) => {}
+        }
+        match file.try_lock_shared() {
+            Ok(()) => return Ok((file, false)),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) => {}
+        }
+        let waited = Duration::from_nanos(monotonic_ns().saturating_sub(since_ns));
+        if waited >= wait {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        std::thread::park_timeout(LOCK_PAUSE);
     }
 }
 

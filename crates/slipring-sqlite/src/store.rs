@@ -6,6 +6,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
@@ -39,7 +40,6 @@ use crate::writer::{Core, Writer};
 pub(crate) const PASS_WEIGHT: usize = 1000;
 /// The same of a pass over one queue: two of them do not share a transaction.
 const TURN_WEIGHT: usize = 5000;
-
 /// The largest call: about 2 ms of the writer, and 2 ms for the log.
 const CALL_MESSAGES_MAX: u32 = 1024;
 const CALL_BYTES_MAX: u64 = 1 << 20;
@@ -89,17 +89,18 @@ impl SqliteStore {
         // The other files stand beside the one that a link leads to.
         let path = &path.canonicalize().map_err(|error| fault::at(unreadable(error), path))?;
         let at_path = |error| fault::at(error, path);
-        let (lock, only) = place::lock(path).map_err(|error| at_path(unreadable(error)))?;
+        let wait = options.busy_timeout.max(place::OPEN_WAIT_MIN);
+        let (lock, only) = place::lock(path, wait).map_err(|error| at_path(open::taken(error)))?;
         if only {
             // A process that has the file open has found it sound.
             sound::check_whole(&connection).map_err(at_path)?;
         }
-        open::ready(&mut connection, path, &options)?;
+        open::ready(&mut connection, path, &options, only)?;
         let key = receipt_key(&connection).map_err(at_path)?;
         let size = count_log_pages(&mut connection).map_err(at_path)?;
         let classes = Classes::new(&options.waits);
         // From here on the writer waits for other processes by itself, and counts it.
-        let busy = connection.busy_timeout(std::time::Duration::ZERO);
+        let busy = connection.busy_timeout(Duration::ZERO);
         busy.map_err(|error| at_path(fault::storage_error(error)))?;
         let place = Arc::new(Place::of(path));
         let denied = Arc::new(Denied::new(Arc::clone(&place), options.busy_timeout));

@@ -94,15 +94,10 @@ impl Receive<'_> {
             return None;
         }
         let [untried, retried, failing] = heads;
-        let fitting = retried.as_ref().filter(|first| self.fits(first.attempts));
-        let in_place = match (untried, fitting) {
-            (Some(a), Some(b)) if (b.priority, b.place) < (a.priority, a.place) => {
-                Some((Standing::Retried, b))
-            }
-            (Some(first), _) => Some((Standing::Untried, first)),
-            (None, None) if retried.is_some() => return None,
-            (None, fitting) => fitting.map(|first| (Standing::Retried, first)),
-        };
+        let in_place = self.in_place(heads);
+        if in_place.is_none() && untried.is_none() && retried.is_some() {
+            return None;
+        }
         let waits = failing
             .as_ref()
             .filter(|failing| in_place.is_none_or(|(_, first)| failing.priority <= first.priority));
@@ -122,6 +117,22 @@ impl Receive<'_> {
         self.got += 1;
         self.at_most = self.at_most.min(self.company(attempts));
         Some(standing)
+    }
+
+    /// The message that comes next by its place, and may join those that the receive has.
+    pub fn in_place<'h, P: Ord + Copy>(
+        &self,
+        heads: &'h Heads<P>,
+    ) -> Option<(Standing, &'h First<P>)> {
+        let [untried, retried, _] = heads;
+        let fitting = retried.as_ref().filter(|first| self.fits(first.attempts));
+        match (untried, fitting) {
+            (Some(a), Some(b)) if (b.priority, b.place) < (a.priority, a.place) => {
+                Some((Standing::Retried, b))
+            }
+            (Some(first), _) => Some((Standing::Untried, first)),
+            (None, fitting) => fitting.map(|first| (Standing::Retried, first)),
+        }
     }
 
     /// Whether a message with so many attempts may join those that the receive has (S11.2).

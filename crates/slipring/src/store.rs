@@ -11,6 +11,7 @@ use async_trait::async_trait;
 
 use crate::admin::AdminStore;
 use crate::clock::{Clock, Timestamp};
+use crate::deal::FAILING_SHARE;
 use crate::error::{Error, ErrorKind};
 use crate::lease::Receipt;
 use crate::lifecycle::Settlement;
@@ -245,7 +246,13 @@ pub trait Store: AdminStore {
     /// Storage errors; nothing is handed out then.
     async fn claim_any(&self, claim: ClaimAny) -> Result<ClaimedAny, Error> {
         let ClaimAny { queues, now, demand } = claim;
-        let heads = self.heads(&queues, now).await?;
+        let mut heads = self.heads(&queues, now).await?;
+        // Nothing is counted here: one moment of a hundred is that of failing messages (S11.1).
+        if now.as_millis().is_multiple_of(u64::from(FAILING_SHARE)) {
+            for head in heads.iter_mut().flatten().filter(|head| head.failing) {
+                (head.failing, head.sent_at) = (false, Timestamp::from_millis(0));
+            }
+        }
         let mut ends: Vec<ClaimEnd> = heads
             .iter()
             .map(|head| if head.is_some() { ClaimEnd::More } else { ClaimEnd::Drained })

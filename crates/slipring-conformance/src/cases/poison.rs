@@ -2,10 +2,10 @@
 //! which they are handed out.
 
 use slipring::lifecycle::Settlement;
-use slipring::store::ClaimEnd;
+use slipring::store::{ClaimAny, ClaimEnd, Demand};
 use slipring::{Delivery, MessageState};
 
-use crate::bench::{Bench, QueueBench, bodies, m, s, settings};
+use crate::bench::{Bench, QueueBench, bodies, m, ms, s, settings};
 use crate::case::{Case, case};
 
 pub(super) const CASES: &[Case] = &[
@@ -21,6 +21,7 @@ pub(super) const CASES: &[Case] = &[
     case!(lapses_count_like_nacks, "S11.1"),
     case!(the_share_is_counted_over_receives_of_any_size, "S11.1"),
     case!(a_queue_with_failing_messages_alone_comes_after_others, "S7.6", "S11.1"),
+    case!(a_queue_with_failing_messages_alone_gets_its_share_beside_others, "S7.6", "S11.1"),
     case!(a_failed_message_is_handed_out_in_smaller_company, "S11.2"),
     case!(company_shrinks_as_tries_run_out, "S11.2"),
     case!(without_a_limit_on_attempts_no_receive_is_smaller, "S11.2"),
@@ -28,7 +29,21 @@ pub(super) const CASES: &[Case] = &[
     case!(a_failed_message_further_back_holds_back_no_other, "S11.2"),
     case!(a_failing_message_that_does_not_fit_begins_the_next_receive, "S11.1", "S11.2", "S2.4"),
     case!(a_lapsed_receive_is_split_until_the_poison_is_alone, "S11.2"),
+    case!(a_failed_message_of_the_worst_priority_is_handed_out_once, "S3.1", "S7.1"),
 ];
+
+async fn a_failed_message_of_the_worst_priority_is_handed_out_once(b: Bench) {
+    for times in [0, 1, 3, 4] {
+        let q = b.plain().await;
+        q.send(m("delayed").priority(u32::MAX).delay(s(1))).await;
+        failed(&q, "failed", u32::MAX, times).await;
+        b.pass(s(1)).await;
+        let mut taken = bodies(&q.claim(10).await);
+        taken.sort();
+        assert_eq!(taken, ["delayed", "failed"], "after {times} failures");
+        q.holds(0, 0, 2, 0).await;
+    }
+}
 
 async fn fail(q: &QueueBench, times: u32) {
     for _ in 0..times {
@@ -221,6 +236,25 @@ async fn a_queue_with_failing_messages_alone_comes_after_others(b: Bench) {
     let better = poisoned.send(m("better").priority(7)).await;
     let heads = b.store().heads(&[poisoned.id], b.now()).await.unwrap();
     assert_eq!(heads[0].map(|head| (head.failing, head.id)), Some((false, better)));
+}
+
+async fn a_queue_with_failing_messages_alone_gets_its_share_beside_others(b: Bench) {
+    let (poisoned, other) = (b.plain().await, b.plain().await);
+    failed(&poisoned, "poison", 5, 4).await;
+    other.send_all((0..400).map(|n| m(&n.to_string()).priority(5))).await;
+    let mut served = 0;
+    for _ in 0..300 {
+        b.advance(ms(1));
+        let demand = Demand { up_to: 1, lease: None, session: false };
+        let queues = vec![poisoned.id, other.id];
+        let claimed = b.store().claim_any(ClaimAny { queues, now: b.now(), demand }).await.unwrap();
+        let [delivery] = claimed.deliveries.as_slice() else { panic!("one each time") };
+        if delivery.receipt.queue == poisoned.id {
+            served += 1;
+            poisoned.nack_for(delivery, s(0)).await.unwrap();
+        }
+    }
+    assert!((2..=4).contains(&served), "{served} of 300");
 }
 
 async fn a_failed_message_is_handed_out_in_smaller_company(b: Bench) {

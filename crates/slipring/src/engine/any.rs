@@ -18,8 +18,8 @@ use crate::message::Delivery;
 use crate::queue::QueueId;
 use crate::store::{ClaimAny, ClaimEnd, ClaimedAny, Demand};
 
-use super::EngineHandle;
 use super::administration::unanswered;
+use super::claiming::{Claiming, hand_back};
 use super::queue::{Queue, ReceiveRequest};
 use super::receives::{Answer, Entry, Seat, Seen, is_in_flight_limit, place_now};
 
@@ -71,9 +71,9 @@ impl Several {
         let mut course = Course { request, place: place_now(), waited: false };
         self.seat.sit(course.place);
         let _sitting = Sitting(&self.seat);
-        // What other processes have sent, this one may not have been told of yet.
-        let mut ask_all = until.is_none() && services.store.capabilities().shared;
         let mut caught_up = false;
+        // When it looked into all queues before it would have ended.
+        let mut looked_at = None;
         loop {
             let now = clock.now();
             let wait_until = until.filter(|until| now < *until);
@@ -88,19 +88,29 @@ impl Several {
                 }
                 continue;
             }
-            if std::mem::take(&mut ask_all) {
-                let all = self.queues.iter().map(|q| q.core.receives.seen()).enumerate();
-                if let Some(list) = self.claim(&course, all.collect()).await? {
-                    return Ok(list);
-                }
+            // All of them: what was sent just now, here or elsewhere, the seat may not be told yet.
+            let seen: Vec<(usize, Seen)> =
+                self.queues.iter().map(|q| q.core.receives.seen()).enumerate().collect();
+            if let Some(list) = self.claim(&course, seen.clone()).await? {
+                return Ok(list);
             }
-            let overdue = self.queues.iter().any(|q| q.core.schedule.overdue(now));
-            if caught_up || !(overdue || self.seat.has_open()) {
+            let due = *looked_at.get_or_insert(now);
+            let moved = |(at, seen): &(usize, Seen)| {
+                let core = &self.queues[*at].core;
+                core.schedule.overdue(due) || core.receives.moved_since(*seen)
+            };
+            if caught_up || !seen.iter().any(moved) {
                 return Ok(Vec::new());
             }
             caught_up = true;
             for queue in &self.queues {
-                caught_up &= queue.core.schedule.pass_ended(now).await;
+                caught_up &= queue.core.schedule.pass_ended(due).await;
+                if !caught_up
+                    && seen.iter().any(|(at, s)| self.queues[*at].core.receives.moved_since(*s))
+                {
+                    // The pass may have made ready what it waits for.
+                    break;
+                }
             }
         }
     }
@@ -257,7 +267,10 @@ async fn claim_any(
     let Some(first) = queues.first() else { return Err(unanswered()) };
     let (slot, answer) = oneshot::channel::<Result<ClaimedAny, Error>>();
     let engine = Arc::clone(&first.engine);
+    let receives = Arc::clone(&first.core.receives);
     first.engine.services.runtime.spawn(async move {
+        // A shutdown waits for it.
+        let _under_way = receives.under_way();
         let services = &engine.services;
         let now = services.clock.now();
         let expire_at = |queue: QueueId, at: Timestamp| {
@@ -283,23 +296,6 @@ async fn claim_any(
             hand_back(&engine, claimed.deliveries);
         }
     });
-    let claimed = answer.await.unwrap_or_else(|_| Err(unanswered()));
-    claimed.map_err(|error| error.during("receive"))
-}
-
-fn hand_back(engine: &EngineHandle, list: Vec<Delivery>) {
-    let mut by_queue: Vec<(QueueId, Vec<Delivery>)> = Vec::new();
-    for delivery in list {
-        let of = delivery.receipt.queue;
-        match by_queue.iter_mut().find(|(queue, _)| *queue == of) {
-            Some((_, list)) => list.push(delivery),
-            None => by_queue.push((of, vec![delivery])),
-        }
-    }
-    for (of, list) in by_queue {
-        // That of a queue that is gone went with it.
-        if let Some(core) = engine.registry.by_id(of) {
-            core.receives.hand_back(list);
-        }
-    }
+    let claiming = Claiming::new(Arc::clone(&first.engine), answer, |claimed| claimed.deliveries);
+    claiming.answer().await.map_err(|error| error.during("receive"))
 }

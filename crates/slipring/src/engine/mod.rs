@@ -12,6 +12,7 @@
 mod administration;
 mod any;
 mod catalogue;
+mod claiming;
 mod combiner;
 mod core;
 mod doubts;

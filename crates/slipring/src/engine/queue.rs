@@ -17,7 +17,7 @@ use crate::queue::{QueueId, QueueInfo, QueueName, QueueSettings, QueueStats};
 use crate::store::{Demand, Prolong, Sent, Settled};
 
 use super::EngineHandle;
-use super::administration::unanswered;
+use super::claiming::Claiming;
 use super::core::QueueCore;
 use super::portions::{PROLONGATION, of_message, of_settlement};
 use super::turns::{SendAnswer, SendRequest};
@@ -206,8 +206,8 @@ impl Queue {
                 queue.core.receives.hand_back(vec![delivery]);
             }
         });
-        let claimed = answer.await.unwrap_or_else(|_| Err(unanswered()));
-        claimed.map_err(|e| self.named(e, "claim_message"))
+        let claiming = Claiming::new(Arc::clone(&self.engine), answer, |delivery| vec![delivery]);
+        claiming.answer().await.map_err(|e| self.named(e, "claim_message"))
     }
 
     /// Ends leases; answers entry by entry (S9.3).

@@ -12,8 +12,8 @@ use super::super::portions::of_settlement;
 use super::seat::Called;
 use super::{Receives, Resting, State, Ticket, Waiter};
 
-/// Messages on their way back.
-struct HandingBack<'a>(&'a Receives);
+/// Messages on their way back, or a claim on its way for a receive over several queues.
+pub(in super::super) struct HandingBack<'a>(&'a Receives);
 
 impl Drop for HandingBack<'_> {
     fn drop(&mut self) {
@@ -268,6 +268,11 @@ impl Receives {
                 }
             };
             let mut state = me.lock();
+            if let Some(ending) = state.closed.as_ref().map(|closed| closed.ending.clone()) {
+                drop(state);
+                early.into_iter().for_each(|waiter| drop(waiter.slot.send(ending.clone())));
+                return;
+            }
             for mut waiter in early {
                 waiter.caught_up = caught_up;
                 let ticket = state.ticket();
@@ -275,6 +280,12 @@ impl Receives {
             }
             me.start(&mut state);
         });
+    }
+
+    /// Until what it answers is dropped, [`Receives::drained`] waits.
+    pub(in super::super) fn under_way(&self) -> HandingBack<'_> {
+        self.lock().handing_back += 1;
+        HandingBack(self)
     }
 
     /// Gives claimed messages back that nobody took, their attempt not counted.

@@ -104,11 +104,6 @@ impl Seat {
         self.0.lock().open.clone()
     }
 
-    /// Whether there are queues to look into.
-    pub(in super::super) fn has_open(&self) -> bool {
-        !self.0.lock().open.is_empty()
-    }
-
     /// Whether a queue is to be looked into.
     pub(in super::super) fn is_open(&self, queue: usize) -> bool {
         self.0.lock().entries[queue].is_none()
@@ -326,6 +321,11 @@ impl Receives {
         seat.entered(queue, entry);
         self.list(&mut state);
         Entry::Empty
+    }
+
+    /// Whether messages may have become ready since the queue was seen.
+    pub(in super::super) fn moved_since(&self, seen: Seen) -> bool {
+        self.lock().generation != seen.generation
     }
 
     /// What the queue is like now.

@@ -28,7 +28,7 @@ pub(super) fn claim(store: &MemoryStore, claim: &ClaimAny) -> ClaimedAny {
     let up_to = demand.up_to.max(1) as usize;
     let mut deliveries: Vec<Delivery> = Vec::new();
     while deliveries.len() < up_to
-        && let Some(Reverse((_, at))) = heads.pop()
+        && let Some(Reverse((head, at))) = heads.pop()
     {
         let Some(queue) = store.queues.get(queues[at].0) else { continue };
         let Ok(mut state) = queue.lock() else {
@@ -40,7 +40,9 @@ pub(super) fn claim(store: &MemoryStore, claim: &ClaimAny) -> ClaimedAny {
         let (given, end) = state.claim_beside(deliveries.len() as u64, demand.up_to, one, *now);
         ends[at] = end;
         let Some(given) = given else { continue };
-        if let Some(head) = state.head_in_turn(*now).filter(|_| end == ClaimEnd::More) {
+        // One that gave another message than its first has one that does not fit here.
+        let goes_on = end == ClaimEnd::More && given.message.id == head.id;
+        if let Some(head) = state.head_in_turn(*now).filter(|_| goes_on) {
             heads.push(Reverse((head, at)));
         }
         // A message whose tries run out comes with few others (S11.2).
