@@ -41,6 +41,18 @@ async fn a_file_of_a_newer_version_is_refused() {
 }
 
 #[tokio::test]
+async fn a_file_that_a_process_of_an_older_version_has_open_is_left_to_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let older = support::open(folder.path());
+    support::look(folder.path()).pragma_update(None, "user_version", 1).unwrap();
+    let error = refused(folder.path());
+    assert_eq!(error.kind(), ErrorKind::StorageUnavailable);
+    assert!(error.to_string().contains("older version"), "{error}");
+    assert_eq!(support::number(folder.path(), "PRAGMA user_version"), 1, "nothing was changed");
+    drop(older);
+}
+
+#[tokio::test]
 async fn a_newer_version_that_only_the_log_shows_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let other = tempfile::tempdir().unwrap();

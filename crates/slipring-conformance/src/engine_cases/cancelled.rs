@@ -1,8 +1,10 @@
 //! Callers that go away in the middle of a call.
 
+use std::task::Poll;
+
 use slipring::{ErrorKind, ReceiveRequest};
 
-use crate::bench::{Bench, m, refused, s};
+use crate::bench::{Bench, m, refused, s, settings};
 use crate::case::{Case, case};
 use crate::fault::{Fault, Verb};
 
@@ -14,6 +16,7 @@ pub(super) const CASES: &[Case] = &[
     case!(what_a_dropped_receive_hands_back_goes_to_the_next, "S2.3", "S2.4"),
     case!(dropped_receives_leave_the_others_their_turn, "S2.3", "S2.4"),
     case!(receives_dropped_at_any_moment_lose_nothing, threads 4, "S2.1", "S2.3"),
+    case!(a_receive_over_several_queues_dropped_with_its_answer_hands_back, "S2.3"),
     case!(a_send_whose_caller_left_does_not_hold_up_others, "S2.2"),
     case!(a_settlement_whose_caller_left_still_counts, "S4.1"),
     case!(a_kick_whose_caller_left_wakes, "S2.4", "S6.6"),
@@ -108,6 +111,34 @@ async fn receives_dropped_at_any_moment_lose_nothing(b: Bench) {
         q.ack(&list[0].receipt).await.unwrap();
     }
     assert_eq!(q.stats().await.unwrap().total(), 0);
+}
+
+async fn a_receive_over_several_queues_dropped_with_its_answer_hands_back(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let queues = [e.queue("one", settings(|_| {})).await, e.queue("two", settings(|_| {})).await];
+    for q in &queues {
+        send(q, "a").await;
+    }
+    let mut leaves = Box::pin(e.engine.receive_any(&queues, ReceiveRequest::up_to(1)));
+    let waits = std::future::poll_fn(|cx| Poll::Ready(leaves.as_mut().poll(cx).is_pending())).await;
+    assert!(waits, "its claim is under way");
+    let leased = async || {
+        let mut leased = 0;
+        for q in &queues {
+            leased += q.stats().await.unwrap().leased;
+        }
+        leased
+    };
+    until("something is claimed for it", async || leased().await > 0).await;
+    // The answer is on its way or there; it is not looked at.
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    drop(leaves);
+    until("it is handed back", async || leased().await == 0).await;
+    for q in &queues {
+        assert_eq!(take_one(q).await.message.attempts, 1);
+    }
 }
 
 async fn a_send_whose_caller_left_does_not_hold_up_others(b: Bench) {
