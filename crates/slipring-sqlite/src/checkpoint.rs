@@ -3,7 +3,8 @@
 //!
 //! SQLite begins the log anew when a transaction starts and all of the log has been copied. While
 //! calls come without a pause that never happens by itself, so the writer is held for the last
-//! pass, which has only to copy what came during the one before.
+//! pass, which has only to copy what came during the one before. That one is *calm*: only queues
+//! that are not ahead of the others write meanwhile, so that the hold, which concerns all, is short.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -22,9 +23,9 @@ use crate::options::SqliteOptions;
 use crate::reclaim::Reclaim;
 use crate::task::Classes;
 
-/// Most passes beside the writer before it is held for the last one.
-const PASSES_BESIDE_MAX: u32 = 3;
-/// The writer is held once so small a part of what makes a checkpoint due is left.
+/// Most passes beside the writer before it is held for the last one; the last of them is calm.
+const PASSES_BESIDE_MAX: u32 = 4;
+/// The calm pass begins once so small a part of what makes a checkpoint due is left.
 const REST_PART: u64 = 8;
 /// A log is cut when it takes so many times what makes a checkpoint due.
 const CUT_FROM: u64 = 2;
@@ -50,6 +51,16 @@ pub(crate) struct Checkpoints {
     beside: Arc<WaitClass>,
     pause: Arc<WaitClass>,
     held_back: Arc<WaitClass>,
+}
+
+/// The writer, as the thread that copies sees it.
+pub(crate) trait Beside {
+    /// Until this is dropped only queues that are not ahead of the others write.
+    fn calm(&self) -> impl Drop;
+    /// Until this is dropped nothing is written.
+    fn hold(&self) -> impl Drop;
+    /// Takes a step that makes the file smaller, and answers when it wants to be called again.
+    fn give_back(&self, reclaim: &mut Reclaim) -> Duration;
 }
 
 /// What the writing connection tells of the log.
@@ -150,15 +161,8 @@ impl Checkpoints {
         }
     }
 
-    /// Copies whenever asked until closed; `hold` gives what keeps the writer from writing. While
-    /// nothing is asked, `give_back` takes the steps that make the file smaller, and answers when
-    /// it wants to be called again.
-    pub(crate) fn run<G>(
-        &self,
-        log: &Log,
-        hold: impl Fn() -> G,
-        give_back: impl Fn(&mut Reclaim) -> Duration,
-    ) {
+    /// Copies whenever asked until closed. While nothing is asked, space is given back.
+    pub(crate) fn run(&self, log: &Log, writer: &impl Beside) {
         let mut reclaim = Reclaim::new(Arc::clone(&self.size), self.reclaim_every);
         let mut held_back = HeldBack::default();
         let mut failing = false;
@@ -177,7 +181,7 @@ impl Checkpoints {
             // for the disk.
             let cut = held_back.since_ns.is_some() || reclaim.take_shrunk();
             if (due || cut) && log.check().is_ok() {
-                match self.checkpoint(log, &hold, cut) {
+                match self.checkpoint(log, writer, cut) {
                     Ok(whole) => {
                         failing = false;
                         self.follow(&mut held_back, whole, log);
@@ -194,7 +198,7 @@ impl Checkpoints {
             if due {
                 self.asked.lock().now = false;
             } else {
-                pause = give_back(&mut reclaim);
+                pause = writer.give_back(&mut reclaim);
             }
             if held_back.since_ns.is_some() {
                 pause = pause.min(HELD_BACK_EVERY);
@@ -204,29 +208,35 @@ impl Checkpoints {
 
     /// Copies what can be copied, and cuts a log that has become large if that is wanted; answers
     /// whether the log can begin anew.
-    fn checkpoint<G>(&self, log: &Log, hold: impl Fn() -> G, cut: bool) -> Outcome<bool> {
+    fn checkpoint(&self, log: &Log, writer: &impl Beside, cut: bool) -> Outcome<bool> {
         let connection = self.connection.lock();
         let Some(connection) = connection.as_ref() else { return Ok(true) };
-        let mut copied = None;
-        for _ in 0..PASSES_BESIDE_MAX {
+        let (mut copied, mut calm) = (None, None);
+        for pass in 1..=PASSES_BESIDE_MAX {
             let pages = self.beside.measure(|| copy(connection, "passive"))?;
-            if pages.rest() <= self.grow_pages / REST_PART {
+            if calm.is_some() {
                 break;
             }
+            // SQLite tells how long the log was when the pass began.
+            let log_pages = self.size.pages.load(Ordering::Relaxed).max(pages.log);
+            let small = log_pages.saturating_sub(pages.copied) <= self.grow_pages / REST_PART;
             // No pass gets further than the state that a reader still looks at.
-            if copied.replace(pages.copied) == Some(pages.copied) {
+            if copied.replace(pages.copied) == Some(pages.copied) && !small {
                 self.next_from(pages.log);
                 return Ok(false);
             }
+            if small || pass + 1 == PASSES_BESIDE_MAX {
+                calm = Some(writer.calm());
+            }
         }
-        let held = hold();
+        let held = writer.hold();
         let pages = self.pause.measure(|| copy(connection, "passive"))?;
         let mut whole = pages.rest() == 0;
         if whole && cut && log.bytes() > CUT_FROM * self.grow_pages * PAGE_BYTES {
             whole = !self.pause.measure(|| copy(connection, "truncate"))?.busy;
         }
         self.next_from(if pages.rest() == 0 { 0 } else { pages.log });
-        drop(held);
+        drop((held, calm));
         Ok(whole)
     }
 
@@ -309,40 +319,4 @@ pub(crate) fn count_log_pages(connection: &mut Connection) -> Result<Arc<LogSize
 }
 
 #[cfg(test)]
-mod tests {
-    use rusqlite::OpenFlags;
-
-    use super::*;
-
-    #[test]
-    fn after_a_failure_the_next_try_waits_until_the_log_has_grown() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.db");
-        let writer = Connection::open(&path).unwrap();
-        writer.execute_batch("PRAGMA journal_mode = wal; CREATE TABLE t (x)").unwrap();
-        // A connection that may not write cannot copy.
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
-        let connection = Connection::open_with_flags(&path, flags).unwrap();
-        let size = Arc::<LogSize>::default();
-        size.pages.store(1000, Ordering::Relaxed);
-        let waits = slipring::Waits::new();
-        let classes = Classes::new(&waits);
-        let options =
-            SqliteOptions { checkpoint_bytes: 800 * PAGE_BYTES, ..SqliteOptions::default() };
-        let own = Checkpoints::new(connection, Arc::clone(&size), &options, &classes);
-        let place = Arc::new(crate::place::Place::of(&path));
-        let log = Log::open(&path, place, waits.class("flush")).unwrap();
-        own.ask_if_due();
-        std::thread::scope(|scope| {
-            scope.spawn(|| own.run(&log, || (), Reclaim::not_now));
-            while own.asked.lock().now {
-                std::thread::yield_now();
-            }
-            own.close();
-        });
-        assert!(!own.is_due(), "nothing has changed since the failure");
-        size.pages.store(1100, Ordering::Relaxed);
-        assert!(own.is_due());
-        log.check().expect("a copy that failed has lost nothing");
-    }
-}
+mod tests;

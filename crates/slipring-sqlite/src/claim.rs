@@ -25,7 +25,7 @@ use crate::writer::Writer;
 /// A range may span so many places without a message.
 const GAP_MAX: u64 = 16;
 /// A claim gives no more messages once it has given so many bytes.
-pub(crate) const CLAIM_BYTES_MAX: u64 = 64 << 20;
+pub(crate) const CLAIM_BYTES_MAX: u64 = 4 << 20;
 
 /// What a claim has done so far.
 pub(crate) struct Dealing {

@@ -8,17 +8,17 @@
 //! flushing, poison; the ring and the bell of the clearing are leaves.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 use slipring::Error;
 
-use crate::checkpoint::Checkpoints;
+use crate::checkpoint::{Beside, Checkpoints};
 use crate::clearing::Clearing;
 use crate::fault::closed;
-use crate::flush::{Flusher, Log, Unwinding, flush_and_answer};
+use crate::flush::{Durable, Flusher, Log, Unwinding, flush_and_answer};
 use crate::inbox::Inbox;
 use crate::reader::ReaderTask;
 use crate::reclaim::Reclaim;
@@ -51,6 +51,18 @@ pub(crate) struct Driver {
     in_flight: AtomicU32,
     /// How many calls in a row met no other.
     lonely: AtomicU32,
+    /// Whether the log is about to begin anew: queues that are ahead of the others wait.
+    calm: AtomicBool,
+}
+
+/// Keeps queues that are ahead of the others from writing.
+struct Calm<'a>(&'a Driver);
+
+impl Drop for Calm<'_> {
+    fn drop(&mut self) {
+        self.0.calm.store(false, Ordering::Release);
+        self.0.wake();
+    }
 }
 
 /// A call that is not answered yet.
@@ -83,6 +95,7 @@ impl Driver {
             bell: Condvar::new(),
             in_flight: AtomicU32::new(0),
             lonely: AtomicU32::new(0),
+            calm: AtomicBool::new(false),
         }
     }
 
@@ -94,11 +107,9 @@ impl Driver {
     ) -> std::io::Result<[JoinHandle<()>; 4]> {
         let [writing, flushing, copying, clearing] = [(); 4].map(|()| Arc::clone(self));
         let name = |name: &str| thread::Builder::new().name(name.to_owned());
-        let flushing = name("slipring-flush").spawn(move || flushing.flusher.run(&flushing.log))?;
-        let copy = move || {
-            let hold = || copying.core.lock();
-            copying.checkpoints.run(&copying.log, hold, |reclaim| copying.give_back(reclaim));
-        };
+        let flush = move || flushing.flusher.run(&flushing.log, || flushing.wake());
+        let flushing = name("slipring-flush").spawn(flush)?;
+        let copy = move || copying.checkpoints.run(&copying.log, &*copying);
         let copying = name("slipring-checkpoint").spawn(copy)?;
         let writing = name("slipring-write").spawn(move || writing.work())?;
         let clear = move || clearing.clearing.run(&clearing, &readers);
@@ -127,7 +138,7 @@ impl Driver {
         if lonely && small && self.log.is_quick() {
             self.run_as_caller();
         }
-        if self.has_calls() {
+        if !self.is_empty() {
             self.wake();
         }
         Ok(in_flight)
@@ -148,9 +159,10 @@ impl Driver {
     fn run_as_caller(&self) {
         let Some(mut core) = self.core.try_lock() else { return };
         let turn = Turn::bounded(CALLER_MESSAGES_MAX, CALLER_BYTES_MAX);
+        let turn = turn.modest_only(self.is_calm());
         let durable = self.round(&mut core, turn, false);
         drop(core);
-        if let Some((tasks, written)) = durable {
+        if let Some(Durable { tasks, written, .. }) = durable {
             flush_and_answer(&self.log, tasks, written);
         }
     }
@@ -163,19 +175,20 @@ impl Driver {
         }
     }
 
-    fn has_calls(&self) -> bool {
-        self.ring.lock().len() > 0
+    fn is_empty(&self) -> bool {
+        self.ring.lock().len() == 0
+    }
+
+    /// Whether queues that are ahead of the others wait: for the log to begin anew, or for bytes to
+    /// be flushed.
+    fn is_calm(&self) -> bool {
+        self.calm.load(Ordering::Acquire) || self.flusher.is_full()
     }
 
     /// Runs calls in one transaction; answers those that wait for a flush, and up to which
     /// transaction. Where another process writes at the moment it either waits, or leaves the calls
     /// in the ring.
-    fn round(
-        &self,
-        core: &mut Option<Core>,
-        turn: Turn,
-        wait: bool,
-    ) -> Option<(Vec<WriterTask>, u64)> {
+    fn round(&self, core: &mut Option<Core>, turn: Turn, wait: bool) -> Option<Durable> {
         let ready = self.log.check().and_then(|()| core.as_mut().ok_or_else(closed));
         let core = match ready {
             Ok(core) => core,
@@ -190,6 +203,7 @@ impl Driver {
         let served = core.serve(&mut round, wait);
         drop(unwinding);
         let mut ring = self.ring.lock();
+        let bytes = round.turn.bytes();
         ring.end(round.turn);
         ring.put_back(served.postponed.into_iter().map(|task| {
             let load = task.load();
@@ -203,7 +217,8 @@ impl Driver {
             self.clearing.ask();
         }
         self.checkpoints.ask_if_due();
-        (!served.durable.is_empty()).then(|| (served.durable, self.log.wrote()))
+        let tasks = served.durable;
+        (!tasks.is_empty()).then(|| Durable { tasks, written: self.log.wrote(), bytes })
     }
 
     /// What the writing thread does.
@@ -218,23 +233,28 @@ impl Driver {
             thread.woken = false;
             let closed = thread.closed;
             drop(thread);
-            self.work_off();
-            if closed && !self.has_calls() {
+            self.work_off(closed);
+            if closed && self.is_empty() {
                 break;
             }
         }
         self.let_go();
     }
 
-    fn work_off(&self) {
-        while self.has_calls() {
-            let durable = self.round(&mut self.core.lock(), Turn::default(), true);
-            let Some((tasks, written)) = durable else { continue };
+    fn work_off(&self, closed: bool) {
+        loop {
+            let modest_only = !closed && self.is_calm();
+            if !self.ring.lock().has_calls(modest_only) {
+                return;
+            }
+            let turn = Turn::default().modest_only(modest_only);
+            let durable = self.round(&mut self.core.lock(), turn, true);
+            let Some(durable) = durable else { continue };
             // A slow flush is left to its thread: calls that come meanwhile go on without it.
-            if !self.has_calls() && self.flusher.is_idle() && self.log.is_quick() {
-                flush_and_answer(&self.log, tasks, written);
+            if self.is_empty() && self.flusher.is_idle() && self.log.is_quick() {
+                flush_and_answer(&self.log, durable.tasks, durable.written);
             } else {
-                self.flusher.push(tasks, written);
+                self.flusher.push(durable);
             }
         }
     }
@@ -243,7 +263,7 @@ impl Driver {
     fn give_back(&self, reclaim: &mut Reclaim) -> Duration {
         let Some(mut core) = self.core.try_lock() else { return reclaim.not_now() };
         match core.as_mut() {
-            Some(core) if !self.has_calls() && self.log.check().is_ok() => {
+            Some(core) if self.is_empty() && self.log.check().is_ok() => {
                 reclaim.step(core, &self.log)
             }
             _ => reclaim.not_now(),
@@ -269,6 +289,21 @@ impl Driver {
             self.log.report(fault, "the time of the last send could not be kept");
         }
         self.checkpoints.finish(core.connection(), &self.log);
+    }
+}
+
+impl Beside for Driver {
+    fn calm(&self) -> impl Drop {
+        self.calm.store(true, Ordering::Release);
+        Calm(self)
+    }
+
+    fn hold(&self) -> impl Drop {
+        self.core.lock()
+    }
+
+    fn give_back(&self, reclaim: &mut Reclaim) -> Duration {
+        Driver::give_back(self, reclaim)
     }
 }
 

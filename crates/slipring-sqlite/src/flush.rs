@@ -146,6 +146,19 @@ impl Drop for Unwinding<'_> {
     }
 }
 
+/// While so many bytes wait for a flush, only queues that are not ahead of the others write more:
+/// a flush takes as long as what was written before it, whoever wrote that.
+const BYTES_MAX: u64 = 2 << 20;
+
+/// Calls of a committed transaction that are answered once it is flushed.
+pub(crate) struct Durable {
+    pub(crate) tasks: Vec<WriterTask>,
+    /// What [`Log::wrote`] said of it.
+    pub(crate) written: u64,
+    /// Bytes of bodies in it.
+    pub(crate) bytes: u64,
+}
+
 /// Calls of committed transactions that wait for a flush by a thread of its own, while others are
 /// written.
 #[derive(Default)]
@@ -158,6 +171,9 @@ pub(crate) struct Flusher {
 struct State {
     waiting: VecDeque<WriterTask>,
     written: u64,
+    /// Bytes of those that wait, and of those that are being flushed.
+    waiting_bytes: u64,
+    flushing_bytes: u64,
     busy: bool,
     closed: bool,
 }
@@ -169,11 +185,17 @@ impl Flusher {
         !state.busy && state.waiting.is_empty()
     }
 
-    /// Leaves calls to be answered after a flush up to a transaction.
-    pub(crate) fn push(&self, tasks: Vec<WriterTask>, written: u64) {
+    /// Whether so much waits for a flush that more of it would keep others waiting.
+    pub(crate) fn is_full(&self) -> bool {
+        self.state.lock().is_full()
+    }
+
+    /// Leaves calls to be answered after a flush.
+    pub(crate) fn push(&self, durable: Durable) {
         let mut state = self.state.lock();
-        state.waiting.extend(tasks);
-        state.written = written;
+        state.waiting.extend(durable.tasks);
+        state.written = durable.written;
+        state.waiting_bytes += durable.bytes;
         let wake = !state.busy;
         drop(state);
         if wake {
@@ -181,11 +203,17 @@ impl Flusher {
         }
     }
 
-    /// Flushes until closed and empty.
-    pub(crate) fn run(&self, log: &Log) {
+    /// Flushes until closed and empty; calls `not_full` when it is not full any more.
+    pub(crate) fn run(&self, log: &Log, not_full: impl Fn()) {
         loop {
             let mut state = self.state.lock();
-            state.busy = false;
+            let was_full = state.is_full();
+            (state.busy, state.flushing_bytes) = (false, 0);
+            if was_full && !state.is_full() {
+                drop(state);
+                not_full();
+                state = self.state.lock();
+            }
             while state.waiting.is_empty() && !state.closed {
                 self.bell.wait(&mut state);
             }
@@ -193,6 +221,7 @@ impl Flusher {
                 return;
             }
             state.busy = true;
+            state.flushing_bytes = std::mem::take(&mut state.waiting_bytes);
             let (waiting, written) = (std::mem::take(&mut state.waiting), state.written);
             drop(state);
             flush_and_answer(log, waiting, written);
@@ -203,6 +232,12 @@ impl Flusher {
     pub(crate) fn close(&self) {
         self.state.lock().closed = true;
         self.bell.notify_all();
+    }
+}
+
+impl State {
+    fn is_full(&self) -> bool {
+        self.waiting_bytes + self.flushing_bytes > BYTES_MAX
     }
 }
 

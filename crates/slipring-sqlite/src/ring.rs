@@ -1,9 +1,10 @@
 //! Where calls for the writer wait: a list for each queue, and the queues take turns (law 6).
 //!
 //! Each queue is charged for the time its calls have taken. Next is the queue that was charged
-//! least: a queue begins its next call at its account, or at that of the call under way if it has
-//! not kept up with that, so that nothing is saved up. (This is start-time fair queueing.) Within a
-//! queue calls go first come, first served. Pure: what a call took is an argument.
+//! least: a queue begins its next call at its account, or a little before that of the call under
+//! way if it has fallen further behind, so that no more than [`CREDIT_NS`] is saved up. (This is
+//! start-time fair queueing with a credit, as in borrowed virtual time.) Within a queue calls go
+//! first come, first served. Pure: what a call took is an argument.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
@@ -16,6 +17,13 @@ const SHARED_TRANSACTION_NS: u64 = 1_000_000;
 const TRANSACTION_BYTES: u64 = 2 << 20;
 /// What it costs to commit a byte, which no call is seen to take.
 const COMMIT_NS_PER_BYTE: u64 = 2;
+/// How much of its share a queue that was idle may use at once: a message of 1 MB is sent, received
+/// and acked for about as much. Without it each of the three would wait until all busy queues have
+/// had a turn.
+const CREDIT_NS: u64 = 10_000_000;
+/// After so much work in a row for queues that use their credit one of the others has a turn, so
+/// that many queues that come back at once do not stop them.
+const CREDITED_RUN_NS: u64 = CREDIT_NS;
 /// Background work is charged so many times what it takes.
 const BACKGROUND_TIMES: u64 = 8;
 
@@ -75,6 +83,10 @@ pub(crate) struct Ring<T> {
     now: u64,
     /// Whose call was taken and is not paid yet.
     serving: Option<Owner>,
+    /// What calls that began before `now` have taken in a row.
+    credited_ns: u64,
+    /// Whether the call under way is one of them.
+    credited: bool,
     next_ticket: u64,
     len: usize,
     closed: bool,
@@ -95,6 +107,8 @@ struct List<T> {
 pub(crate) struct Turn {
     /// Most messages and bytes; `None` within the bounds of every transaction.
     bound: Option<(usize, u64)>,
+    /// Only for owners that are not ahead of the others.
+    modest_only: bool,
     calls: usize,
     messages: usize,
     bytes: u64,
@@ -108,6 +122,16 @@ impl Turn {
     /// A transaction that takes no more than so many messages and bytes, and no call of more.
     pub(crate) fn bounded(messages: usize, bytes: u64) -> Turn {
         Turn { bound: Some((messages, bytes)), ..Turn::default() }
+    }
+
+    /// The same, which leaves out owners that are ahead of the others.
+    pub(crate) fn modest_only(self, modest_only: bool) -> Turn {
+        Turn { modest_only, ..self }
+    }
+
+    /// Bytes that its calls wrote, as their loads say.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     fn admits(&self, next: Load, modest: bool, others: bool) -> bool {
@@ -131,8 +155,11 @@ impl<T> Ring<T> {
             lists: HashMap::new(),
             waiting: BTreeSet::new(),
             resting: BTreeSet::new(),
-            now: 0,
+            // The first owners have a credit too.
+            now: CREDIT_NS,
             serving: None,
+            credited_ns: 0,
+            credited: false,
             next_ticket: 0,
             len: 0,
             closed: false,
@@ -142,6 +169,16 @@ impl<T> Ring<T> {
     /// How many calls wait.
     pub(crate) fn len(&self) -> usize {
         self.len
+    }
+
+    /// Whether a call waits, or with `modest_only` one of an owner that is not ahead of the others.
+    pub(crate) fn has_calls(&self, modest_only: bool) -> bool {
+        self.first(modest_only).is_some()
+    }
+
+    /// The account of an owner that has been idle.
+    fn floor(&self) -> u64 {
+        self.now.saturating_sub(CREDIT_NS)
     }
 
     /// Takes no more calls; those that wait are still served.
@@ -174,7 +211,7 @@ impl<T> Ring<T> {
     /// `None` when the transaction ends or nothing waits.
     pub(crate) fn next(&mut self, turn: &mut Turn, took_ns: u64) -> Option<T> {
         self.pay(turn, took_ns);
-        let &(begins, ticket, owner) = self.waiting.first()?;
+        let &(begins, ticket, owner) = self.first(turn.modest_only)?;
         let others = self.waiting.len() > 1;
         let list = self.lists.get_mut(&owner)?;
         let load = list.calls.front().map(|(_, load)| *load)?;
@@ -188,18 +225,38 @@ impl<T> Ring<T> {
         turn.bytes += load.bytes;
         turn.last = Some(load);
         self.waiting.remove(&(begins, ticket, owner));
+        self.credited = begins < self.now;
         self.now = self.now.max(begins);
         self.serving = Some(owner);
         self.len -= 1;
         Some(call)
     }
 
+    /// Who is next.
+    fn first(&self, modest_only: bool) -> Option<&(u64, u64, Owner)> {
+        let first = self.waiting.first()?;
+        if modest_only {
+            return (first.0 <= self.now).then_some(first);
+        }
+        if first.0 < self.now && self.credited_ns >= CREDITED_RUN_NS {
+            let others = (self.now, 0, Owner::Queue(QueueId(0)));
+            return self.waiting.range(others..).next().or(Some(first));
+        }
+        Some(first)
+    }
+
     /// Ends a transaction. Where it has failed its last call is not charged.
     pub(crate) fn end(&mut self, mut turn: Turn) {
         self.pay(&mut turn, 0);
-        // Whoever is not ahead of the others needs no account.
+        // Where no call waits there is nothing to share out, so accounts begin anew.
+        if self.waiting.is_empty() {
+            self.lists.clear();
+            self.resting.clear();
+        }
+        // An owner that has all its credit needs no account.
+        let floor = self.floor();
         while let Some((account, owner)) = self.resting.first().copied()
-            && account <= self.now
+            && account <= floor
         {
             self.resting.pop_first();
             self.lists.remove(&owner);
@@ -222,7 +279,7 @@ impl<T> Ring<T> {
     }
 
     fn list(&mut self, owner: Owner) -> &mut List<T> {
-        let account = self.now;
+        let account = self.floor();
         self.lists.entry(owner).or_insert_with(|| List {
             calls: VecDeque::new(),
             account,
@@ -233,6 +290,7 @@ impl<T> Ring<T> {
 
     /// Gives an owner with calls a place among those who wait, unless it has one or is served.
     fn line_up(&mut self, owner: Owner) {
+        let floor = self.floor();
         let Some(list) = self.lists.get_mut(&owner) else { return };
         if self.serving == Some(owner) || list.ticket.is_some() {
             return;
@@ -243,7 +301,7 @@ impl<T> Ring<T> {
             return;
         }
         list.modest = list.account <= self.now;
-        list.account = list.account.max(self.now);
+        list.account = list.account.max(floor);
         list.ticket = Some(self.next_ticket);
         self.waiting.insert((list.account, self.next_ticket, owner));
         self.next_ticket += 1;
@@ -253,6 +311,10 @@ impl<T> Ring<T> {
         let (Some(owner), Some(load)) = (self.serving.take(), turn.last) else { return };
         let cost_ns = took_ns.saturating_add(load.bytes.saturating_mul(COMMIT_NS_PER_BYTE));
         turn.ran_ns = turn.ran_ns.saturating_add(cost_ns);
+        self.credited_ns = match self.credited {
+            true => self.credited_ns.saturating_add(cost_ns),
+            false => 0,
+        };
         let times = if owner == Owner::Background { BACKGROUND_TIMES } else { 1 };
         if let Some(list) = self.lists.get_mut(&owner) {
             // At least 1, so that calls that took no time take turns too.

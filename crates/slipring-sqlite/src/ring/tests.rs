@@ -58,14 +58,15 @@ fn queues_take_turns_by_what_their_calls_took_and_keep_their_own_order() {
 #[test]
 fn a_queue_that_kept_within_its_share_is_served_first_and_alone() {
     let mut ring = Ring::new();
-    // 64 busy queues have used up a turn each, and have more calls.
-    for round in ["first", "second"] {
-        for number in 1..=64 {
-            push(&mut ring, queue(number), round);
-        }
-        if round == "first" {
-            serve(&mut ring, 100_000);
-        }
+    // 64 busy queues have used up their credit, and have more calls.
+    for number in 1..=64 {
+        (0..4).for_each(|_| push(&mut ring, queue(number), "busy"));
+    }
+    for _ in 0..192 {
+        let mut turn = Turn::default();
+        assert_eq!(ring.next(&mut turn, 0), Some("busy"));
+        assert_eq!(ring.next(&mut turn, CREDIT_NS), None);
+        ring.end(turn);
     }
     push(&mut ring, queue(99), "quiet");
     let served = serve(&mut ring, 100_000);
@@ -76,7 +77,7 @@ fn a_queue_that_kept_within_its_share_is_served_first_and_alone() {
 }
 
 #[test]
-fn a_queue_alone_has_whole_transactions_and_nothing_is_saved_up_by_waiting() {
+fn a_queue_alone_has_whole_transactions_and_only_a_credit_is_saved_up_by_waiting() {
     let mut ring = Ring::new();
     for _ in 0..100 {
         push(&mut ring, queue(1), "a");
@@ -85,12 +86,92 @@ fn a_queue_alone_has_whole_transactions_and_nothing_is_saved_up_by_waiting() {
     assert_eq!(lengths.iter().sum::<usize>(), 100);
     assert!(lengths.iter().all(|calls| *calls <= 50), "5 ms each: {lengths:?}");
     assert!(lengths.len() <= 4, "{lengths:?}");
-    // One that comes later does not get the time back that others used before.
-    for (owner, call) in [(2, "b1"), (2, "b2"), (1, "a1"), (2, "b3"), (1, "a2"), (1, "a3")] {
-        push(&mut ring, queue(owner), call);
+    // One that comes later has its credit first, and then does not get the time back that others
+    // used before.
+    let credit = usize::try_from(CREDIT_NS / 1_000_000).unwrap();
+    (0..100).for_each(|_| push(&mut ring, queue(1), "a"));
+    let (mut turn, mut took) = (Turn::default(), 0);
+    while ring.len() > 50 {
+        match ring.next(&mut turn, took) {
+            Some(_) => took = 1_000_000,
+            None => {
+                ring.end(std::mem::take(&mut turn));
+                took = 0;
+            }
+        }
     }
-    let served = serve(&mut ring, 100_000).concat();
-    assert_eq!(served, ["b1", "a1", "b2", "a2", "b3", "a3"]);
+    ring.end(turn);
+    (0..50).for_each(|_| push(&mut ring, queue(2), "b"));
+    let served = serve(&mut ring, 1_000_000).concat();
+    assert!(served[..credit].iter().all(|call| *call == "b"), "{served:?}");
+    let rest = &served[credit + 1..credit + 11];
+    let of = |queue| rest.iter().filter(|call| **call == queue).count();
+    assert_eq!((of("a"), of("b")), (5, 5), "{served:?}");
+}
+
+#[test]
+fn a_quiet_queue_sends_receives_and_acks_before_busy_ones_have_had_a_turn() {
+    let mut ring = Ring::new();
+    for number in 1..=64 {
+        (0..10).for_each(|_| push(&mut ring, queue(number), "busy"));
+    }
+    // All busy queues have used their credit.
+    let (mut served, mut took) = (0, 0);
+    while served < 320 {
+        let mut turn = Turn::default();
+        while ring.next(&mut turn, took).is_some() {
+            (served, took) = (served + 1, 3_000_000);
+        }
+        ring.end(turn);
+    }
+    for call in ["send", "receive", "ack"] {
+        push(&mut ring, queue(99), call);
+        let mut turn = Turn::default();
+        assert_eq!(ring.next(&mut turn, 0), Some(call));
+        assert_eq!(ring.next(&mut turn, 3_000_000), None);
+        ring.end(turn);
+    }
+}
+
+#[test]
+fn many_queues_that_come_back_at_once_do_not_stop_a_busy_one() {
+    let mut ring = Ring::new();
+    (0..100).for_each(|_| push(&mut ring, queue(1), "busy"));
+    let mut turn = Turn::default();
+    assert_eq!(ring.next(&mut turn, 0), Some("busy"));
+    assert_eq!(ring.next(&mut turn, 3 * CREDIT_NS), None);
+    ring.end(turn);
+    for number in 2..=100 {
+        (0..10).for_each(|_| push(&mut ring, queue(number), "back"));
+    }
+    let served = serve(&mut ring, 1_000_000).concat();
+    let busy = served[..90].iter().filter(|call| **call == "busy").count();
+    assert!((7..=10).contains(&busy), "one after each 10 ms: {busy} of 90");
+}
+
+#[test]
+fn a_modest_turn_leaves_those_that_are_ahead_of_the_others() {
+    let mut ring = Ring::new();
+    (0..50).for_each(|_| push(&mut ring, queue(1), "busy"));
+    let modest = |ring: &mut Ring<&'static str>| {
+        let (mut turn, mut calls) = (Turn::default().modest_only(true), Vec::new());
+        while let Some(call) = ring.next(&mut turn, 1_000_000) {
+            calls.push(call);
+        }
+        ring.end(turn);
+        calls.len()
+    };
+    let mut served = 0;
+    while ring.has_calls(true) {
+        served += modest(&mut ring);
+    }
+    // Its credit, and no more.
+    assert!((9..=12).contains(&served), "{served}");
+    assert!(ring.has_calls(false) && ring.len() == 50 - served);
+    push(&mut ring, queue(2), "quiet");
+    assert!(ring.has_calls(true));
+    assert_eq!((modest(&mut ring), ring.has_calls(true)), (1, false));
+    assert_eq!(serve(&mut ring, 0).concat().len(), 50 - served);
 }
 
 #[test]
@@ -161,6 +242,6 @@ fn accounts_of_queues_without_calls_are_forgotten_once_others_have_caught_up() {
         push(&mut ring, queue(1), "last");
     }
     serve(&mut ring, 1000);
-    assert!(ring.lists.len() <= 2, "{}", ring.lists.len());
+    assert!(ring.lists.is_empty(), "{}", ring.lists.len());
     assert!(ring.resting.len() <= ring.lists.len() && ring.waiting.is_empty());
 }
