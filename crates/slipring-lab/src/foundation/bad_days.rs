@@ -77,14 +77,39 @@ fn waiters() -> Row {
     }
 }
 
-/// Busy queues beside the quiet one, and the bytes of all bodies; at most so many times alone.
-const NEIGHBOURS: [(&str, usize, usize, f64); 6] = [
-    ("1 × 100 B", 1, 100, 2.0),
-    ("8 × 100 B", 8, 100, 2.0),
-    ("64 × 100 B", 64, 100, 2.0),
-    ("1 × 1 MB", 1, 1_000_000, 4.0),
-    ("8 × 1 MB", 8, 1_000_000, 4.0),
-    ("64 × 1 MB", 64, 1_000_000, 4.0),
+/// Busy queues beside a quiet one.
+struct Neighbours {
+    name: &'static str,
+    queues: usize,
+    callers: usize,
+    /// Of all bodies.
+    bytes: usize,
+    /// Messages of the quiet queue in a second: less than half of an equal share, or it would not be
+    /// a quiet one.
+    rate: f64,
+    /// The time is so many times as long, so that there are messages enough.
+    seconds_times: f64,
+    /// At most so many times alone.
+    times_max: f64,
+}
+
+const fn small(name: &'static str, queues: usize) -> Neighbours {
+    let (rate, seconds_times) = (100.0, 1.0);
+    Neighbours { name, queues, callers: 128, bytes: 100, rate, seconds_times, times_max: 2.0 }
+}
+
+const fn large(name: &'static str, queues: usize, rate: f64, seconds_times: f64) -> Neighbours {
+    let bytes = 1_000_000;
+    Neighbours { name, queues, callers: 64, bytes, rate, seconds_times, times_max: 4.0 }
+}
+
+const NEIGHBOURS: [Neighbours; 6] = [
+    small("1 × 100 B", 1),
+    small("8 × 100 B", 8),
+    small("64 × 100 B", 64),
+    large("1 × 1 MB", 1, 20.0, 1.0),
+    large("8 × 1 MB", 8, 10.0, 2.0),
+    large("64 × 1 MB", 64, 1.5, 8.0),
 ];
 
 fn neighbours() -> Row {
@@ -93,24 +118,23 @@ fn neighbours() -> Row {
         what: "1, 8, 64 busy queues (128 callers; 64 of 1 MB) beside a quiet queue, in-process",
         rounds_max: 3,
         sides: |sizes, _| {
-            let side = |(name, queues, body, _): (&'static str, usize, usize, f64)| {
-                let callers = if body > 100 { 64 } else { 128 };
-                let mut side = ours(sizes, Shape::Neighbours, callers, 1);
-                side.name = name;
-                (side.settings.queues, side.settings.body) = (queues, body);
-                if body > 100 {
-                    side.settings.rate = 20.0;
-                }
+            let side = |row: &Neighbours| {
+                let mut side = ours(sizes, Shape::Neighbours, row.callers, 1);
+                side.name = row.name;
+                (side.settings.queues, side.settings.body) = (row.queues, row.bytes);
+                side.settings.rate = row.rate;
+                side.settings.seconds *= row.seconds_times;
                 side
             };
-            NEIGHBOURS.map(side).into()
+            NEIGHBOURS.iter().map(side).collect()
         },
         conditions: |sides| {
-            let condition = |(name, _, _, times): (&str, usize, usize, f64)| {
-                let ratio = figure(sides, name, "p95_beside_over_alone");
-                Condition::at_most(&format!("P95 beside / alone, {name}"), "×", ratio, times)
+            let condition = |row: &Neighbours| {
+                let ratio = figure(sides, row.name, "p95_beside_over_alone");
+                let what = format!("P95 beside / alone, {}", row.name);
+                Condition::at_most(&what, "×", ratio, row.times_max)
             };
-            NEIGHBOURS.map(condition).into()
+            NEIGHBOURS.iter().map(condition).collect()
         },
     }
 }
