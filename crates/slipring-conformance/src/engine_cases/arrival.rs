@@ -32,11 +32,9 @@ async fn in_or_ended(receive: &Receiving, queues: &[Queue], before: usize, more:
     until("the receive is in", async || receive.is_finished() || waits() >= before + more).await;
 }
 
-fn turns() -> impl Future<Output = ()> {
-    async {
-        for _ in 0..100 {
-            tokio::task::yield_now().await;
-        }
+async fn turns() {
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
     }
 }
 
