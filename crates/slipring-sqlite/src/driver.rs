@@ -190,11 +190,11 @@ impl Driver {
         let served = core.serve(&mut round, wait);
         drop(unwinding);
         let mut ring = self.ring.lock();
-        ring.end(round.turn);
         ring.put_back(served.postponed.into_iter().map(|task| {
             let load = task.load();
             (task, load)
         }));
+        ring.end(round.turn);
         drop(ring);
         if let Some(error) = served.poison {
             self.log.poison(error);
