@@ -287,7 +287,7 @@ impl Writer<'_> {
         Ok((list, more))
     }
 
-    /// Hands out one given message that nobody holds.
+    /// Hands out one given message that is not leased.
     pub(crate) fn claim_message(
         &mut self,
         queue: QueueId,

@@ -26,7 +26,7 @@ pub(crate) enum Owner {
     Queue(QueueId),
     /// What belongs to no queue, or to all of them.
     Administration,
-    /// Work that nobody waits for.
+    /// Work that no call waits for.
     Background,
 }
 
@@ -149,7 +149,7 @@ impl<T> Ring<T> {
         self.closed = true;
     }
 
-    /// Leaves a call; gives it back when nobody will come for it any more.
+    /// Leaves a call; gives it back when it would not be taken any more.
     pub(crate) fn push(&mut self, call: T, load: Load) -> Result<(), T> {
         if self.closed {
             return Err(call);
@@ -202,7 +202,7 @@ impl<T> Ring<T> {
     /// Ends a transaction. Where it has failed its last call is not charged.
     pub(crate) fn end(&mut self, mut turn: Turn) {
         self.pay(&mut turn, 0);
-        // Whoever is not ahead of the others needs no account.
+        // An owner that is not ahead of the others needs no account.
         while let Some((account, owner)) = self.resting.first().copied()
             && account <= self.now
         {

@@ -36,7 +36,7 @@ struct Look {
     room: u64,
     end: ClaimEnd,
     /// It gave something, and there may be more: a store bounds what one claim gives. Those who
-    /// got nothing look again, which ends, for each of these looks gives somebody something.
+    /// got nothing look again, which ends, for each of these looks gives something.
     cut_short: bool,
 }
 
@@ -96,7 +96,7 @@ impl State {
 }
 
 impl Receives {
-    /// Looks as long as there is somebody to look after.
+    /// Looks as long as there are receives to look after.
     pub(super) async fn drive(self: Arc<Self>) {
         let mut guard = DriveGuard { receives: &self, driving: true };
         loop {
@@ -268,7 +268,7 @@ impl Receives {
         HandingBack(self)
     }
 
-    /// Gives claimed messages back that nobody took, their attempt not counted.
+    /// Gives claimed messages back that were not taken, their attempt not counted.
     pub(in super::super) fn hand_back(&self, list: Vec<Delivery>) {
         let Some(me) = self.me.upgrade() else { return };
         self.lock().handing_back += 1;

@@ -176,7 +176,7 @@ impl Receives {
         }
     }
 
-    /// Says that somebody else may have changed something, here or elsewhere. True when it is worth
+    /// Says that others may have changed something, here or elsewhere. True when it is worth
     /// finding out whether a message is ready, which [`Receives::notify`] then tells.
     pub(super) fn doubt(&self) -> bool {
         let mut state = self.lock();
@@ -217,7 +217,7 @@ impl Receives {
     }
 
     /// Receives rest here: the next change by others must be told. One that came before they were
-    /// listed has told nobody.
+    /// listed was told to none.
     fn list(&self, state: &mut State) {
         if state.listed {
             return;
