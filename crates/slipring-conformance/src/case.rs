@@ -40,6 +40,10 @@ pub enum Need {
     /// Not [`Capabilities::transactions`]: messages are numbered one after the other. Senders that
     /// take a number inside transactions of their own would have to wait for each other.
     Counted,
+    /// Not [`Capabilities::transactions`]: a claim over several queues counts what goes past a queue
+    /// with failing messages alone. A store that looks at heads and claims from the best queue has
+    /// one moment of a hundred for it instead.
+    CountedAcross,
 }
 
 impl Need {
@@ -50,6 +54,7 @@ impl Need {
             Need::Shared if !capabilities.shared => Some("shared"),
             Need::ByQueue if !capabilities.passes_by_queue => Some("passes by queue"),
             Need::Counted if capabilities.transactions => Some("numbers without gaps"),
+            Need::CountedAcross if capabilities.transactions => Some("counts over several queues"),
             _ => None,
         }
     }

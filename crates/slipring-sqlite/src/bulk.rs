@@ -41,7 +41,7 @@ pub(crate) enum Kicked {
 }
 
 impl Writer<'_> {
-    /// Removes one message that nobody holds; answers its queue.
+    /// Removes one message that is not leased; answers its queue.
     pub(crate) fn cancel(&mut self, message: MessageId) -> Outcome<QueueId> {
         let item = self.item_head(message.0)?;
         let picture = match &item {

@@ -37,13 +37,15 @@ pub(crate) struct Dealing {
     pub(crate) before: Option<(u64, u64)>,
     /// What the receive has of other queues.
     pub(crate) others: u64,
+    /// Most messages of one [`Writer::deal`]; `None` as many as are asked for.
+    pub(crate) most: Option<u64>,
     /// The range that the next message of the log may continue.
     range: Option<Lease>,
 }
 
 impl Dealing {
     pub(crate) fn new(now: Timestamp, room: u64) -> Dealing {
-        Dealing { now, room, bytes: 0, before: None, others: 0, range: None }
+        Dealing { now, room, bytes: 0, before: None, others: 0, most: None, range: None }
     }
 
     /// Whether a range is to be ended.
@@ -108,7 +110,8 @@ impl Writer<'_> {
             if heads.iter().all(Option::is_none) {
                 return Ok((list, false));
             }
-            if dealing.bytes >= CLAIM_BYTES_MAX {
+            let enough = dealing.most.is_some_and(|most| list.len() as u64 >= most);
+            if enough || dealing.bytes >= CLAIM_BYTES_MAX {
                 return Ok((list, true));
             }
             let in_place = receive.in_place(&heads);
@@ -284,7 +287,7 @@ impl Writer<'_> {
         Ok((list, more))
     }
 
-    /// Hands out one given message that nobody holds.
+    /// Hands out one given message that is not leased.
     pub(crate) fn claim_message(
         &mut self,
         queue: QueueId,

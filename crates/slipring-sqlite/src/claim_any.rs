@@ -21,23 +21,85 @@ use crate::writer::{Shared, Writer};
 /// The first message of a queue, as it stands among those of the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Head {
-    /// The queue has only failing messages, and it is not their turn: it comes after the others
-    /// (S11.1).
-    waits: bool,
     priority: u64,
     /// The stamp; 0 when it is the turn of failing messages.
     sent: u64,
+    /// The queue has only failing messages.
     failing: bool,
 }
 
 impl Head {
     fn in_place((priority, sent): (u64, u64)) -> Head {
-        Head { waits: false, priority, sent, failing: false }
+        Head { priority, sent, failing: false }
     }
 
-    fn failing((priority, sent): (u64, u64), passed_over: u32) -> Head {
-        let due = passed_over >= FAILING_SHARE - 1;
-        Head { waits: !due, priority, sent: if due { 0 } else { sent }, failing: true }
+    fn failing((priority, sent): (u64, u64)) -> Head {
+        Head { priority, sent, failing: true }
+    }
+}
+
+/// The queues of a claim that have a ready message, each by the place of its entrant.
+#[derive(Default)]
+struct Heads {
+    /// Those that give in the order of their heads.
+    in_turn: BinaryHeap<Reverse<(Head, usize)>>,
+    /// Those with failing messages alone whose turn has not come: they come after the others.
+    passed: Vec<Passed>,
+}
+
+/// A queue with failing messages alone that deliveries of others go past (S11.1).
+struct Passed {
+    head: Head,
+    entrant: usize,
+    /// How many have gone past it, those of earlier claims among them.
+    passed_over: u32,
+}
+
+impl Passed {
+    fn left(&self) -> u32 {
+        (FAILING_SHARE - 1).saturating_sub(self.passed_over)
+    }
+}
+
+impl Heads {
+    /// Adds a queue past whose failing messages so many deliveries have gone. These messages come
+    /// first of their priority when it is their turn.
+    fn add(&mut self, head: Head, entrant: usize, passed_over: u32) {
+        let queue = Passed { head, entrant, passed_over };
+        match head.failing {
+            false => self.in_turn.push(Reverse((head, entrant))),
+            true if queue.left() > 0 => self.passed.push(queue),
+            true => self.in_turn.push(Reverse((Head { sent: 0, ..head }, entrant))),
+        }
+    }
+
+    /// The queue that gives next; where deliveries went past it, how many.
+    fn pop(&mut self) -> Option<(Head, usize, Option<u32>)> {
+        if let Some(Reverse((head, entrant))) = self.in_turn.pop() {
+            return Some((head, entrant, None));
+        }
+        let best = self.passed.iter().enumerate().min_by_key(|(_, queue)| queue.head)?.0;
+        let Passed { head, entrant, passed_over } = self.passed.swap_remove(best);
+        Some((head, entrant, Some(passed_over)))
+    }
+
+    /// After so many deliveries at most it may be the turn of one that is passed.
+    fn left(&self) -> Option<u64> {
+        self.passed.iter().map(|queue| u64::from(queue.left())).min()
+    }
+
+    /// Counts deliveries; answers the queues whose turn has come by them, which are in order now.
+    fn go_past(&mut self, list: &[slipring::Delivery]) -> Vec<(usize, u32)> {
+        for queue in &mut self.passed {
+            let own = queue.head.priority;
+            let past = list.iter().filter(|one| own <= u64::from(one.message.priority.0)).count();
+            let past = u32::try_from(past).unwrap_or(u32::MAX);
+            queue.passed_over = queue.passed_over.saturating_add(past).min(FAILING_SHARE);
+        }
+        let come: Vec<Passed> = self.passed.extract_if(.., |queue| queue.left() == 0).collect();
+        let counts = come.iter().map(|queue| (queue.entrant, queue.passed_over)).collect();
+        come.into_iter().for_each(|queue| self.add(queue.head, queue.entrant, queue.passed_over));
+        counts
     }
 }
 
@@ -49,8 +111,6 @@ struct Entrant {
     /// What its messages are read from; only once it has its turn.
     feed: Option<Feed>,
     dealing: Dealing,
-    /// The priority of its failing messages, while the claim goes past them.
-    passed: Option<u64>,
 }
 
 impl Writer<'_> {
@@ -58,31 +118,33 @@ impl Writer<'_> {
     pub(crate) fn claim_any(&mut self, claim: &ClaimAny) -> Outcome<ClaimedAny> {
         let mut ends = vec![ClaimEnd::Drained; claim.queues.len()];
         let mut entrants = Vec::new();
-        // The heads, best first, each with the place of its entrant.
-        let mut heads = BinaryHeap::new();
+        let mut heads = Heads::default();
         for (at, queue) in claim.queues.iter().enumerate() {
             let entered = self.enter(*queue, claim.now)?;
             ends[at] = entered.1;
             if let Some((head, picture, dealing)) = entered.0 {
-                let passed = Some(head.priority).filter(|_| head.waits);
-                heads.push(Reverse((head, entrants.len())));
-                entrants.push(Entrant { at, picture, feed: None, dealing, passed });
+                let passed_over = picture.lock().items.passed_over;
+                heads.add(head, entrants.len(), passed_over);
+                entrants.push(Entrant { at, picture, feed: None, dealing });
             }
         }
         let mut list = Vec::new();
         let mut bytes = 0;
         let up_to = claim.demand.up_to.max(1);
-        while let Some(Reverse((head, best))) = heads.pop() {
+        while let Some((head, best, passed_over)) = heads.pop() {
+            if let Some(passed_over) = passed_over {
+                self.set_passed_over(&entrants[best], passed_over);
+            }
             let left = up_to - u32::try_from(list.len()).unwrap_or(up_to).min(up_to);
             if left == 0 || bytes >= CLAIM_BYTES_MAX {
                 break;
             }
-            let next = heads.peek().map(|Reverse((head, _))| *head).filter(|next| !next.waits);
-            let share = u64::from(left).div_ceil(heads.len() as u64 + 1);
+            let next = heads.in_turn.peek().map(|Reverse((head, _))| *head);
+            let share = u64::from(left).div_ceil(heads.in_turn.len() as u64 + 1);
             let entrant = &mut entrants[best];
-            entrant.passed = None;
             entrant.dealing.bytes = bytes;
             entrant.dealing.others = list.len() as u64;
+            entrant.dealing.most = heads.left();
             // Those whose turn has come give one and go behind the others again.
             let turn = head.failing && next.is_some();
             entrant.dealing.before = next.filter(|_| !turn).map(|next| (next.priority, next.sent));
@@ -90,20 +152,25 @@ impl Writer<'_> {
             let demand = Demand { up_to: most, ..claim.demand };
             let run = self.run_of(entrant, &demand, share)?;
             bytes = entrant.dealing.bytes;
-            list.extend(run.list);
             match run.end {
                 ClaimEnd::More => {}
                 end => ends[entrant.at] = end,
             }
-            if let Some(head) = run.head {
-                heads.push(Reverse((head, best)));
+            for (come, passed_over) in heads.go_past(&run.list) {
+                self.set_passed_over(&entrants[come], passed_over);
+            }
+            list.extend(run.list);
+            if let Some((head, passed_over)) = run.head {
+                heads.add(head, best, passed_over);
             }
             // A message whose tries run out comes with few others (S11.2).
             if run.failed {
                 break;
             }
         }
-        self.pass_over(&entrants, &list);
+        for Passed { entrant, passed_over, .. } in heads.passed {
+            self.set_passed_over(&entrants[entrant], passed_over);
+        }
         for entrant in &mut entrants {
             if entrant.dealing.is_open() {
                 let picture = Arc::clone(&entrant.picture);
@@ -113,16 +180,12 @@ impl Writer<'_> {
         Ok(ClaimedAny { deliveries: list, ends })
     }
 
-    /// Counts the deliveries that went past queues with failing messages alone (S11.1).
-    fn pass_over(&mut self, entrants: &[Entrant], list: &[slipring::Delivery]) {
-        let worst = list.iter().map(|delivery| u64::from(delivery.message.priority.0)).max();
-        let Some(worst) = worst else { return };
-        let given = u32::try_from(list.len()).unwrap_or(u32::MAX);
-        for entrant in entrants.iter().filter(|e| e.passed.is_some_and(|own| own <= worst)) {
-            let picture = &mut *entrant.picture.lock();
+    /// Keeps how many deliveries have gone past a queue with failing messages alone (S11.1).
+    fn set_passed_over(&mut self, entrant: &Entrant, passed_over: u32) {
+        let picture = &mut *entrant.picture.lock();
+        if picture.items.passed_over != passed_over {
             self.note(picture);
-            let passed_over = picture.items.passed_over.saturating_add(given);
-            picture.items.passed_over = passed_over.min(FAILING_SHARE);
+            picture.items.passed_over = passed_over;
             picture.items_dirty = true;
         }
     }
@@ -176,9 +239,7 @@ impl Writer<'_> {
         }
         let [untried, retried, failing] = firsts;
         let in_place = [untried, retried, self.log_head(picture)?].into_iter().flatten().min();
-        let passed_over = picture.items.passed_over;
-        let failing = failing.map(|first| Head::failing(first, passed_over));
-        Ok(in_place.map(Head::in_place).or(failing))
+        Ok(in_place.map(Head::in_place).or(failing.map(Head::failing)))
     }
 
     /// The priority and stamp of the first message of the log.
@@ -207,6 +268,7 @@ impl Writer<'_> {
             let end = end_of(more, dealing);
             let more = end == ClaimEnd::More && !list.is_empty();
             let head = if more { self.head(picture)? } else { None };
+            let head = head.map(|head| (head, picture.items.passed_over));
             return Ok(Run { failed: has_failed(&list, picture), list, end, head });
         }
         let feed = entrant.feed.get_or_insert_with(|| Feed::new(picture, share));
@@ -222,10 +284,9 @@ impl Writer<'_> {
             let rank = |first: &First<u64>| (u64::from(first.priority.0), first.place);
             let in_place = receive.in_place(&heads).map(|(_, first)| Head::in_place(rank(first)));
             let [_, _, failing] = &heads;
-            let passed_over = picture.items.passed_over;
-            let failing = failing.as_ref().map(|first| Head::failing(rank(first), passed_over));
-            head = in_place.or(failing);
+            head = in_place.or(failing.as_ref().map(|first| Head::failing(rank(first))));
         }
+        let head = head.map(|head| (head, picture.items.passed_over));
         Ok(Run { failed: has_failed(&list, picture), list, end, head })
     }
 }
@@ -234,8 +295,8 @@ impl Writer<'_> {
 struct Run {
     list: Vec<slipring::Delivery>,
     end: ClaimEnd,
-    /// Its next message.
-    head: Option<Head>,
+    /// Its next message, and how many deliveries have gone past its failing ones.
+    head: Option<(Head, u32)>,
     /// One of them has failed before, and the queue's messages run out of tries.
     failed: bool,
 }

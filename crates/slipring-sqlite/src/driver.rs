@@ -204,11 +204,11 @@ impl Driver {
         drop(unwinding);
         let mut ring = self.ring.lock();
         let bytes = round.turn.bytes();
-        ring.end(round.turn);
         ring.put_back(served.postponed.into_iter().map(|task| {
             let load = task.load();
             (task, load)
         }));
+        ring.end(round.turn);
         drop(ring);
         if let Some(error) = served.poison {
             self.log.poison(error);

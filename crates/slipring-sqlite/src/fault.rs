@@ -120,10 +120,9 @@ pub(crate) fn gone(id: MessageId) -> Error {
         .with("message", id)
 }
 
-/// The error for a message that somebody holds.
+/// The error for a message that is leased.
 pub(crate) fn held(id: MessageId) -> Error {
-    Error::new(ErrorKind::WrongState, format!("message {id} is in somebody's hands"))
-        .with("message", id)
+    Error::new(ErrorKind::WrongState, format!("message {id} is under a lease")).with("message", id)
 }
 
 /// The error for a receipt that names another queue than the call.

@@ -23,7 +23,7 @@ impl<T> Inbox<T> {
         Inbox { state: Mutex::new(state), bell: Condvar::new() }
     }
 
-    /// Leaves a task; gives it back when nobody will come for it any more.
+    /// Leaves a task; gives it back when it would not be taken any more.
     pub(crate) fn push(&self, task: T) -> Result<(), T> {
         let mut state = self.state.lock();
         if state.closed {

@@ -128,7 +128,7 @@ pub(crate) fn copying(path: &Path) -> Result<Connection, Error> {
         let connection = Connection::open_with_flags(path, flags)?;
         connection.pragma_update(None, "synchronous", "normal")?;
         connection.pragma_update(None, "wal_autocheckpoint", 0)?;
-        // It waits for nobody: what is left for now is copied the next time.
+        // It does not wait: what is left for now is copied the next time.
         connection.busy_timeout(std::time::Duration::ZERO)?;
         Ok(connection)
     };

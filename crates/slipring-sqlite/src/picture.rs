@@ -1,5 +1,5 @@
 //! What the writer keeps in memory of a queue: settings, lanes, open leases, counts. All of it
-//! can be read from the file again, and is when the file was changed by somebody else.
+//! can be read from the file again, and is when the file was changed by another process.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -4,6 +4,7 @@ use slipring::store::Pass;
 use slipring::{QueueId, Timestamp};
 
 use crate::fault::Outcome;
+use crate::lane::Lane;
 use crate::passes::Tally;
 use crate::picture::Picture;
 use crate::position::{SEQ_MAX, from_sql, position, seq_of, stamp_at, stamp_ms, to_sql};
@@ -28,6 +29,9 @@ const PASS_EVERY_MS: u64 = 1000;
 pub(crate) struct Round {
     /// The last queue that was looked at.
     after: u64,
+    /// The queue behind it that was looked at in part, and the first lane that was left; `u64::MAX`
+    /// when only its rows were.
+    within: Option<(QueueId, u64)>,
     /// The first moment at which something grows too old, of the queues looked at.
     next: Option<u64>,
 }
@@ -48,8 +52,9 @@ pub(crate) struct Purge {
 }
 
 impl Writer<'_> {
-    /// Removes messages whose retention is over and forgets closed deduplication windows.
-    pub(crate) fn prune(&mut self, now: Timestamp) -> Outcome<Pruned> {
+    /// Removes messages whose retention is over and forgets closed deduplication windows. A step
+    /// of it, which began at the moment `since_ns` of the process.
+    pub(crate) fn prune(&mut self, now: Timestamp, since_ns: u64) -> Outcome<Pruned> {
         let mut tally = Tally::default();
         self.memory.saw(now);
         // Another process may have deleted a queue, or clearing one away may have failed.
@@ -59,12 +64,14 @@ impl Writer<'_> {
             [to_sql(self.memory.prune.after), PASS_QUEUES_MAX],
             |row| Ok((QueueId(from_sql(row.get(0)?)), from_sql(row.get(1)?))),
         )?;
-        let mut room = Room::new(PASS_MESSAGES_MAX);
+        let mut room = Room::since(PASS_MESSAGES_MAX, since_ns);
         let mut round_over = (queues.len() as i64) < PASS_QUEUES_MAX;
         let mut more_in = None;
         for (queue, retention_ms) in queues {
-            let removed = self.prune_queue(queue, retention_ms, &mut room, now, &mut tally)?;
-            if removed > 0 && !room.is_left() {
+            let whole = room.is_left()
+                && room.look()
+                && self.prune_queue(queue, retention_ms, &mut room, now, &mut tally)?;
+            if !whole {
                 more_in = Some(queue);
                 round_over = false;
                 break;
@@ -89,6 +96,8 @@ impl Writer<'_> {
         ended(tally)
     }
 
+    /// Goes on with a queue as far as there is room and time; answers whether all of it was looked
+    /// at.
     fn prune_queue(
         &mut self,
         queue: QueueId,
@@ -96,33 +105,63 @@ impl Writer<'_> {
         room: &mut Room,
         now: Timestamp,
         tally: &mut Tally,
-    ) -> Outcome<u64> {
-        let Some(picture) = self.picture(queue)? else { return Ok(0) };
+    ) -> Outcome<bool> {
+        let Some(picture) = self.picture(queue)? else { return Ok(true) };
         let picture = &mut *picture.lock();
-        let mut removed = 0;
-        if let Some(sent_until) = now.as_millis().checked_sub(retention_ms) {
-            removed = self.remove_old(picture, stamp_at(sent_until.saturating_add(1)), room)?;
+        let within = self.memory.prune.within.take().filter(|(of, _)| *of == queue);
+        let old = now.as_millis().checked_sub(retention_ms);
+        let sent_before = old.map_or(0, |sent_until| stamp_at(sent_until.saturating_add(1)));
+        let mut lanes: Vec<u64> = picture.lanes.iter().map(|lane| lane.id).collect();
+        lanes.retain(|lane| within.is_none_or(|(_, from)| *lane >= from));
+        lanes.sort_unstable();
+        self.note(picture);
+        let (mut removed, mut left_at) = (0, None);
+        for lane in lanes {
+            let whole = room.is_left() && room.look() && {
+                removed += self.remove_old_of_lane(picture, lane, sent_before, room)?;
+                room.is_left()
+            };
+            if !whole {
+                left_at = Some(lane);
+                break;
+            }
+            let oldest = self.oldest_of_log_ms(picture, lane)?;
+            self.grows_old(oldest, retention_ms);
+        }
+        if left_at.is_none() {
+            removed += self.remove_old_items(picture, sent_before, room)?;
+            if !room.is_left() {
+                left_at = Some(u64::MAX);
+            }
         }
         tally.removed += removed;
         tally.ready(queue, removed);
-        if let Some(oldest) = self.oldest_sent_ms(picture)? {
-            let next = oldest.saturating_add(retention_ms);
-            self.memory.prune.next =
-                Some(self.memory.prune.next.map_or(next, |known| known.min(next)));
+        if let Some(lane) = left_at {
+            self.memory.prune.within = Some((queue, lane));
+            return Ok(false);
         }
-        Ok(removed)
+        let of_queue = [to_sql(queue.0)];
+        let oldest = self.db.first(Query::OldestItem, of_queue, |row| row.get(0))?;
+        self.grows_old(oldest.flatten().map(|sent| stamp_ms(from_sql(sent))), retention_ms);
+        Ok(true)
     }
 
-    fn oldest_sent_ms(&mut self, picture: &Picture) -> Outcome<Option<u64>> {
-        let queue = [to_sql(picture.id().0)];
-        let mut oldest =
-            self.db.first(Query::OldestItem, queue, |row| row.get::<_, Option<i64>>(0))?.flatten();
-        for lane in picture.lanes.iter().filter(|lane| lane.ready() + lane.leased > 0) {
-            let range = [to_sql(position(lane.id, 0)), to_sql(position(lane.id, SEQ_MAX))];
-            let first = self.db.first(Query::OldestOfLog, range, |row| row.get::<_, i64>(0))?;
-            oldest = [oldest, first].into_iter().flatten().min();
+    /// Takes note of when a message that was sent at `sent_ms` is too old.
+    fn grows_old(&mut self, sent_ms: Option<u64>, retention_ms: u64) {
+        let known = self.memory.prune.next;
+        let next = sent_ms.map(|sent_ms| sent_ms.saturating_add(retention_ms));
+        self.memory.prune.next = [known, next].into_iter().flatten().min();
+    }
+
+    /// When the first message of a lane was sent.
+    fn oldest_of_log_ms(&mut self, picture: &Picture, id: u64) -> Outcome<Option<u64>> {
+        let holds = |lane: &&Lane| lane.id == id && lane.ready() + lane.leased > 0;
+        if !picture.lanes.iter().any(|lane| holds(&lane)) {
+            return Ok(None);
         }
-        Ok(oldest.map(|sent| stamp_ms(from_sql(sent))))
+        let range = [to_sql(position(id, 0)), to_sql(position(id, SEQ_MAX))];
+        let first = self.db.first(Query::OldestOfLog, range, |row| row.get::<_, i64>(0))?;
+        Ok(first.map(|sent| stamp_ms(from_sql(sent))))
     }
 
     /// A step of a purge: removes messages in any state that were sent at or before a moment;
@@ -200,14 +239,36 @@ impl Writer<'_> {
         let mut removed = 0;
         let lanes: Vec<u64> = picture.lanes.iter().map(|lane| lane.id).collect();
         for lane in lanes {
-            while room.is_left() {
-                let piece = self.remove_from_lane(picture, lane, sent_before, room)?;
-                removed += piece;
-                if piece == 0 {
-                    break;
-                }
+            removed += self.remove_old_of_lane(picture, lane, sent_before, room)?;
+        }
+        Ok(removed + self.remove_old_items(picture, sent_before, room)?)
+    }
+
+    fn remove_old_of_lane(
+        &mut self,
+        picture: &mut Picture,
+        lane: u64,
+        sent_before: u64,
+        room: &mut Room,
+    ) -> Outcome<u64> {
+        let mut removed = 0;
+        while room.is_left() {
+            let piece = self.remove_from_lane(picture, lane, sent_before, room)?;
+            removed += piece;
+            if piece == 0 {
+                break;
             }
         }
+        Ok(removed)
+    }
+
+    fn remove_old_items(
+        &mut self,
+        picture: &mut Picture,
+        sent_before: u64,
+        room: &mut Room,
+    ) -> Outcome<u64> {
+        let mut removed = 0;
         while room.is_left() {
             let limit = room.messages().min(PIECE_MESSAGES_MAX);
             let values = [to_sql(picture.id().0), to_sql(sent_before), to_sql(limit)];
@@ -285,5 +346,58 @@ impl Writer<'_> {
             old.push(message);
         }
         Ok(old)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use slipring::store::{AppendBatch, Store};
+    use slipring::{AdminStore, NewMessage, QueueName, QueueSettings};
+
+    use super::*;
+    use crate::{SqliteOptions, SqliteStore};
+
+    /// A store with a queue in which each message has a priority, and so a lane, of its own.
+    async fn store_with(
+        messages: u32,
+        retention_ms: u64,
+    ) -> (std::sync::Arc<SqliteStore>, tempfile::TempDir) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        let store = SqliteStore::open(path, SqliteOptions::default()).unwrap();
+        let retention = Some(std::time::Duration::from_millis(retention_ms));
+        let settings = QueueSettings { retention, ..QueueSettings::default() };
+        let now = Timestamp::from_millis(1000);
+        let name = QueueName::new("q").unwrap();
+        let (queue, _) = store.create_queue(&name, &settings, now).await.unwrap();
+        let message = |n| NewMessage::new("a").priority(n);
+        let messages: Vec<_> = (0..messages).map(message).collect();
+        let units = vec![1; messages.len()];
+        store.append(AppendBatch { queue: queue.id, now, messages, units }).await.unwrap();
+        (store, folder)
+    }
+
+    /// Steps without time until a round is over: what they removed, and the next moment.
+    async fn steps(store: &SqliteStore, at_ms: u64) -> (Vec<u64>, Option<Timestamp>) {
+        let mut removed = Vec::new();
+        loop {
+            let now = Timestamp::from_millis(at_ms);
+            let step = store.write("prune", 1, move |writer| writer.prune(now, 0)).await.unwrap();
+            removed.push(step.pass.removed);
+            if step.more_in.is_none() {
+                return (removed, step.pass.next);
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_step_without_time_left_looks_at_few_lanes_and_the_next_goes_on() {
+        let (store, _folder) = store_with(300, 60_000).await;
+        let (removed, next) = steps(&store, 2000).await;
+        assert!(removed.len() >= 4 && removed.iter().all(|removed| *removed == 0), "{removed:?}");
+        assert_eq!(next, Some(Timestamp::from_millis(61_000)));
+        let (removed, next) = steps(&store, 62_000).await;
+        assert!(removed.iter().all(|removed| *removed <= 64), "{removed:?}");
+        assert_eq!((removed.iter().sum::<u64>(), next), (300, None));
     }
 }

@@ -1,5 +1,5 @@
 //! Looking without changing: each call sees one state of the file, on a connection that never
-//! writes and so waits for nobody.
+//! writes and so waits for no lock.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;

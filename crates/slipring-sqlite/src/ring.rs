@@ -34,7 +34,7 @@ pub(crate) enum Owner {
     Queue(QueueId),
     /// What belongs to no queue, or to all of them.
     Administration,
-    /// Work that nobody waits for.
+    /// Work that no call waits for.
     Background,
 }
 
@@ -186,7 +186,7 @@ impl<T> Ring<T> {
         self.closed = true;
     }
 
-    /// Leaves a call; gives it back when nobody will come for it any more.
+    /// Leaves a call; gives it back when it would not be taken any more.
     pub(crate) fn push(&mut self, call: T, load: Load) -> Result<(), T> {
         if self.closed {
             return Err(call);
@@ -198,13 +198,18 @@ impl<T> Ring<T> {
     }
 
     /// Puts calls that were taken back to the heads of their lists, in their order, also when no
-    /// more are taken on.
-    pub(crate) fn put_back(&mut self, calls: impl DoubleEndedIterator<Item = (T, Load)>) {
-        for (call, load) in calls.rev() {
+    /// more are taken on. They were not run: before the end of the transaction, the one that was
+    /// taken last is not charged.
+    pub(crate) fn put_back(&mut self, calls: impl Iterator<Item = (T, Load)>) {
+        let calls: Vec<_> = calls.collect();
+        let served = if calls.is_empty() { None } else { self.serving.take() };
+        let owners: Vec<_> = calls.iter().map(|(_, load)| load.owner).chain(served).collect();
+        for (call, load) in calls.into_iter().rev() {
             self.list(load.owner).calls.push_front((call, load));
             self.len += 1;
-            self.line_up(load.owner);
         }
+        // In the order of the calls, which decides between equals.
+        owners.into_iter().for_each(|owner| self.line_up(owner));
     }
 
     /// Charges what the call taken last has taken, and takes the next one of a transaction;
@@ -263,12 +268,14 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Takes all that waits.
+    /// Takes all that waits. The accounts stay: what is put back is served as if it had waited on.
     pub(crate) fn take_all(&mut self) -> Vec<T> {
         let mut calls = Vec::with_capacity(self.len);
         while let Some((_, _, owner)) = self.waiting.pop_first() {
-            let list = self.lists.remove(&owner);
-            calls.extend(list.into_iter().flat_map(|list| list.calls).map(|(call, _)| call));
+            let Some(list) = self.lists.get_mut(&owner) else { continue };
+            calls.extend(list.calls.drain(..).map(|(call, _)| call));
+            list.ticket = None;
+            self.line_up(owner);
         }
         // What was pushed for the owner whose call is under way is not lined up yet.
         if let Some(list) = self.serving.and_then(|owner| self.lists.get_mut(&owner)) {

@@ -23,6 +23,8 @@ pub(crate) const STEP_BYTES: u64 = 1 << 20;
 /// So many messages are admitted whatever the time, so that a small step is whole also where the
 /// machine is busy with something else.
 const STEP_MESSAGES_MIN: u64 = 64;
+/// So many lanes or queues are looked at whatever the time.
+const STEP_LOOKS_MIN: u64 = 64;
 
 /// How much a pass, or a step of a bulk operation, may still rewrite or remove; bounds how long
 /// other calls wait behind it, and by how much the log grows at once. One message is always
@@ -33,12 +35,18 @@ pub(crate) struct Room {
     bytes: u64,
     since_ns: u64,
     taken: u64,
+    looks: u64,
 }
 
 impl Room {
     /// Room for so many messages, from now on.
     pub(crate) fn new(messages: u64) -> Room {
-        Room { messages, bytes: STEP_BYTES, since_ns: monotonic_ns(), taken: 0 }
+        Room::since(messages, monotonic_ns())
+    }
+
+    /// Room for so many messages in a step that began at this moment of the process.
+    pub(crate) fn since(messages: u64, since_ns: u64) -> Room {
+        Room { messages, bytes: STEP_BYTES, since_ns, taken: 0, looks: 0 }
     }
 
     /// Makes it room for so many messages more, of no more bytes.
@@ -48,10 +56,19 @@ impl Room {
 
     /// Whether one more message may be taken, of whatever size.
     pub(crate) fn is_left(&self) -> bool {
-        let time_left = || {
-            self.taken < STEP_MESSAGES_MIN || monotonic_ns().saturating_sub(self.since_ns) < STEP_NS
-        };
+        let time_left = || self.taken < STEP_MESSAGES_MIN || self.in_time();
         self.messages > 0 && (self.taken == 0 || self.bytes > 0 && time_left())
+    }
+
+    fn in_time(&self) -> bool {
+        monotonic_ns().saturating_sub(self.since_ns) < STEP_NS
+    }
+
+    /// Whether one more lane or queue may be looked at, which may have nothing to take; counts it.
+    pub(crate) fn look(&mut self) -> bool {
+        let admitted = self.looks < STEP_LOOKS_MIN || self.in_time();
+        self.looks += u64::from(admitted);
+        admitted
     }
 
     /// How many more messages there is room for.

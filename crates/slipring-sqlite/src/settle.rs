@@ -229,7 +229,7 @@ impl Writer<'_> {
         }))
     }
 
-    /// The error for a receipt whose message nobody holds: it was never handed out, or is gone.
+    /// The error for a receipt whose message is not leased: it was never handed out, or is gone.
     pub(crate) fn unheld(&mut self, picture: &mut Picture, receipt: &Receipt) -> Outcome<Error> {
         let position = receipt.message.0;
         let ours = picture.lane(lane_of(position)).is_some();

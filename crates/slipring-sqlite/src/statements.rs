@@ -125,7 +125,7 @@ queries! {
 
 const COUNT: usize = TEXTS.len();
 
-/// The statements of a connection for as long as somebody works with it. Each is taken from the
+/// The statements of a connection for as long as a task works with it. Each is taken from the
 /// connection's cache when it is first used, and from then on found by its number.
 pub(crate) struct Statements<'c> {
     connection: &'c Connection,

@@ -38,8 +38,6 @@ use crate::writer::{Core, Writer};
 /// What a pass over deadlines counts as. It may touch so many messages, which is too much for a
 /// caller's own thread.
 pub(crate) const PASS_WEIGHT: usize = 1000;
-/// The same of a pass over one queue: two of them do not share a transaction.
-const TURN_WEIGHT: usize = 5000;
 /// The largest call: about 2 ms of the writer, and 2 ms for the log.
 const CALL_MESSAGES_MAX: u32 = 1024;
 const CALL_BYTES_MAX: u64 = 1 << 20;
@@ -361,11 +359,11 @@ impl Store for SqliteStore {
     }
 
     async fn due_in(&self, queue: QueueId, now: Timestamp) -> Result<Pass, Error> {
-        self.write("due", (queue, TURN_WEIGHT), move |writer| writer.due_in(queue, now)).await
+        self.write("due", (queue, PASS_WEIGHT), move |writer| writer.due_in(queue, now)).await
     }
 
     async fn expire_in(&self, queue: QueueId, now: Timestamp) -> Result<Pass, Error> {
-        self.write("expire", (queue, TURN_WEIGHT), move |writer| writer.expire_in(queue, now)).await
+        self.write("expire", (queue, PASS_WEIGHT), move |writer| writer.expire_in(queue, now)).await
     }
 
     async fn deadlines(&self, from: u64) -> Result<Deadlines, Error> {
@@ -381,7 +379,7 @@ impl Store for SqliteStore {
         let load = Load::of(Owner::Background, PASS_WEIGHT);
         let work = move |writer: &mut Writer<'_>| {
             clock::note(&lock, &clock);
-            writer.prune(now)
+            writer.prune(now, slipring::clock::monotonic_ns())
         };
         let pruned = self.write("prune", load, work).await?;
         *self.prune_goes_on_in.lock() = pruned.more_in;

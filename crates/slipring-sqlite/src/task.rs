@@ -125,7 +125,7 @@ pub(crate) struct Classes {
     pub(crate) commit: Arc<WaitClass>,
     /// Flushing the log to disk.
     pub(crate) flush: Arc<WaitClass>,
-    /// Copying the log into the file beside the writer; nobody waits for it.
+    /// Copying the log into the file beside the writer; no call waits for it.
     pub(crate) checkpoint: Arc<WaitClass>,
     /// Copying the last pages of the log while the writer is held.
     pub(crate) checkpoint_pause: Arc<WaitClass>,

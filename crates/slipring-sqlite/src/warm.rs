@@ -1,7 +1,7 @@
 //! Fetching large bodies that are about to be removed into memory, by a reader.
 //!
 //! SQLite reads every page of a body to remove it. From a disk that takes a hundred times as long
-//! as from memory, and whoever removes holds the writer.
+//! as from memory, and a removal holds the writer.
 
 use rusqlite::MAIN_DB;
 use slipring::QueueId;

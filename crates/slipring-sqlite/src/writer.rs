@@ -1,4 +1,4 @@
-//! The one who writes: the only writing connection and the pictures of the queues. Whoever has it
+//! The one who writes: the only writing connection and the pictures of the queues. The one that has it
 //! runs calls that wait in transactions.
 
 use std::collections::HashMap;
@@ -64,7 +64,7 @@ pub(crate) struct Memory {
     pub(crate) durable: bool,
     /// The ends of pauses that were announced by [`Writer::due`].
     pub(crate) announced: HashMap<QueueId, u64>,
-    /// Those announced in the transaction that runs; nobody is told if it is undone.
+    /// Those announced in the transaction that runs; none is told if it is undone.
     pub(crate) told: Vec<QueueId>,
     /// Where the next [`Writer::prune`] goes on.
     pub(crate) prune: crate::prune::Round,
@@ -72,7 +72,7 @@ pub(crate) struct Memory {
     pub(crate) clearing: bool,
 }
 
-/// The writer while somebody works with it.
+/// The writer while a task works with it.
 pub(crate) struct Writer<'c> {
     pub(crate) db: Statements<'c>,
     pub(crate) memory: &'c mut Memory,

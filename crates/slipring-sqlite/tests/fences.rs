@@ -1,5 +1,5 @@
 //! Fences after hand-outs that the file has forgotten: receipts given before a loss of power, or
-//! before the return to a backup, settle nobody else's lease.
+//! before the return to a backup, settle no other lease.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -51,7 +51,7 @@ pub struct MoveRequest {
 pub enum Reconfigured {
     /// They are the new ones now.
     Done(QueueInfo),
-    /// Somebody else has changed them meanwhile: nothing was done, and this is how they are.
+    /// They were changed meanwhile: nothing was done, and this is how they are.
     Others(QueueInfo),
 }
 
@@ -87,7 +87,7 @@ pub trait AdminStore: Send + Sync + 'static {
         now: Timestamp,
     ) -> Result<QueueInfo, Error>;
 
-    /// Replaces a queue's settings if nobody has changed them since `seen`, the
+    /// Replaces a queue's settings if they were not changed since `seen`, the
     /// [`QueueInfo::modified_at`] of what was read before: two who change different settings at the
     /// same time both get their way (S14.6).
     ///
@@ -136,10 +136,10 @@ pub trait AdminStore: Send + Sync + 'static {
     /// Storage errors; `None` when there is no such message.
     async fn lookup(&self, message: MessageId, now: Timestamp) -> Result<Option<Peeked>, Error>;
 
-    /// Removes one message that nobody holds (S4.2); answers the queue it was in.
+    /// Removes one message that is not leased (S4.2); answers the queue it was in.
     ///
     /// # Errors
-    /// `MessageGone`; `WrongState` when somebody holds it; storage errors.
+    /// `MessageGone`; `WrongState` when it is leased; storage errors.
     async fn cancel(&self, message: MessageId, now: Timestamp) -> Result<QueueId, Error>;
 
     /// Makes parked messages ready, or delayed ones when none is parked, in their order; answers

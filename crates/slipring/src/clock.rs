@@ -239,7 +239,7 @@ impl ManualClock {
         let due = std::mem::replace(&mut state.sleepers, later);
         drop(state);
         for (_, waker) in due {
-            // A sleeper that was dropped has nobody to wake.
+            // A sleeper that was dropped has no task to wake.
             let _ = waker.send(());
         }
     }

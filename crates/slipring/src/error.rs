@@ -30,7 +30,7 @@ pub enum ErrorKind {
     StorageCorrupt,
     /// The stored data was written by a newer version of the program.
     StorageTooNew,
-    /// The store cannot be reached or is locked by somebody else at the moment.
+    /// The store cannot be reached or is locked by another process at the moment.
     StorageUnavailable,
     /// The engine or store has been shut down.
     Closed,

@@ -23,7 +23,7 @@ pub enum State {
     Ready,
     /// In a holder's hands.
     Leased,
-    /// Stays, handed out to nobody.
+    /// Stays, and is not handed out.
     Parked,
 }
 
@@ -83,7 +83,7 @@ pub enum Next {
     DeadLetter,
 }
 
-/// What a store knows of a message when somebody shows a receipt for it.
+/// What a store knows of a message when a receipt for it is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Held {
     /// Its state.

@@ -149,7 +149,7 @@ pub struct Message {
     pub dead_letter_source: Option<QueueName>,
 }
 
-/// A message in somebody's hands.
+/// A message under a lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
     /// The message; `attempts` includes this delivery.

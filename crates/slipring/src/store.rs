@@ -285,11 +285,11 @@ pub trait Store: AdminStore {
         }
     }
 
-    /// Hands out one given message that nobody holds, in whatever state it is (beanstalkd's
+    /// Hands out one given message that is not leased, in whatever state it is (beanstalkd's
     /// reserve-job).
     ///
     /// # Errors
-    /// `MessageGone` when there is no such message in the queue, `WrongState` when somebody holds
+    /// `MessageGone` when there is no such message in the queue, `WrongState` when a lease holds
     /// it.
     async fn claim_message(
         &self,

@@ -66,7 +66,7 @@ impl std::fmt::Debug for Worker {
     }
 }
 
-/// The worker looks again so often when nobody wakes it; it is woken at once when a message
+/// The worker looks again so often when it is not woken; it is woken at once when a message
 /// arrives.
 const WAIT: Duration = Duration::from_secs(20);
 /// After a failed receive it tries again so much later.

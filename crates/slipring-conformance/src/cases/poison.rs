@@ -22,6 +22,7 @@ pub(super) const CASES: &[Case] = &[
     case!(the_share_is_counted_over_receives_of_any_size, "S11.1"),
     case!(a_queue_with_failing_messages_alone_comes_after_others, "S7.6", "S11.1"),
     case!(a_queue_with_failing_messages_alone_gets_its_share_beside_others, "S7.6", "S11.1"),
+    case!(the_share_over_several_queues_is_counted_by_delivery, needs CountedAcross, "S7.6", "S11.1"),
     case!(a_failed_message_is_handed_out_in_smaller_company, "S11.2"),
     case!(company_shrinks_as_tries_run_out, "S11.2"),
     case!(without_a_limit_on_attempts_no_receive_is_smaller, "S11.2"),
@@ -255,6 +256,34 @@ async fn a_queue_with_failing_messages_alone_gets_its_share_beside_others(b: Ben
         }
     }
     assert!((2..=4).contains(&served), "{served} of 300");
+}
+
+async fn the_share_over_several_queues_is_counted_by_delivery(b: Bench) {
+    for up_to in [1, 7, 60, 99, 100, 101, 1000] {
+        let (poisoned, other, third) = (b.plain().await, b.plain().await, b.plain().await);
+        for body in ["poison a", "poison b"] {
+            failed(&poisoned, body, 5, 4).await;
+        }
+        other.send_all((0..30).map(|n| m(&n.to_string()).priority(4))).await;
+        for n in 0..90 {
+            other.send_all((0..n % 4).map(|n| m(&n.to_string()).priority(5))).await;
+            b.advance(ms(1));
+            third.send(m("third").priority(5 + n / 80)).await;
+        }
+        let queues = vec![poisoned.id, other.id, third.id];
+        let mut seen = Vec::new();
+        while seen.len() < 240 {
+            let demand = Demand { up_to, lease: None, session: false };
+            let claim = ClaimAny { queues: queues.clone(), now: b.now(), demand };
+            let claimed = b.store().claim_any(claim).await.unwrap();
+            assert!(!claimed.deliveries.is_empty());
+            seen.extend(bodies(&claimed.deliveries));
+        }
+        // Those of a better priority do not go past them.
+        let poison = |nth: &usize| seen[*nth].starts_with("poison");
+        let at: Vec<_> = (0..240).filter(poison).collect();
+        assert_eq!(at, [30 + 99, 30 + 199], "{up_to} at a time");
+    }
 }
 
 async fn a_failed_message_is_handed_out_in_smaller_company(b: Bench) {

@@ -2,6 +2,7 @@
 //!
 //! The engine's clock is the bench's, so nothing happens that a case did not bring about.
 
+mod arrival;
 mod cancelled;
 mod combining;
 mod dividing;
@@ -36,6 +37,7 @@ pub fn all() -> impl Iterator<Item = &'static Case> {
         unblocked::CASES,
         timers::CASES,
         neighbours::CASES,
+        arrival::CASES,
         seats::CASES,
         several::CASES,
         cancelled::CASES,

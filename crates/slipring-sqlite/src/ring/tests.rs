@@ -217,6 +217,42 @@ fn what_is_put_back_goes_first_and_a_closed_ring_serves_what_is_in() {
 }
 
 #[test]
+fn tries_that_are_denied_change_neither_accounts_nor_order() {
+    let served = |denied: usize| {
+        let mut ring = Ring::new();
+        // The first queue has taken 5 ms more than the others before these calls come.
+        push(&mut ring, queue(1), "a0");
+        push(&mut ring, queue(2), "b0");
+        let mut turn = Turn::default();
+        assert_eq!(ring.next(&mut turn, 0), Some("a0"));
+        for (owner, call) in [(1, "a1"), (2, "b1"), (3, "c1"), (1, "a2"), (2, "b2"), (3, "c2")] {
+            let load = Load::of(queue(owner), 1).writing(1 << 20);
+            ring.push(call, load).unwrap();
+        }
+        assert_eq!(ring.next(&mut turn, 5_000_000), None);
+        ring.end(turn);
+        for _ in 0..denied {
+            let mut turn = Turn::default();
+            let first = ring.next(&mut turn, 0);
+            let taken: Vec<_> = first.into_iter().chain(ring.take_all()).collect();
+            let back = taken.into_iter().map(|call| {
+                let owner = 1 + u64::from(call.as_bytes()[0] - b'a');
+                let bytes = if call == "b0" { 0 } else { 1 << 20 };
+                (call, Load::of(queue(owner), 1).writing(bytes))
+            });
+            ring.put_back(back);
+            ring.end(turn);
+        }
+        serve(&mut ring, 1_000_000).concat()
+    };
+    let undisturbed = served(0);
+    assert_eq!(undisturbed.len(), 7);
+    assert!(undisturbed[5..].iter().all(|call| call.starts_with('a')), "{undisturbed:?}");
+    assert_eq!(served(1), undisturbed);
+    assert_eq!(served(10), undisturbed);
+}
+
+#[test]
 fn all_is_taken_at_once_also_what_came_behind_the_call_under_way() {
     let mut ring = Ring::new();
     push(&mut ring, queue(1), "1");

@@ -94,7 +94,7 @@ impl Queue {
     }
 
     /// Changes some of the queue's settings: what others change at the same time, here or in
-    /// another process, stays (S14.6). `change` gets the present settings, again when somebody
+    /// another process, stays (S14.6). `change` gets the present settings, again when another
     /// was faster; what it answers in place of new ones is answered.
     ///
     /// # Errors
@@ -149,10 +149,10 @@ impl Queue {
 }
 
 impl Engine {
-    /// Removes one message that nobody holds (S4.2).
+    /// Removes one message that is not leased (S4.2).
     ///
     /// # Errors
-    /// `MessageGone`, `WrongState` when somebody holds it, storage errors.
+    /// `MessageGone`, `WrongState` when it is leased, storage errors.
     pub async fn cancel(&self, message: MessageId) -> Result<(), Error> {
         let handle = Arc::clone(&self.0);
         let call = async move {

@@ -3,12 +3,12 @@
 //! A receive looks only into the queues in which something may have happened since they were found
 //! empty (see [`super::receives::Seat`]). One such queue serves it like the receives of its own;
 //! over several of them it claims from all in one call. With none it rests in all of them, and the
-//! first that has a message when its turn comes serves it.
+//! first that has a message when its turn comes serves it. Where receives wait that came before
+//! (S2.5), it does not claim by itself but goes behind them.
 
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::oneshot;
 
@@ -43,7 +43,12 @@ struct Course {
     place: u64,
     /// It has waited, so it ends like all that waited when a queue is closed.
     waited: bool,
+    /// The queues in which others wait that came before, as the last look has found.
+    behind: Vec<usize>,
 }
+
+/// The store is asked for the heads of so many queues at a time.
+const HEADS_MAX: usize = 1000;
 
 impl Several {
     pub(super) fn new(queues: &[Queue]) -> Several {
@@ -68,7 +73,7 @@ impl Several {
         let until = first.check_receive(&request)?;
         let services = &first.engine.services;
         let clock = Arc::clone(&services.clock);
-        let mut course = Course { request, place: place_now(), waited: false };
+        let mut course = Course { request, place: place_now(), waited: false, behind: Vec::new() };
         self.seat.sit(course.place);
         let _sitting = Sitting(&self.seat);
         let mut caught_up = false;
@@ -81,17 +86,15 @@ impl Several {
                 return Ok(list);
             }
             if let Some(until) = wait_until {
-                if let Some(answer) = self.seat.rest(request.demand())
+                if let Some(answer) = self.rest(&course)
                     && let Some(list) = self.wait(&mut course, answer, until).await?
                 {
                     return Ok(list);
                 }
                 continue;
             }
-            // All of them: what was sent just now, here or elsewhere, the seat may not be told yet.
-            let seen: Vec<(usize, Seen)> =
-                self.queues.iter().map(|q| q.core.receives.seen()).enumerate().collect();
-            if let Some(list) = self.claim(&course, seen.clone()).await? {
+            let (found, seen) = self.look_into_all(&course).await?;
+            if let Some(list) = found {
                 return Ok(list);
             }
             let due = *looked_at.get_or_insert(now);
@@ -116,42 +119,128 @@ impl Several {
     }
 
     /// Looks into the queues that may have a message, and waits where there is only one. `None`
-    /// when there was none, or when there is reason to look again.
+    /// when there was none, or when there is reason to look again. Those in which others came first
+    /// are left out.
     async fn look(
         &self,
         course: &mut Course,
         wait_until: Option<Timestamp>,
     ) -> Result<Option<Vec<Delivery>>, Error> {
         let mut open = Vec::new();
+        course.behind.clear();
         for at in self.seat.open() {
             match self.queues[at].core.receives.enter_seat(&self.seat, at, course.place, None) {
                 Entry::Empty => {}
                 Entry::Look(seen) => open.push((at, seen)),
+                Entry::Behind => course.behind.push(at),
                 Entry::Closed(ending, _) if course.waited => return ending.map(Some),
                 Entry::Closed(_, refusal) => return Err(refusal),
             }
         }
+        course.behind.sort_unstable();
         match (open.as_slice(), wait_until) {
             ([], _) => Ok(None),
-            ([(at, _)], Some(until)) => {
+            ([(at, _)], Some(until)) if course.behind.is_empty() => {
                 let queue = &self.queues[*at];
                 let (waiter, answer) = self.seat.serve(course.request.demand(), *at);
-                let entered = queue.core.receives.let_in(waiter);
+                let entered = queue.core.receives.let_in(waiter, Some(course.place));
                 entered.map_err(|error| queue.named(error, "receive"))?;
                 self.wait(course, answer, until).await
             }
             ([(at, seen)], None) => {
-                let request = ReceiveRequest { wait: Duration::ZERO, ..course.request };
-                match self.queues[*at].receive(request).await {
-                    Ok(list) if list.is_empty() => {}
-                    Err(error) if is_in_flight_limit(&error) => {}
-                    answer => return answer.map(Some),
+                let found = self.receive_in_turn(course, *at).await?;
+                if found.is_none() {
+                    self.found_empty(*at, *seen, course.place);
                 }
-                self.found_empty(*at, *seen, course.place);
-                Ok(None)
+                Ok(found)
             }
             _ => self.claim(course, open).await,
         }
+    }
+
+    /// Looks into all queues, for what was sent just now, here or elsewhere, the seat may not be
+    /// told yet. Also answers what they were like before.
+    async fn look_into_all(
+        &self,
+        course: &Course,
+    ) -> Result<(Option<Vec<Delivery>>, Vec<(usize, Seen)>), Error> {
+        let (mut seen, mut open, mut behind) = (Vec::new(), Vec::new(), Vec::new());
+        for (at, queue) in self.queues.iter().enumerate() {
+            let (like, others) = queue.core.receives.seen(&self.seat, course.place);
+            seen.push((at, like));
+            if others {
+                behind.push(at);
+            } else {
+                open.push((at, like));
+            }
+        }
+        let mut found = None;
+        if !open.is_empty() {
+            found = self.claim(course, open).await?;
+        }
+        if found.is_none() {
+            found = self.receive_behind(course, behind).await?;
+        }
+        Ok((found, seen))
+    }
+
+    /// Receives from queues in which others came first, in its turn there, without a wait: from
+    /// those that have a message, the best one first.
+    async fn receive_behind(
+        &self,
+        course: &Course,
+        mut behind: Vec<usize>,
+    ) -> Result<Option<Vec<Delivery>>, Error> {
+        if behind.len() > 1 {
+            let services = &self.queues[0].engine.services;
+            let mut heads = Vec::new();
+            for part in behind.chunks(HEADS_MAX) {
+                let ids: Vec<QueueId> = part.iter().map(|at| self.queues[*at].id()).collect();
+                let found = services.store.heads(&ids, services.clock.now()).await;
+                let found = found.map_err(|error| error.during("receive"))?;
+                let found = found.into_iter().zip(part).filter_map(|(head, at)| Some((head?, *at)));
+                heads.extend(found);
+            }
+            heads.sort();
+            behind = heads.into_iter().map(|(_, at)| at).collect();
+        }
+        for at in behind {
+            let found = self.receive_in_turn(course, at).await?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Receives from one queue behind those that came before, without a wait. `None` when nothing
+    /// was left.
+    async fn receive_in_turn(
+        &self,
+        course: &Course,
+        at: usize,
+    ) -> Result<Option<Vec<Delivery>>, Error> {
+        let queue = &self.queues[at];
+        let entered = queue.core.receives.enter_at(course.request.demand(), course.place);
+        let answer = match entered {
+            Ok(pending) => pending.answer().await,
+            Err(error) => Err(error),
+        };
+        match answer {
+            Ok(list) => Ok(Some(list).filter(|list| !list.is_empty())),
+            Err(error) if is_in_flight_limit(&error) => Ok(None),
+            Err(error) => Err(queue.named(error, "receive")),
+        }
+    }
+
+    /// Rests in all queues. It waits before it gets the entries in those where others came first:
+    /// there a queue may look for it at once. `None` when there are queues to look into.
+    fn rest(&self, course: &Course) -> Option<oneshot::Receiver<Answer>> {
+        let answer = self.seat.rest(course.request.demand(), &course.behind)?;
+        for at in &course.behind {
+            self.queues[*at].core.receives.rest_behind(&self.seat, *at, course.place);
+        }
+        Some(answer)
     }
 
     /// Claims from queues in one call. `None` when they were empty.
@@ -222,7 +311,7 @@ impl Several {
 
 impl Drop for Several {
     fn drop(&mut self) {
-        for (at, entry) in self.seat.entries() {
+        for (at, entry) in self.seat.abandon() {
             self.queues[at].core.receives.leave_seat(&self.seat, entry);
         }
     }

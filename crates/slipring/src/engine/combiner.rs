@@ -2,7 +2,7 @@
 //!
 //! The first caller's turn starts at once; those who arrive meanwhile form the next batch. Nobody
 //! waits for a timer to fill a batch. A turn runs as a task of its own, so a caller that goes
-//! away takes nobody's call with it.
+//! away takes no other call with it.
 
 use std::collections::VecDeque;
 use std::future::Future;

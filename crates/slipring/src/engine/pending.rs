@@ -39,7 +39,7 @@ impl Drop for Pending {
         if self.done {
             return;
         }
-        // After closing, a driver that still holds the slot sees that nobody takes the messages;
+        // After closing, a driver that still holds the slot sees that the messages are not taken;
         // what it put in before is found here. Closed first: who goes back to rest after that is
         // taken out by the next line or was never put there.
         self.answer.close();

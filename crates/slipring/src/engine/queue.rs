@@ -182,10 +182,10 @@ impl Queue {
         .map_err(|e| self.named(e, "receive"))
     }
 
-    /// Takes one given message that nobody holds, whatever its state.
+    /// Takes one given message that is not leased, whatever its state.
     ///
     /// # Errors
-    /// `MessageGone`, `WrongState` when somebody holds it, storage errors.
+    /// `MessageGone`, `WrongState` when it is leased, storage errors.
     pub async fn claim_message(
         &self,
         message: MessageId,
@@ -194,7 +194,7 @@ impl Queue {
         self.check_receive(&request)?;
         let (queue, demand) = (self.clone(), request.demand());
         let (slot, answer) = oneshot::channel();
-        // Goes on when the caller goes away: what it takes for nobody is handed back (S2.3).
+        // Goes on when the caller goes away: what it takes then is handed back (S2.3).
         self.engine.services.runtime.spawn(async move {
             let services = &queue.engine.services;
             let now = services.clock.now();

@@ -51,17 +51,23 @@ impl Registry {
     ) -> Arc<QueueCore> {
         // Lock order: name shard, then number shard.
         let mut names = self.shard(&self.by_name, &info.name).write();
-        if let Some(known) = names.get(&info.name) {
-            if known.id == info.id {
-                known.update(info);
-                return Arc::clone(known);
-            }
-            known.close(&Error::queue_not_found(&info.name));
-            self.shard(&self.by_id, &known.id).write().remove(&known.id);
+        if let Some(known) = names.get(&info.name)
+            && known.id == info.id
+        {
+            known.update(info);
+            return Arc::clone(known);
         }
         let core = make(Arc::clone(&info));
-        names.insert(info.name.clone(), Arc::clone(&core));
+        let replaced = names.insert(info.name.clone(), Arc::clone(&core));
+        if let Some(replaced) = &replaced {
+            self.shard(&self.by_id, &replaced.id).write().remove(&replaced.id);
+        }
         self.shard(&self.by_id, &info.id).write().insert(info.id, Arc::clone(&core));
+        drop(names);
+        // Without the lock: it wakes all that wait there.
+        if let Some(replaced) = replaced {
+            replaced.close(&Error::queue_not_found(&info.name));
+        }
         core
     }
 
@@ -98,5 +104,62 @@ impl Registry {
     pub(super) fn clear(&self) {
         self.by_name.iter().for_each(|shard| shard.write().clear());
         self.by_id.iter().for_each(|shard| shard.write().clear());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::mpsc;
+    use std::task::{Context, Wake, Waker};
+    use std::time::Duration;
+
+    use super::*;
+    use crate::queue::QueueSettings;
+    use crate::stores::MemoryStore;
+    use crate::{AdminStore, Engine, EngineOptions, ReceiveRequest};
+
+    /// Finds out whether the queue can be looked up while it wakes a receive.
+    struct LooksUp {
+        engine: Engine,
+        name: QueueName,
+        found: AtomicBool,
+    }
+
+    impl Wake for LooksUp {
+        fn wake(self: Arc<Self>) {
+            let (found, looked) = mpsc::channel();
+            let me = Arc::clone(&self);
+            let look = std::thread::spawn(move || {
+                let known = me.engine.0.registry.by_name(&me.name).is_some();
+                // The test has ended if it was not waited for.
+                let _ = found.send(known);
+            });
+            let found = looked.recv_timeout(Duration::from_secs(1)).is_ok_and(|known| known);
+            self.found.store(found, Ordering::SeqCst);
+            drop(look);
+        }
+    }
+
+    #[tokio::test]
+    async fn no_lock_is_held_while_a_replaced_queue_is_closed() {
+        let store = MemoryStore::shared();
+        let engine = Engine::open(Arc::clone(&store) as _, EngineOptions::default()).await.unwrap();
+        let queue = engine.create_queue("q", QueueSettings::default()).await.unwrap();
+        let name = queue.name();
+        let found = AtomicBool::new(false);
+        let looks_up = Arc::new(LooksUp { engine: engine.clone(), name, found });
+        let mut receive = pin!(queue.receive(ReceiveRequest::up_to(1).wait(Duration::MAX)));
+        let waker = Waker::from(Arc::clone(&looks_up));
+        assert!(receive.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        // It has looked, and rests.
+        queue.core.receives.drained().await;
+        // Another process deletes the queue and makes it again.
+        store.delete_queue(queue.id()).await.unwrap();
+        let again = engine.create_queue("q", QueueSettings::default()).await.unwrap();
+        assert_ne!(again.id(), queue.id());
+        assert!(looks_up.found.load(Ordering::SeqCst), "a lock was held");
+        receive.await.unwrap_err();
     }
 }

@@ -161,7 +161,7 @@ impl Schedule {
         self.due.load(Ordering::SeqCst).min(self.expire.load(Ordering::SeqCst))
     }
 
-    /// Passes of the queue begin. Only whoever took the schedule from the agenda may say so.
+    /// Passes of the queue begin. Only the one that took the schedule from the agenda says so.
     pub(super) fn begin(&self) {
         self.passes.fetch_add(1, Ordering::SeqCst);
     }
@@ -204,7 +204,7 @@ impl Agenda {
     }
 
     /// Takes the first schedule whose moment has come by `now`; or else says when the next one's
-    /// comes. Whoever takes one ends with [`Schedule::end`].
+    /// comes. Who takes one ends with [`Schedule::end`].
     pub(super) fn take(&self, now: Timestamp) -> Result<Arc<Schedule>, Timestamp> {
         let mut state = self.state.lock();
         let Some(first) = state.moments.first_entry() else { return Err(Timestamp::MAX) };
@@ -255,7 +255,7 @@ impl Agenda {
         }
     }
 
-    /// There will be no more passes: nobody waits for one.
+    /// There will be no more passes, and no more waits for one.
     pub(super) fn end(&self) {
         let mut state = self.state.lock();
         self.ended.store(true, Ordering::Release);

@@ -2,7 +2,7 @@
 //!
 //! Calls of different kinds that run side by side each serve a few callers. One after another they
 //! fall into step: while one is under way all others wait for the next of their kind, which then
-//! serves them all. Nobody waits for a timer to fill a batch: a call waits only for another one
+//! serves them all. No call waits for a timer to fill a batch: a call waits only for another one
 //! that is under way, and not for long.
 
 use std::sync::Arc;
@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_millis(2);
 
 /// Most times that callers on their way are let in before a call begins.
 const ROUNDS_MAX: u32 = 64;
-/// Without anybody new for so many rounds, nobody is on the way.
+/// Without a new caller for so many rounds, none is on the way.
 const QUIET_ROUNDS: u32 = 2;
 
 /// Lets the store calls of one queue through.

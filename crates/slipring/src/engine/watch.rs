@@ -38,7 +38,7 @@ pub(super) struct Watch {
     handle: Weak<EngineHandle>,
     shortest: Duration,
     seen: u64,
-    /// Others may have set deadlines that nobody has looked at yet.
+    /// Others may have set deadlines that were not looked at yet.
     passes_owed: bool,
     passes_at_ns: u64,
     share: Share,

@@ -36,7 +36,7 @@ struct Look {
     room: u64,
     end: ClaimEnd,
     /// It gave something, and there may be more: a store bounds what one claim gives. Those who
-    /// got nothing look again, which ends, for each of these looks gives somebody something.
+    /// got nothing look again, which ends, for each of these looks gives something.
     cut_short: bool,
 }
 
@@ -53,7 +53,8 @@ impl Drop for DriveGuard<'_> {
         }
         let mut state = self.receives.lock();
         state.driving = false;
-        // Nobody knows what it took; who rests looks once more.
+        state.called = None;
+        // It is not known what the look took; those who rest look once more.
         state.generation += 1;
         state.available = u64::MAX;
         state.empty = false;
@@ -87,10 +88,7 @@ impl State {
             };
             match seat.call(queue, ticket) {
                 Called::Waiter(waiter) => return Some((ticket, waiter)),
-                Called::Later(place) => {
-                    let entry = self.insert_seat(&seat, queue, place);
-                    seat.moved(queue, entry);
-                }
+                Called::Later(place) => self.insert_seat(&seat, queue, place),
                 Called::Nothing => {}
             }
         }
@@ -98,7 +96,7 @@ impl State {
 }
 
 impl Receives {
-    /// Looks as long as there is somebody to look after.
+    /// Looks as long as there are receives to look after.
     pub(super) async fn drive(self: Arc<Self>) {
         let mut guard = DriveGuard { receives: &self, driving: true };
         loop {
@@ -152,7 +150,7 @@ impl Receives {
     fn choose(&self) -> Option<Chosen> {
         let mut state = self.lock();
         let mut chosen: Vec<(Ticket, Waiter)> = Vec::new();
-        let mut wanted = 0;
+        let (mut wanted, mut called) = (0, None);
         while wanted < self.parts.call_max.messages {
             let rested = wanted < state.available;
             let Some((ticket, waiter)) = state.next_waiter(rested) else { break };
@@ -161,8 +159,12 @@ impl Receives {
                 continue;
             }
             wanted += u64::from(waiter.demand.up_to);
+            if waiter.rested {
+                called = Some(called.map_or(ticket, |first: Ticket| first.min(ticket)));
+            }
             chosen.push((ticket, waiter));
         }
+        state.called = called;
         if !chosen.is_empty() {
             let (generation, room) = (state.generation, state.room);
             state.since = 0;
@@ -227,18 +229,23 @@ impl Receives {
                 again.push((ticket, waiter));
                 continue;
             }
-            if !waits {
-                if owed && !waiter.caught_up { &mut early } else { &mut over }.push(waiter);
-                continue;
-            }
-            if waiter.timer.is_none() {
+            let awaits_pass = state.overtime.contains(&ticket);
+            if !waits && !awaits_pass {
+                if !owed || waiter.caught_up {
+                    over.push(waiter);
+                    continue;
+                }
+                self.disarm(&waiter);
+                waiter.timer = None;
+                state.overtime.insert(ticket);
+                early.push(ticket);
+            } else if waits && waiter.timer.is_none() {
                 waiter.timer = self.arm(waiter.until, ticket);
             }
             state.rest(ticket, waiter);
             self.list(&mut state);
         }
-        // Older than all who have not looked yet.
-        again.into_iter().rev().for_each(|waiter| state.fresh.push_front(waiter));
+        again.into_iter().for_each(|(ticket, waiter)| state.look_next(ticket, waiter));
         drop(state);
         for waiter in over {
             self.disarm(&waiter);
@@ -251,35 +258,8 @@ impl Receives {
             let _ = waiter.slot.send(answer);
         }
         if !early.is_empty() {
-            self.look_again(early, look.now);
+            self.look_after_pass(early, look.now);
         }
-    }
-
-    /// Lets receives in once more when a pass has made something ready, or when everything that was
-    /// due at `due` is. The others of the queue are looked after meanwhile.
-    pub(super) fn look_again(&self, early: Vec<Waiter>, due: Timestamp) {
-        let Some(me) = self.me.upgrade() else { return };
-        let seen = self.generation();
-        self.parts.runtime.spawn(async move {
-            let caught_up = loop {
-                let caught_up = me.parts.schedule.pass_ended(due).await;
-                if caught_up || me.generation() != seen {
-                    break caught_up;
-                }
-            };
-            let mut state = me.lock();
-            if let Some(ending) = state.closed.as_ref().map(|closed| closed.ending.clone()) {
-                drop(state);
-                early.into_iter().for_each(|waiter| drop(waiter.slot.send(ending.clone())));
-                return;
-            }
-            for mut waiter in early {
-                waiter.caught_up = caught_up;
-                let ticket = state.ticket();
-                state.fresh.push_back((ticket, waiter));
-            }
-            me.start(&mut state);
-        });
     }
 
     /// Until what it answers is dropped, [`Receives::drained`] waits.
@@ -288,7 +268,7 @@ impl Receives {
         HandingBack(self)
     }
 
-    /// Gives claimed messages back that nobody took, their attempt not counted.
+    /// Gives claimed messages back that were not taken, their attempt not counted.
     pub(in super::super) fn hand_back(&self, list: Vec<Delivery>) {
         let Some(me) = self.me.upgrade() else { return };
         self.lock().handing_back += 1;

@@ -8,12 +8,13 @@
 //! after it (S5.5). A receive over several queues rests in the same order as the others (S2.5).
 
 mod looks;
+mod overtime;
 mod seat;
+mod state;
 
 pub(super) use looks::is_in_flight_limit;
 pub(super) use seat::{Entry, Seat, Seen, place_now};
 
-use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Weak};
 
 use parking_lot::MutexGuard;
@@ -28,6 +29,7 @@ use crate::store::{Demand, Store};
 use crate::waits::{NamedMutex, WaitClass, Waits};
 
 use self::seat::Seated;
+use self::state::{Closed, Resting, State};
 use super::doubts::Doubts;
 use super::pending::Pending;
 use super::portions::CallSize;
@@ -69,54 +71,6 @@ pub(super) struct Receives {
     idle: Notify,
 }
 
-#[derive(Default)]
-struct State {
-    /// Looked and found nothing; in order of arrival.
-    resting: BTreeMap<Ticket, Resting>,
-    /// How many of them are receives over this queue alone.
-    resting_alone: usize,
-    /// Have not looked yet, or look again without a rest; in order of arrival.
-    fresh: VecDeque<(Ticket, Waiter)>,
-    last_ticket: Ticket,
-    /// Moves whenever messages may have become ready.
-    generation: u64,
-    /// At most so many messages are ready; a hint that only decides how many to look after.
-    available: u64,
-    /// By how much that grew since the look under way began, which therefore may not have seen
-    /// them.
-    since: u64,
-    /// The last look found nothing and the generation has not moved since.
-    empty: bool,
-    /// The last look met the queue's `in_flight_max`, and no lease has ended since it began.
-    limited: bool,
-    /// Moves whenever leases have ended, which makes room below the queue's `in_flight_max`.
-    room: u64,
-    driving: bool,
-    /// How many changes by others it has taken in.
-    heard: u64,
-    /// The next one must be told: receives rest here, or did not long ago.
-    listed: bool,
-    /// How many lists of messages are on their way back.
-    handing_back: usize,
-    closed: Option<Closed>,
-}
-
-/// The queue was deleted or the engine stopped.
-struct Closed {
-    /// What later receives are refused with.
-    refusal: Error,
-    /// What waits end with, those at rest and those whose look was under way.
-    ending: Answer,
-}
-
-/// Who rests.
-enum Resting {
-    /// A receive over this queue alone.
-    Alone(Waiter),
-    /// The seat of receives over several queues, of which this is the one with the number.
-    Seat(Arc<Seat>, usize),
-}
-
 /// A receive that waits for its answer.
 pub(super) struct Waiter {
     demand: Demand,
@@ -125,35 +79,21 @@ pub(super) struct Waiter {
     until: Option<Timestamp>,
     timer: Option<TimerKey>,
     since_ns: u64,
-    /// It has waited for an overdue pass already.
+    /// It has waited for an overdue pass already, or its caller does.
     caught_up: bool,
+    /// It has been at rest.
+    rested: bool,
     /// The seat it stands for, if it is a receive over several queues.
     seated: Option<Seated>,
 }
 
-impl State {
-    /// The place of a receive that comes now.
-    fn ticket(&mut self) -> Ticket {
-        self.last_ticket = (monotonic_ns() << 1).max(self.last_ticket + 2);
-        self.last_ticket
-    }
-
-    fn rest(&mut self, ticket: Ticket, waiter: Waiter) {
-        self.resting.insert(ticket, Resting::Alone(waiter));
-        self.resting_alone += 1;
-    }
-
-    fn take_resting(&mut self, ticket: Ticket) -> Option<Waiter> {
-        match self.resting.remove(&ticket)? {
-            Resting::Alone(waiter) => {
-                self.resting_alone -= 1;
-                Some(waiter)
-            }
-            seat @ Resting::Seat(..) => {
-                self.resting.insert(ticket, seat);
-                None
-            }
-        }
+impl Waiter {
+    /// A receive that comes now, and where its answer arrives.
+    fn new(demand: Demand, until: Option<Timestamp>) -> (Waiter, oneshot::Receiver<Answer>) {
+        let (slot, answer) = oneshot::channel();
+        let since_ns = monotonic_ns();
+        let (timer, seated, caught_up, rested) = (None, None, false, false);
+        (Waiter { demand, slot, until, timer, since_ns, caught_up, rested, seated }, answer)
     }
 }
 
@@ -173,16 +113,29 @@ impl Receives {
         demand: Demand,
         until: Option<Timestamp>,
     ) -> Result<Pending, Error> {
-        let (slot, answer) = oneshot::channel();
-        let since_ns = monotonic_ns();
-        let (timer, caught_up, seated) = (None, false, None);
-        let waiter = Waiter { demand, slot, until, timer, since_ns, caught_up, seated };
-        let ticket = self.let_in(waiter)?;
+        let (waiter, answer) = Waiter::new(demand, until);
+        let ticket = self.let_in(waiter, None)?;
         Ok(Pending::new(Arc::clone(self), ticket, answer))
     }
 
-    /// Lets a receive in that has its slot.
-    pub(super) fn let_in(&self, mut waiter: Waiter) -> Result<Ticket, Error> {
+    /// Lets a receive in that has come at `place` and looks once, without a wait for a pass.
+    pub(super) fn enter_at(
+        self: &Arc<Self>,
+        demand: Demand,
+        place: Ticket,
+    ) -> Result<Pending, Error> {
+        let (mut waiter, answer) = Waiter::new(demand, None);
+        waiter.caught_up = true;
+        let ticket = self.let_in(waiter, Some(place))?;
+        Ok(Pending::new(Arc::clone(self), ticket, answer))
+    }
+
+    /// Lets a receive in that has its slot, and its place if it came before.
+    pub(super) fn let_in(
+        &self,
+        mut waiter: Waiter,
+        place: Option<Ticket>,
+    ) -> Result<Ticket, Error> {
         let mut state = self.lock();
         if let Some(closed) = &state.closed {
             return Err(closed.refusal.clone());
@@ -191,7 +144,7 @@ impl Receives {
             let asked = self.parts.waiters_max as u64 + 1;
             return Err(Error::limit("waiters_max", self.parts.waiters_max as u64, asked));
         }
-        let ticket = state.ticket();
+        let ticket = place.unwrap_or_else(|| state.ticket());
         let rests = waiter.until.is_some() && state.empty && state.fresh.is_empty();
         if rests && waiter.seated.is_some() {
             state.rest_seat(waiter);
@@ -201,7 +154,8 @@ impl Receives {
             state.rest(ticket, waiter);
             self.list(&mut state);
         } else {
-            state.fresh.push_back((ticket, waiter));
+            state.look_for_all();
+            state.look_next(ticket, waiter);
             self.start(&mut state);
         }
         Ok(ticket)
@@ -222,7 +176,7 @@ impl Receives {
         }
     }
 
-    /// Says that somebody else may have changed something, here or elsewhere. True when it is worth
+    /// Says that others may have changed something, here or elsewhere. True when it is worth
     /// finding out whether a message is ready, which [`Receives::notify`] then tells.
     pub(super) fn doubt(&self) -> bool {
         let mut state = self.lock();
@@ -263,7 +217,7 @@ impl Receives {
     }
 
     /// Receives rest here: the next change by others must be told. One that came before they were
-    /// listed has told nobody.
+    /// listed was told to none.
     fn list(&self, state: &mut State) {
         if state.listed {
             return;
@@ -289,30 +243,9 @@ impl Receives {
         }
     }
 
-    /// Ends the wait of a receive with nothing, if it still rests; but not while a message may
-    /// have become ready by now that a pass has yet to move.
-    pub(super) fn time_out(&self, ticket: Ticket) {
-        let waiter = self.lock().take_resting(ticket);
-        if let Some(mut waiter) = waiter {
-            let now = self.parts.clock.now();
-            if !waiter.caught_up && self.parts.schedule.overdue(now) {
-                waiter.timer = None;
-                self.look_again(vec![waiter], now);
-                return;
-            }
-            self.answered.waited(monotonic_ns().saturating_sub(waiter.since_ns));
-            let _ = waiter.slot.send(Ok(Vec::new()));
-        }
-    }
-
     /// Whose receives they are.
     pub(super) fn queue(&self) -> QueueId {
         self.queue
-    }
-
-    /// The number that moves whenever messages may have become ready.
-    fn generation(&self) -> u64 {
-        self.lock().generation
     }
 
     /// How many receives wait.

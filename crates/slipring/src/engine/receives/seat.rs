@@ -35,6 +35,8 @@ struct Inside {
     open: Vec<usize>,
     /// A queue wanted the waiter while another one looked for it.
     disturbed: bool,
+    /// No receive sits here again: what has entries takes them out, and it gets no more.
+    abandoned: bool,
 }
 
 enum Waits {
@@ -77,6 +79,8 @@ pub(in super::super) enum Entry {
     Empty,
     /// There may be a message.
     Look(Seen),
+    /// There may be a message, and receives that came before wait for it.
+    Behind,
     /// The queue was deleted or the engine stopped: what waits ended with, and the refusal.
     Closed(Answer, crate::error::Error),
 }
@@ -96,6 +100,7 @@ impl Seat {
             entries: vec![None; queues],
             open: (0..queues).collect(),
             disturbed: false,
+            abandoned: false,
         }))
     }
 
@@ -117,9 +122,11 @@ impl Seat {
         entry
     }
 
-    /// The number of the queue and the entry in it, for each entry there is.
-    pub(in super::super) fn entries(&self) -> Vec<(usize, Ticket)> {
-        let inside = self.0.lock();
+    /// Nothing sits here any more. Answers the number of the queue and the entry in it, for each
+    /// entry there is; there will be no others.
+    pub(in super::super) fn abandon(&self) -> Vec<(usize, Ticket)> {
+        let mut inside = self.0.lock();
+        inside.abandoned = true;
         let entries = inside.entries.iter().enumerate();
         entries.filter_map(|(queue, entry)| entry.map(|entry| (queue, entry))).collect()
     }
@@ -133,16 +140,19 @@ impl Seat {
         inside.disturbed = false;
     }
 
-    /// The receive rests in all queues; `None` when there are queues to look into.
+    /// The receive rests in all queues, those of `behind` among them, which are sorted and in which
+    /// it gets its entries afterwards; `None` when there are others to look into.
     pub(in super::super) fn rest(
         self: &Arc<Self>,
         demand: Demand,
+        behind: &[usize],
     ) -> Option<oneshot::Receiver<Answer>> {
         let mut inside = self.0.lock();
-        if !inside.open.is_empty() {
+        if !inside.open.iter().all(|queue| behind.binary_search(queue).is_ok()) {
             return None;
         }
-        let (waiter, answer) = self.waiter(&inside, demand, 0);
+        let (mut waiter, answer) = self.waiter(&inside, demand, 0);
+        waiter.rested = true;
         inside.waits = Waits::Rests(waiter);
         Some(answer)
     }
@@ -166,13 +176,9 @@ impl Seat {
         demand: Demand,
         queue: usize,
     ) -> (Waiter, oneshot::Receiver<Answer>) {
-        let (slot, answer) = oneshot::channel();
-        let seated = Seated { seat: Arc::clone(self), queue, turn: inside.turn };
-        let until = Some(Timestamp::MAX);
-        let since_ns = monotonic_ns();
-        let (timer, caught_up) = (None, false);
-        let seated = Some(seated);
-        (Waiter { demand, slot, until, timer, since_ns, caught_up, seated }, answer)
+        let (mut waiter, answer) = Waiter::new(demand, Some(Timestamp::MAX));
+        waiter.seated = Some(Seated { seat: Arc::clone(self), queue, turn: inside.turn });
+        (waiter, answer)
     }
 
     /// The receive does not wait any longer. False while a queue looks for it, which then ends the
@@ -221,7 +227,8 @@ impl Seat {
         }
     }
 
-    /// The queue `queue` is no more, with the entry in it: the waiter to tell, if it rests.
+    /// There is no entry in the queue `queue` any more, or it gets none: the waiter to tell, if it
+    /// rests.
     pub(super) fn lose_queue(&self, queue: usize) -> Option<Waiter> {
         let mut inside = self.0.lock();
         inside.lose(queue);
@@ -240,14 +247,22 @@ impl Seat {
         matches!(self.0.lock().waits, Waits::Rests(_))
     }
 
-    fn entered(&self, queue: usize, entry: Ticket) {
-        let mut inside = self.0.lock();
-        inside.entries[queue] = Some(entry);
-        inside.open.retain(|open| *open != queue);
+    /// Whether a receive rests here that came before `place`.
+    pub(super) fn waits_before(&self, place: Ticket) -> bool {
+        let inside = self.0.lock();
+        matches!(inside.waits, Waits::Rests(_)) && inside.place < place
     }
 
-    pub(super) fn moved(&self, queue: usize, entry: Ticket) {
-        self.0.lock().entries[queue] = Some(entry);
+    /// It has an entry in a queue, or has it at another place. False when it is to have none.
+    pub(super) fn entered(&self, queue: usize, entry: Ticket) -> bool {
+        let mut inside = self.0.lock();
+        if inside.abandoned {
+            return false;
+        }
+        if inside.entries[queue].replace(entry).is_none() {
+            inside.open.retain(|open| *open != queue);
+        }
+        true
     }
 
     /// Takes a waiter back for which its queue found nothing: the place where it rests on. `None`
@@ -264,7 +279,7 @@ impl Seat {
             let _ = waiter.slot.send(Ok(Vec::new()));
             return None;
         }
-        inside.waits = Waits::Rests(waiter);
+        inside.waits = Waits::Rests(Waiter { rested: true, ..waiter });
         Some(inside.place)
     }
 }
@@ -278,30 +293,20 @@ impl Inside {
 }
 
 impl State {
-    /// Puts a seat among those who rest, at its place or the first free one behind it.
-    pub(super) fn insert_seat(&mut self, seat: &Arc<Seat>, queue: usize, place: Ticket) -> Ticket {
-        let mut entry = place;
-        while self.resting.contains_key(&entry) {
-            entry += 2;
-        }
-        self.resting.insert(entry, Resting::Seat(Arc::clone(seat), queue));
-        entry
-    }
-
     /// Puts a waiter back who stands for a seat.
     pub(super) fn rest_seat(&mut self, mut waiter: Waiter) {
         let Some(Seated { seat, queue, turn }) = waiter.seated.take() else { return };
         waiter.seated = Some(Seated { seat: Arc::clone(&seat), queue, turn });
         if let Some(place) = seat.take_back(waiter, turn) {
-            let entry = self.insert_seat(&seat, queue, place);
-            seat.entered(queue, entry);
+            self.insert_seat(&seat, queue, place);
         }
     }
 }
 
 impl Receives {
     /// Gives a seat an entry if the queue is empty: it is known to be, or was found so and nothing
-    /// has happened since it was `seen`. The queue is number `queue` of the seat.
+    /// has happened since it was `seen`. The queue is number `queue` of the seat, whose receive came
+    /// at `place`.
     pub(in super::super) fn enter_seat(
         &self,
         seat: &Arc<Seat>,
@@ -315,12 +320,35 @@ impl Receives {
         }
         let found_empty = seen.is_some_and(|seen| seen.generation == state.generation);
         if !(found_empty || state.empty && state.fresh.is_empty()) {
+            if state.waited_for_before(seat, place) {
+                return Entry::Behind;
+            }
             return Entry::Look(Seen { generation: state.generation, room: state.room });
         }
-        let entry = state.insert_seat(seat, queue, place);
-        seat.entered(queue, entry);
+        state.insert_seat(seat, queue, place);
         self.list(&mut state);
         Entry::Empty
+    }
+
+    /// Gives the seat of a receive that rests an entry behind those that came before it, though the
+    /// queue may have a message: the queue looks for it in its turn. If these are gone, the receive
+    /// is to look by itself.
+    pub(in super::super) fn rest_behind(&self, seat: &Arc<Seat>, queue: usize, place: Ticket) {
+        let mut state = self.lock();
+        let known_empty = state.empty && state.fresh.is_empty();
+        if state.closed.is_some() || !(known_empty || state.waited_for_before(seat, place)) {
+            if let Some(waiter) = seat.lose_queue(queue) {
+                // A receive that went away needs no answer.
+                let _ = waiter.slot.send(Ok(Vec::new()));
+            }
+            return;
+        }
+        state.insert_seat(seat, queue, place);
+        self.list(&mut state);
+        state.look_for_all();
+        if state.available > 0 {
+            self.start(&mut state);
+        }
     }
 
     /// Whether messages may have become ready since the queue was seen.
@@ -328,10 +356,12 @@ impl Receives {
         self.lock().generation != seen.generation
     }
 
-    /// What the queue is like now.
-    pub(in super::super) fn seen(&self) -> Seen {
+    /// What the queue is like now, and whether receives wait there that came before `place`, when
+    /// the seat's receive came.
+    pub(in super::super) fn seen(&self, seat: &Arc<Seat>, place: Ticket) -> (Seen, bool) {
         let state = self.lock();
-        Seen { generation: state.generation, room: state.room }
+        let seen = Seen { generation: state.generation, room: state.room };
+        (seen, state.waited_for_before(seat, place))
     }
 
     /// Takes the entry of a seat out.

@@ -173,20 +173,8 @@ impl QueueState {
         firsts.filter_map(head).min_by_key(|head| (head.failing, head.priority, head.id))
     }
 
-    /// The head among those of other queues: failing messages come first of their priority when
-    /// it is their turn (S11.1).
-    pub(super) fn head_in_turn(&self, now: Timestamp) -> Option<Head> {
-        let head = self.head(now)?;
-        if head.failing && self.passed_over >= FAILING_SHARE - 1 {
-            let sent_at = Timestamp::from_millis(0);
-            return Some(Head { failing: false, sent_at, ..head });
-        }
-        Some(head)
-    }
-
     /// Counts deliveries of other queues that went past this one's failing messages (S11.1).
-    pub(super) fn pass_over(&mut self, deliveries: usize) {
-        let deliveries = u32::try_from(deliveries).unwrap_or(u32::MAX);
+    pub(super) fn pass_over(&mut self, deliveries: u32) {
         self.passed_over = self.passed_over.saturating_add(deliveries).min(FAILING_SHARE);
     }
 

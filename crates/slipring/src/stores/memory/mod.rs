@@ -5,7 +5,7 @@
 //! `append`, `any` (claims over several queues), `passes` (deadlines), `mod` and `admin` (the two
 //! traits: find queues, take locks).
 //!
-//! Locks: every queue has its own, and no verb takes one that all queues share. Whoever needs two
+//! Locks: every queue has its own, and no verb takes one that all queues share. A call that needs two
 //! queues takes the one with the lower number first. The table of names comes before any queue;
 //! the shards of the two maps come last.
 
@@ -371,8 +371,7 @@ impl Store for MemoryStore {
 }
 
 fn held(id: MessageId) -> Error {
-    Error::new(ErrorKind::WrongState, format!("message {id} is in somebody's hands"))
-        .with("message", id)
+    Error::new(ErrorKind::WrongState, format!("message {id} is under a lease")).with("message", id)
 }
 
 fn foreign(id: MessageId) -> Error {

@@ -22,7 +22,7 @@ use super::stored::{Orders, Stored};
 #[derive(Debug)]
 pub(super) struct QueueState {
     pub(super) info: Arc<QueueInfo>,
-    /// No longer in the store; whoever still has a handle must turn away.
+    /// No longer in the store; a holder of a handle must turn away.
     pub(super) deleted: bool,
     pub(super) messages: BTreeMap<MessageId, Stored>,
     pub(super) orders: Orders,
@@ -194,7 +194,7 @@ impl QueueState {
         }
     }
 
-    /// Moves a message, ready and without attempts (S6.4). Both queues are locked, so that nobody
+    /// Moves a message, ready and without attempts (S6.4). Both queues are locked, so that no call
     /// sees it in two places or none.
     pub(super) fn move_to(&mut self, id: MessageId, target: &mut QueueState, dead: bool) {
         if let Some(mut stored) = self.take_out(id) {
