@@ -16,6 +16,7 @@ mod peers;
 mod postgres;
 mod process;
 mod run;
+mod slow_disk;
 mod stats;
 mod targets;
 mod time;

@@ -140,6 +140,11 @@ impl Checkpoints {
         self.size.pages.load(Ordering::Relaxed) >= self.due_pages.load(Ordering::Relaxed)
     }
 
+    /// Pages in the log after the last commit.
+    pub(crate) fn log_pages(&self) -> u64 {
+        self.size.pages.load(Ordering::Relaxed)
+    }
+
     /// Asks for a checkpoint when the log has grown enough, or there is no room for more of it.
     pub(crate) fn ask_if_due(&self) {
         let no_room = self.size.no_room.load(Ordering::Relaxed);
@@ -234,6 +239,7 @@ impl Checkpoints {
         let mut whole = pages.rest() == 0;
         if whole && cut && log.bytes() > CUT_FROM * self.grow_pages * PAGE_BYTES {
             whole = !self.pause.measure(|| copy(connection, "truncate"))?.busy;
+            log.ahead.forget();
         }
         self.next_from(if pages.rest() == 0 { 0 } else { pages.log });
         drop((held, calm));

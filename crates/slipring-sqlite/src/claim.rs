@@ -89,6 +89,10 @@ impl Writer<'_> {
             }
             deliveries.push(list);
         }
+        if end == ClaimEnd::More && !picture.fifo() && picture.ready() == 0 {
+            // The last was given: who comes next need not look.
+            end = ClaimEnd::Drained;
+        }
         self.end_range(picture, &mut dealing)?;
         Ok(Claimed { deliveries, end })
     }

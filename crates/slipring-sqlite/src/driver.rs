@@ -1,6 +1,6 @@
 //! Who runs the calls that wait: a lone caller itself, so that its call costs no change of
-//! threads; the writing thread as soon as calls come at the same time, so that they share
-//! transactions and no caller works for the others.
+//! threads; the writing thread where calls come at the same time, so that they share transactions
+//! and no caller works for the others. [`Company`] learns which of the two it is.
 //!
 //! Whoever holds the core runs what waits in transactions; the ring says which calls share one. A
 //! call that is not run by its own caller has rung the writing thread's bell, so none is left
@@ -8,15 +8,17 @@
 //! flushing, poison; the ring and the bell of the clearing are leaves.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 use slipring::Error;
+use slipring::clock::monotonic_ns;
 
 use crate::checkpoint::{Beside, Checkpoints};
 use crate::clearing::Clearing;
+use crate::company::{Company, InFlight};
 use crate::fault::closed;
 use crate::flush::{Durable, Flusher, Log, Unwinding, flush_and_answer};
 use crate::inbox::Inbox;
@@ -31,9 +33,6 @@ use crate::writer::{Core, WriterTask};
 /// combined from several callers, or is better done beside them.
 const CALLER_MESSAGES_MAX: usize = 16;
 const CALLER_BYTES_MAX: u64 = 64 << 10;
-/// So many calls in a row must have met no other before a caller runs its own: where calls come
-/// together, a caller that works cannot bring the next ones.
-const LONELY_CALLS_MIN: u32 = 32;
 
 /// The calls for the writer with those who run them.
 pub(crate) struct Driver {
@@ -47,10 +46,7 @@ pub(crate) struct Driver {
     clearing: Clearing,
     thread: Mutex<Thread>,
     bell: Condvar,
-    /// Calls that are not answered yet.
-    in_flight: AtomicU32,
-    /// How many calls in a row met no other.
-    lonely: AtomicU32,
+    company: Company,
     /// Whether the log is about to begin anew: queues that are ahead of the others wait.
     calm: AtomicBool,
 }
@@ -65,20 +61,14 @@ impl Drop for Calm<'_> {
     }
 }
 
-/// A call that is not answered yet.
-pub(crate) struct InFlight<'a>(&'a Driver);
-
-impl Drop for InFlight<'_> {
-    fn drop(&mut self) {
-        self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 /// What the writing thread is to do.
 #[derive(Default)]
 struct Thread {
     woken: bool,
     closed: bool,
+    /// Since when it waits for the bell that was rung.
+    rung_ns: Option<u64>,
+    asleep: bool,
 }
 
 impl Driver {
@@ -93,8 +83,7 @@ impl Driver {
             clearing: Clearing::default(),
             thread: Mutex::default(),
             bell: Condvar::new(),
-            in_flight: AtomicU32::new(0),
-            lonely: AtomicU32::new(0),
+            company: Company::new(),
             calm: AtomicBool::new(false),
         }
     }
@@ -123,19 +112,11 @@ impl Driver {
     /// # Errors
     /// When the store has been closed.
     pub(crate) fn submit(&self, task: WriterTask) -> Result<InFlight<'_>, Error> {
-        let others = self.in_flight.fetch_add(1, Ordering::Relaxed);
-        let in_flight = InFlight(self);
-        let lonely = match others {
-            0 => self.lonely.fetch_add(1, Ordering::Relaxed) >= LONELY_CALLS_MIN,
-            _ => {
-                self.lonely.store(0, Ordering::Relaxed);
-                false
-            }
-        };
+        let in_flight = self.company.enter();
         let load = task.load();
         self.ring.lock().push(task, load).map_err(|_| closed())?;
         let small = load.messages <= CALLER_MESSAGES_MAX && load.bytes <= CALLER_BYTES_MAX;
-        if lonely && small && self.log.is_quick() {
+        if small && self.company.runs_own_call(self.log.flush_ns()) {
             self.run_as_caller();
         }
         if !self.is_empty() {
@@ -144,8 +125,7 @@ impl Driver {
         Ok(in_flight)
     }
 
-    /// Takes on a task that no call waits for as one, so that it says nothing of how many callers
-    /// there are.
+    /// Takes on a task that belongs to no caller, and so says nothing of how many there are.
     ///
     /// # Errors
     /// When the store has been closed.
@@ -171,6 +151,7 @@ impl Driver {
         let mut thread = self.thread.lock();
         if !thread.woken {
             thread.woken = true;
+            thread.rung_ns = thread.asleep.then(monotonic_ns);
             self.bell.notify_one();
         }
     }
@@ -200,7 +181,9 @@ impl Driver {
         };
         let unwinding = Unwinding(&self.log);
         let mut round = Round { driver: self, turn };
+        let since_ns = monotonic_ns();
         let served = core.serve(&mut round, wait);
+        self.company.transaction.took(monotonic_ns().saturating_sub(since_ns));
         drop(unwinding);
         let mut ring = self.ring.lock();
         let bytes = round.turn.bytes();
@@ -216,9 +199,23 @@ impl Driver {
         if core.take_clearing() {
             self.clearing.ask();
         }
+        self.lengthen_log(core);
         self.checkpoints.ask_if_due();
         let tasks = served.durable;
         (!tasks.is_empty()).then(|| Durable { tasks, written: self.log.wrote(), bytes })
+    }
+
+    /// Keeps the log ahead of the writer. Without that it grows as it is written, which is slower
+    /// and no failure.
+    fn lengthen_log(&self, core: &mut Core) {
+        let pages = self.checkpoints.log_pages();
+        if !self.log.ahead.is_short(pages) || self.log.check().is_err() {
+            return;
+        }
+        let lengthened = core.alone_if_free(|_| Ok(self.log.lengthen(pages)));
+        if let Ok(Some(Err(error))) = lengthened {
+            tracing::debug!(%error, "the log is not lengthened ahead of the writer");
+        }
     }
 
     /// What the writing thread does.
@@ -227,8 +224,13 @@ impl Driver {
         let _end = End(self);
         loop {
             let mut thread = self.thread.lock();
+            thread.asleep = true;
             while !thread.woken && !thread.closed {
                 self.bell.wait(&mut thread);
+            }
+            thread.asleep = false;
+            if let Some(rung_ns) = thread.rung_ns.take() {
+                self.company.waking.took(monotonic_ns().saturating_sub(rung_ns));
             }
             thread.woken = false;
             let closed = thread.closed;
@@ -251,7 +253,9 @@ impl Driver {
             let durable = self.round(&mut self.core.lock(), turn, true);
             let Some(durable) = durable else { continue };
             // A slow flush is left to its thread: calls that come meanwhile go on without it.
-            if self.is_empty() && self.flusher.is_idle() && self.log.is_quick() {
+            let calls = durable.tasks.len();
+            let itself = self.company.flushes_itself(calls, self.log.flush_ns());
+            if itself && self.is_empty() && self.flusher.is_idle() {
                 flush_and_answer(&self.log, durable.tasks, durable.written);
             } else {
                 self.flusher.push(durable);

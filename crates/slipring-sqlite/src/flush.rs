@@ -17,13 +17,12 @@ use parking_lot::{Condvar, Mutex};
 use slipring::clock::monotonic_ns;
 use slipring::{Error, ErrorKind, Retry, WaitClass};
 
+use crate::ahead::Ahead;
+use crate::company::Usual;
 use crate::fault::{Fault, poisoned};
 use crate::open::beside;
 use crate::place::Place;
 use crate::writer::WriterTask;
-
-/// A flush that is expected to take longer is left to a thread of its own.
-const QUICK_NS: u64 = 250_000;
 
 /// The log, and what keeps the store from going on after a failed flush: the operating system
 /// forgets what it could not write, so a later flush that succeeds proves nothing.
@@ -35,26 +34,29 @@ pub(crate) struct Log {
     file: File,
     /// Transactions that were written and must last.
     written: AtomicU64,
-    /// What a flush took lately, in nanoseconds.
-    usual_ns: AtomicU64,
+    usual: Usual,
+    pub(crate) ahead: Ahead,
     poison: Mutex<Option<Error>>,
     pub(crate) place: Arc<Place>,
     class: Arc<WaitClass>,
 }
 
 impl Log {
-    /// The log of a database that a connection has open at a place.
+    /// The log of a database that a connection has open at a place; it begins anew when it has
+    /// about `bytes_usual`.
     pub(crate) fn open(
         database: &Path,
         place: Arc<Place>,
         class: Arc<WaitClass>,
+        bytes_usual: u64,
     ) -> io::Result<Log> {
         let file = OpenOptions::new().read(true).write(true).open(beside(database, "-wal"))?;
         Ok(Log {
             flushed: Mutex::default(),
             file,
             written: AtomicU64::new(0),
-            usual_ns: AtomicU64::new(0),
+            usual: Usual::default(),
+            ahead: Ahead::new(bytes_usual),
             poison: Mutex::new(None),
             place,
             class,
@@ -66,9 +68,17 @@ impl Log {
         self.written.fetch_add(1, Ordering::AcqRel) + 1
     }
 
-    /// Whether a flush is expected to take no longer than waking a thread is worth.
-    pub(crate) fn is_quick(&self) -> bool {
-        self.usual_ns.load(Ordering::Relaxed) < QUICK_NS
+    /// What a flush usually takes, in nanoseconds.
+    pub(crate) fn flush_ns(&self) -> u64 {
+        self.usual.ns()
+    }
+
+    /// Adds to a log of so many pages what is written over later; see [`Ahead::lengthen`].
+    ///
+    /// # Errors
+    /// When it cannot be lengthened.
+    pub(crate) fn lengthen(&self, pages: u64) -> io::Result<()> {
+        self.ahead.lengthen(&self.file, pages)
     }
 
     /// Bytes that the log takes on disk, those of an earlier round included.
@@ -92,9 +102,7 @@ impl Log {
         let covers = self.written.load(Ordering::Acquire);
         let since_ns = monotonic_ns();
         let synced = self.class.measure(|| self.file.sync_data());
-        let took_ns = monotonic_ns().saturating_sub(since_ns);
-        let usual_ns = self.usual_ns.load(Ordering::Relaxed);
-        self.usual_ns.store(usual_ns - usual_ns / 8 + took_ns / 8, Ordering::Relaxed);
+        self.usual.took(monotonic_ns().saturating_sub(since_ns));
         match synced {
             Ok(()) => {
                 *flushed = covers;
@@ -266,7 +274,7 @@ mod tests {
         let database = folder.path().join("a.db");
         std::fs::write(beside(&database, "-wal"), "frames").unwrap();
         let place = Arc::new(Place::of(&database));
-        let log = Log::open(&database, place, slipring::Waits::new().class("flush")).unwrap();
+        let log = Log::open(&database, place, slipring::Waits::new().class("flush"), 0).unwrap();
         let written = log.wrote();
         // As SQLite does when the last connection closes.
         log.place.leave();

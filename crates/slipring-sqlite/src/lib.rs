@@ -14,6 +14,7 @@
 //! (looking). `clock` is the one clock that all processes of a file have.
 
 mod admin;
+mod ahead;
 mod append;
 mod bulk;
 mod catalog;
@@ -24,6 +25,7 @@ mod claim_any;
 mod clearing;
 mod clock;
 mod compact;
+mod company;
 mod deadlines;
 mod dedup;
 mod driver;

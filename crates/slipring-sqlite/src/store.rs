@@ -112,11 +112,12 @@ impl SqliteStore {
             let clock = clock::begin(&mut core, &lock, &options.machine);
             begun = Some(clock.map_err(|fault| at_path(fault.into_error()))?);
         }
-        lock.lock_shared().map_err(|error| at_path(unreadable(error)))?;
+        let unreadable = |error| at_path(unreadable(error));
+        lock.lock_shared().map_err(unreadable)?;
         // Only now: while the lock is made shared another process may have begun a clock.
         let clock = clock::take_over(&lock, &options.machine, begun, path);
-        let log = Log::open(path, place, Arc::clone(&classes.flush));
-        let log = log.map_err(|error| at_path(unreadable(error)))?;
+        let flush = Arc::clone(&classes.flush);
+        let log = Log::open(path, place, flush, options.checkpoint_bytes).map_err(unreadable)?;
         let checkpoints = Checkpoints::new(open::copying(path)?, size, &options, &classes);
         let driver = Arc::new(Driver::new(core, log, classes.clone(), checkpoints));
         let readers = Arc::new(Inbox::new());
@@ -135,13 +136,12 @@ impl SqliteStore {
             hold,
             prune_goes_on_in: Mutex::default(),
         });
-        let no_thread = |error| at_path(unreadable(error));
         for _ in 0..options.readers.max(1) {
             let reading = open::reading(path, &options)?;
             let started = start_reading(reading, Arc::clone(&readers), classes.clone());
-            store.hold.reading.lock().push(started.map_err(no_thread)?);
+            store.hold.reading.lock().push(started.map_err(unreadable)?);
         }
-        let threads = driver.start(readers).map_err(no_thread)?;
+        let threads = driver.start(readers).map_err(unreadable)?;
         store.hold.writing.lock().extend(threads);
         Ok(store)
     }
@@ -184,10 +184,9 @@ impl SqliteStore {
         T: Send + 'static,
     {
         let (call, answer) = Call::new(1, work);
-        let left = self.hold.readers.push(Box::new(call)).map_err(|_| closed());
-        let result = match left {
+        let result = match self.hold.readers.push(Box::new(call)) {
             Ok(()) => answer.await.unwrap_or_else(|_| Err(closed())),
-            Err(error) => Err(error),
+            Err(_) => Err(closed()),
         };
         result.map_err(|error| error.during(operation))
     }
@@ -388,7 +387,9 @@ impl Store for SqliteStore {
 
     async fn foreign_changes(&self) -> Result<u64, Error> {
         let (call, answer) = Call::new(1, |writer: &mut Writer<'_>| Ok(writer.foreign_changes()));
-        self.send(call.without_transaction(), answer).await
+        // It comes again and again, and says nothing of how many callers there are.
+        self.hold.driver.leave(Box::new(call.without_transaction()))?;
+        answer.await.unwrap_or_else(|_| Err(closed()))
     }
 
     async fn queue_changes(&self) -> Result<u64, Error> {

@@ -72,7 +72,8 @@ pub struct ClaimBatch {
 pub enum ClaimEnd {
     /// Every demand was served in full, or there may be more messages.
     More,
-    /// No message is ready any more.
+    /// No message is ready any more, also where every demand was served in full: a store that says
+    /// so saves the next receive that waits a look.
     Drained,
     /// The queue's `in_flight_max` is reached.
     InFlightLimit,

@@ -27,6 +27,8 @@ const CLOCK: &str = "crates/slipring/src/clock.rs";
 const RANDOM: &str = "crates/slipring/src/random.rs";
 /// Measures real time; the lab's clock is the wall clock by its nature.
 const LAB: &str = "crates/slipring-lab/";
+/// Is a disk that takes its time.
+const SLOW_DISK: &str = "crates/slipring-slowdisk/";
 /// Times its steps and waits for other processes.
 const XTASK: &str = "xtask/src/";
 
@@ -37,11 +39,11 @@ const FINISH: &str = "finish it or leave it out: nothing half done is committed"
 
 const BANS: [Ban; 11] = [
     everywhere(&["SystemTime", "now"], TAKE_NOW, &[CLOCK, LAB, XTASK]),
-    everywhere(&["Instant", "now"], TAKE_NOW, &[CLOCK, LAB, XTASK]),
+    everywhere(&["Instant", "now"], TAKE_NOW, &[CLOCK, LAB, XTASK, SLOW_DISK]),
     everywhere(&["thread_rng"], TAKE_RANDOM, &[RANDOM]),
     everywhere(&["rand", "random"], TAKE_RANDOM, &[RANDOM]),
     everywhere(&["rand", "rng"], TAKE_RANDOM, &[RANDOM]),
-    everywhere(&["thread", "sleep"], WAIT_FOR, &[LAB, XTASK]),
+    everywhere(&["thread", "sleep"], WAIT_FOR, &[LAB, XTASK, SLOW_DISK]),
     Ban { path: &["time", "sleep"], scope: Scope::Tests, instead: WAIT_FOR, excused: &[LAB] },
     Ban { path: &["time", "sleep_until"], scope: Scope::Tests, instead: WAIT_FOR, excused: &[LAB] },
     everywhere(&["todo", "!"], FINISH, &[]),

@@ -25,7 +25,7 @@ const ALL: [&str; 6] = [
     "slipring-conformance",
 ];
 
-const WALLS: [Wall; 10] = [
+const WALLS: [Wall; 11] = [
     Wall {
         name: "slipring",
         may: &[],
@@ -70,6 +70,7 @@ const WALLS: [Wall; 10] = [
         never: &["rusqlite", "tokio-postgres"],
     },
     Wall { name: "slipring-lab", may: &ALL, may_in_tests: &[], never: &[] },
+    Wall { name: "slipring-slowdisk", may: &[], may_in_tests: &[], never: &["tokio", "rusqlite"] },
     Wall { name: "xtask", may: &[], may_in_tests: &[], never: &["rusqlite", "tokio"] },
 ];
 

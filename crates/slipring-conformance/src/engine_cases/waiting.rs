@@ -128,8 +128,9 @@ async fn no_wake_up_is_lost_between_sender_and_receiver(b: Bench) {
 
 async fn a_send_between_look_and_rest_is_not_missed(b: Bench) {
     let e = EngineBench::open(b).await;
-    let q = e.plain().await;
     for round in 0..5 {
+        // Nothing is known of a new queue, so that the first receive looks.
+        let q = e.queue(&format!("queue-{round}"), QueueSettings::default()).await;
         // The receive has looked and found nothing, but does not know it yet.
         e.store.plan(Verb::Claim, 1, Fault::HangAfter);
         let waits = receiving(&q, ReceiveRequest::up_to(1).wait(s(3600)));

@@ -4,6 +4,7 @@
 mod bad_days;
 mod report;
 mod rows;
+mod slow_disk_rows;
 mod table;
 mod verdict;
 
@@ -14,7 +15,7 @@ use anyhow::{Context, Result};
 use crate::child::Group;
 use crate::run::progress;
 use crate::workloads::{Outcome, Settings};
-use crate::{folder, process, run, targets::server};
+use crate::{folder, process, run, slow_disk, targets::server};
 
 use report::{Report, RowReport, SideReport};
 use rows::{Row, Side};
@@ -128,7 +129,8 @@ fn measure_side(side: &Side) -> Result<Outcome> {
     let arguments = arguments(&side.settings);
     let generous = 60.0 + side.settings.seconds * 20.0 + side.settings.messages as f64 / 20_000.0;
     let (begun, busy) = (Instant::now(), process::machine_cpu_seconds()?);
-    let out = Group::start(&arguments)?.finish(Duration::from_secs_f64(generous));
+    let environment = slow_disk::environment(side.settings.flush_us)?;
+    let out = Group::start_in(&arguments, environment)?.finish(Duration::from_secs_f64(generous));
     let out = out.with_context(|| format!("slipring-lab {}", arguments.join(" ")))?;
     let busy = process::machine_cpu_seconds()? - busy;
     let mut found: Outcome =
@@ -160,6 +162,7 @@ fn arguments(settings: &Settings) -> Vec<String> {
         ("--poisons", settings.poisons.to_string()),
         ("--queues", settings.queues.to_string()),
         ("--rate", settings.rate.to_string()),
+        ("--flush-us", settings.flush_us.to_string()),
     ];
     arguments.extend(numbers.into_iter().flat_map(|(flag, value)| [flag.to_owned(), value]));
     if settings.drain {
@@ -190,6 +193,7 @@ mod tests {
         let mut settings = Settings::new(Shape::PingPong, Kind::BeanstalkdMemory);
         settings.callers = 7;
         settings.rate = 12.5;
+        settings.flush_us = 500;
         settings.body = 2000;
         settings.drain = true;
         settings.folder = Some("a folder".into());

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::report::SideReport;
-use super::verdict::{rate, times};
-use super::{Sizes, bad_days};
+use super::verdict::{latency, rate, times};
+use super::{Sizes, bad_days, slow_disk_rows};
 use crate::run::condition::Condition;
 use crate::targets::Kind;
 use crate::workloads::{Settings, Shape};
@@ -34,9 +34,16 @@ pub struct Side {
 /// Rows per second of the raw loop where the target for SQS was set, and that target.
 const SQS_REFERENCE: (f64, f64) = (900_000.0, 40_000.0);
 
+/// What one caller and a thousand callers reach of the raw loop, at least.
+pub(super) const ONE_CALLER: f64 = 0.85;
+pub(super) const MANY_CALLERS: f64 = 0.4;
+/// What a message to and fro takes by wire, at most: so many times what the peer takes.
+const TO_AND_FRO: f64 = 1.2;
+
 /// All rows, in the order of the table.
 pub fn all() -> Vec<Row> {
-    [in_process(), by_wire(), bad_days::rows(), informative()].into_iter().flatten().collect()
+    let all = [in_process(), by_wire(), slow_disk_rows::rows(), bad_days::rows(), informative()];
+    all.into_iter().flatten().collect()
 }
 
 fn in_process() -> Vec<Row> {
@@ -55,7 +62,7 @@ fn in_process() -> Vec<Row> {
             what: "store in-process, 1,000 concurrent callers sending single messages",
             rounds_max: usize::MAX,
             sides: |sizes, _| vec![ours(sizes, Shape::Send, 1000, 1), raw(sizes, 1000)],
-            conditions: |sides| vec![times(sides, "ours", "raw", 0.4)],
+            conditions: |sides| vec![times(sides, "ours", "raw", MANY_CALLERS)],
         },
         Row {
             name: "batch_cycle",
@@ -69,7 +76,7 @@ fn in_process() -> Vec<Row> {
             what: "store in-process, one caller, one message at a time",
             rounds_max: usize::MAX,
             sides: |sizes, _| vec![ours(sizes, Shape::Send, 1, 1), raw(sizes, 1), disk(sizes, 1)],
-            conditions: |sides| vec![times(sides, "ours", "raw", 0.8)],
+            conditions: |sides| vec![times(sides, "ours", "raw", ONE_CALLER)],
         },
     ]
 }
@@ -103,6 +110,20 @@ fn by_wire() -> Vec<Row> {
             },
         },
         Row {
+            name: "ping_pong",
+            what: "one message to and fro, in-process and by the beanstalkd wire",
+            rounds_max: usize::MAX,
+            sides: |sizes, _| {
+                vec![
+                    to_and_fro(sizes, "ours", Kind::Store),
+                    to_and_fro(sizes, "memory", Kind::Memory),
+                    to_and_fro(sizes, BY_WIRE, Kind::SlipringBeanstalkd),
+                    to_and_fro(sizes, "peer", Kind::Beanstalkd),
+                ]
+            },
+            conditions: |sides| vec![as_fast_to_and_fro(sides)],
+        },
+        Row {
             name: "sqs",
             what: "SQS wire, batches of 10, 32 connections, send + receive + delete",
             rounds_max: usize::MAX,
@@ -120,55 +141,30 @@ fn by_wire() -> Vec<Row> {
 }
 
 fn informative() -> Vec<Row> {
-    vec![
-        Row {
-            name: "ping_pong",
-            what: "one message to and fro (no target)",
-            rounds_max: 3,
-            sides: |sizes, _| {
-                let side = |name, kind| {
-                    let settings =
-                        Settings { callers: 1, batch: 1, ..settings(sizes, Shape::PingPong, kind) };
-                    Side { name, settings }
-                };
-                vec![
-                    side("ours", Kind::Store),
-                    side("memory", Kind::Memory),
-                    side("ours by wire", Kind::SlipringBeanstalkd),
-                    side("peer", Kind::Beanstalkd),
-                ]
-            },
-            conditions: |_| Vec::new(),
+    vec![Row {
+        name: "open_loop",
+        what: "messages on a schedule, rate sweep (no target)",
+        rounds_max: 1,
+        sides: |sizes, _| {
+            let scale = if sizes.smoke { 0.1 } else { 1.0 };
+            let side = |name, kind, rate: f64| {
+                let (callers, rate) = (64, rate * scale);
+                let settings =
+                    Settings { callers, rate, batch: 1, ..settings(sizes, Shape::OpenLoop, kind) };
+                Side { name, settings }
+            };
+            vec![
+                side("ours 1,000/s", Kind::Store, 1000.0),
+                side("ours 5,000/s", Kind::Store, 5000.0),
+                side("ours 20,000/s", Kind::Store, 20_000.0),
+                side("wire 1,000/s", Kind::SlipringBeanstalkd, 1000.0),
+                side("wire 5,000/s", Kind::SlipringBeanstalkd, 5000.0),
+                side("peer 1,000/s", Kind::Beanstalkd, 1000.0),
+                side("peer 5,000/s", Kind::Beanstalkd, 5000.0),
+            ]
         },
-        Row {
-            name: "open_loop",
-            what: "messages on a schedule, rate sweep (no target)",
-            rounds_max: 1,
-            sides: |sizes, _| {
-                let scale = if sizes.smoke { 0.1 } else { 1.0 };
-                let side = |name, kind, rate: f64| {
-                    let (callers, rate) = (64, rate * scale);
-                    let settings = Settings {
-                        callers,
-                        rate,
-                        batch: 1,
-                        ..settings(sizes, Shape::OpenLoop, kind)
-                    };
-                    Side { name, settings }
-                };
-                vec![
-                    side("ours 1,000/s", Kind::Store, 1000.0),
-                    side("ours 5,000/s", Kind::Store, 5000.0),
-                    side("ours 20,000/s", Kind::Store, 20_000.0),
-                    side("wire 1,000/s", Kind::SlipringBeanstalkd, 1000.0),
-                    side("wire 5,000/s", Kind::SlipringBeanstalkd, 5000.0),
-                    side("peer 1,000/s", Kind::Beanstalkd, 1000.0),
-                    side("peer 5,000/s", Kind::Beanstalkd, 5000.0),
-                ]
-            },
-            conditions: |_| Vec::new(),
-        },
-    ]
+        conditions: |_| Vec::new(),
+    }]
 }
 
 pub(super) fn settings(sizes: Sizes, shape: Shape, kind: Kind) -> Settings {
@@ -181,9 +177,24 @@ pub(super) fn ours(sizes: Sizes, shape: Shape, callers: usize, batch: usize) -> 
     Side { name: "ours", settings }
 }
 
-fn raw(sizes: Sizes, batch: usize) -> Side {
+pub(super) fn raw(sizes: Sizes, batch: usize) -> Side {
     let settings = Settings { callers: 1, batch, ..settings(sizes, Shape::Send, Kind::RawSqlite) };
     Side { name: "raw", settings }
+}
+
+/// The side of a message to and fro that is judged.
+pub(super) const BY_WIRE: &str = "ours by wire";
+
+pub(super) fn to_and_fro(sizes: Sizes, name: &'static str, kind: Kind) -> Side {
+    let plain = settings(sizes, Shape::PingPong, kind);
+    Side { name, settings: Settings { callers: 1, batch: 1, ..plain } }
+}
+
+/// Half of the messages by wire come back as soon as the peer's.
+pub(super) fn as_fast_to_and_fro(sides: &[SideReport]) -> Condition {
+    let median = |side| latency(sides, side, "round_trip", |p| p.p50_us);
+    let text = format!("P50 by wire, {TO_AND_FRO} × peer");
+    Condition::at_most(&text, "µs", median(BY_WIRE), TO_AND_FRO * median("peer"))
 }
 
 fn disk(sizes: Sizes, batch: usize) -> Side {

@@ -291,7 +291,8 @@ pub fn binary() -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Builds the `slipring` binary beside this program, so that what is measured is what is written.
+/// Builds the `slipring` binary and the library of the slow disk beside this program, so that what
+/// is measured is what is written.
 /// Does nothing where a binary is named by the environment, or without cargo.
 ///
 /// # Errors
@@ -303,12 +304,13 @@ pub fn build() -> Result<()> {
     }
     let mut command = Command::new(cargo);
     command.args(["build", "--quiet", "--package", "slipring-cli"]);
+    command.args(["--package", "slipring-slowdisk"]);
     if !cfg!(debug_assertions) {
         command.arg("--release");
     }
     let status = command.status().context("running cargo")?;
     if !status.success() {
-        bail!("cargo could not build slipring-cli");
+        bail!("cargo could not build slipring-cli and slipring-slowdisk");
     }
     Ok(())
 }

@@ -24,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use crate::body::BODY_BYTES;
 use crate::ledger::Checks;
 use crate::process::Usage;
+use crate::slow_disk;
 use crate::stats::Percentiles;
 use crate::targets::postgres::{Pgmq, Pgq, SkipLocked, Sql, Table, URL_VARIABLE};
 use crate::targets::{Kind, RawFile, RawSqlite, SqsServer, Store, Target, TubeServer, Wait};
@@ -98,6 +99,11 @@ pub struct Settings {
     /// `storm`.
     #[arg(long, default_value_t = 100.0)]
     pub rate: f64,
+    /// A flush takes at least so many microseconds; 0 for the disk as it is. For a run by hand the
+    /// library that does it must be preloaded; the error says how.
+    #[arg(long, default_value_t = 0)]
+    #[serde(default)]
+    pub flush_us: u64,
     /// Receive everything at the end and check that nothing is missing.
     #[arg(long)]
     pub drain: bool,
@@ -126,6 +132,7 @@ impl Settings {
             poisons: 1,
             queues: 10,
             rate: 100.0,
+            flush_us: 0,
             drain: false,
             folder: None,
             postgres: None,
@@ -201,6 +208,7 @@ pub fn run(settings: &Settings) -> Result<Outcome> {
             temporary.path()
         }
     };
+    slow_disk::check(settings.flush_us, folder)?;
     let runtime = runtime(settings.target)?;
     match settings.target {
         Kind::RawFile => runtime.block_on(on::<RawFile>(settings, folder)),

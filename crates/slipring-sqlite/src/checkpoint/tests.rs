@@ -58,7 +58,7 @@ fn after_a_failure_the_next_try_waits_until_the_log_has_grown() {
     let options = SqliteOptions { checkpoint_bytes: 800 * PAGE_BYTES, ..SqliteOptions::default() };
     let own = Checkpoints::new(connection, Arc::clone(&size), &options, &classes);
     let place = Arc::new(crate::place::Place::of(&path));
-    let log = Log::open(&path, place, waits.class("flush")).unwrap();
+    let log = Log::open(&path, place, waits.class("flush"), 0).unwrap();
     own.ask_if_due();
     std::thread::scope(|scope| {
         scope.spawn(|| own.run(&log, &Account::default()));
@@ -86,7 +86,7 @@ fn the_writer_is_held_after_a_calm_pass_and_goes_on_when_the_log_begins_anew() {
     let connection = Connection::open(&path).unwrap();
     let own = Checkpoints::new(connection, Arc::clone(&size), &options, &classes);
     let place = Arc::new(crate::place::Place::of(&path));
-    let log = Log::open(&path, place, waits.class("flush")).unwrap();
+    let log = Log::open(&path, place, waits.class("flush"), 0).unwrap();
     let account = Account::default();
     for _ in 0..3 {
         writer.execute_batch("INSERT INTO t VALUES (zeroblob(100000))").unwrap();
