@@ -55,6 +55,7 @@ mod room;
 mod rows;
 mod serving;
 mod settle;
+mod slots;
 mod sound;
 mod statements;
 mod store;

@@ -54,6 +54,11 @@ impl Room {
         self.messages > 0 && (self.taken == 0 || self.bytes > 0 && time_left())
     }
 
+    /// Makes it room for so many messages fewer.
+    pub(crate) fn give_up(&mut self, messages: u64) {
+        self.messages = self.messages.saturating_sub(messages);
+    }
+
     /// How many more messages there is room for.
     pub(crate) fn messages(&self) -> u64 {
         self.messages
