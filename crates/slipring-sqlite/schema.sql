@@ -97,7 +97,7 @@ CREATE TABLE item (
     dedup_id TEXT,
     headers TEXT,
     body BLOB NOT NULL
-) STRICT;
+, due_ms INTEGER) STRICT;
 
 CREATE INDEX item_order ON item (queue_id, state, turn, sent);
 

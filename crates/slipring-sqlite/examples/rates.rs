@@ -81,6 +81,22 @@ impl Bench {
         self.store.append(batch).await.unwrap();
     }
 
+    /// Appends so many messages in batches of 1,000, with delays that differ if at all.
+    async fn append_delayed(&self, count: u64, delayed: bool) {
+        for first in (0..count).step_by(1000) {
+            let mut messages = messages(1000);
+            let of = |n: u64| std::time::Duration::from_secs(3600 + n * 48_271 % 1_000_003);
+            if delayed {
+                for (n, message) in messages.iter_mut().enumerate() {
+                    message.delay = Some(of(first + n as u64));
+                }
+            }
+            let units = vec![1; 1000];
+            let batch = AppendBatch { queue: self.id, now: self.clock.now(), messages, units };
+            self.store.append(batch).await.unwrap();
+        }
+    }
+
     /// Claims and acks so many messages; the deliveries are dropped.
     async fn consume(&self, count: u32) -> usize {
         let demands = vec![Demand { up_to: count, lease: None, session: false }];
@@ -252,24 +268,38 @@ async fn backlog(messages: usize) -> f64 {
     result
 }
 
-/// Messages with delays that are all different, or without.
-async fn delayed(delayed: bool) -> f64 {
-    const MESSAGES: u64 = 300_000;
+/// Messages with delays that are all different, over 12 days, or without.
+async fn delayed(messages_in_all: u64, delayed: bool) -> f64 {
     let b = Bench::open().await;
     let since = monotonic_ns();
-    let delay = |n: u64| std::time::Duration::from_secs(3600 + n * 48_271 % 1_000_003);
-    for batch in 0..MESSAGES / 1000 {
-        let mut messages = messages(1000);
-        if delayed {
-            for (n, message) in messages.iter_mut().enumerate() {
-                message.delay = Some(delay(batch * 1000 + n as u64));
+    b.append_delayed(messages_in_all, delayed).await;
+    let result = rate(messages_in_all as usize, since);
+    b.end().await;
+    result
+}
+
+/// Messages made ready, by the passes of 12 days that go by in 8-hour steps, or all in one.
+async fn made_ready(messages_in_all: u64, hours: u64) -> f64 {
+    let b = Bench::open().await;
+    b.append_delayed(messages_in_all, true).await;
+    let mut now = b.clock.now();
+    let end = now.after(std::time::Duration::from_secs(13 * 86_400));
+    let since = monotonic_ns();
+    while now < end {
+        now = now.after(std::time::Duration::from_secs(hours * 3600)).min(end);
+        let later = now.after(std::time::Duration::from_secs(60));
+        let mut at = now;
+        // The moments that the store names, which a pause of a few milliseconds is between.
+        while let Some(next) = b.store.due_in(b.id, at).await.unwrap().next {
+            if next > later {
+                break;
             }
+            at = at.max(next);
         }
-        let units = vec![1; 1000];
-        let batch = AppendBatch { queue: b.id, now: b.clock.now(), messages, units };
-        b.store.append(batch).await.unwrap();
     }
-    let result = rate(MESSAGES as usize, since);
+    let result = rate(messages_in_all as usize, since);
+    let left = b.store.stats(b.id, now).await.unwrap();
+    assert_eq!((left.ready, left.delayed), (messages_in_all, 0));
     b.end().await;
     result
 }
@@ -328,7 +358,9 @@ async fn main() {
     row!("lone, store", lone(false).await, "raw 1", raw_at(1, 10_000));
     row!("lone, engine", lone(true).await, "raw 1", raw_at(1, 10_000));
     row!("quiet P95 us beside 100", quiet(100).await, "alone", quiet(0).await);
-    row!("delays", delayed(true).await, "none", delayed(false).await);
+    row!("delays", delayed(300_000, true).await, "none", delayed(300_000, false).await);
+    row!("million delays", delayed(1_000_000, true).await, "none", delayed(1_000_000, false).await);
+    row!("made ready", made_ready(300_000, 8).await, "late", made_ready(300_000, 312).await);
     row!("100th priority", drained_beside(99).await, "first", drained_beside(0).await);
     if only == "backlog" {
         row!("backlog", backlog(10_000_000).await, "empty", backlog(0).await);

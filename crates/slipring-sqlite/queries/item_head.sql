@@ -2,7 +2,7 @@
 -- Inputs: ?1 id
 -- Lock: none
 -- Index: primary key of item
-SELECT id, queue_id, state, turn, priority, attempts, fence, first_received_ms, delay_ms, lease_ms,
-    session, bytes, fifo_group_id, source
+SELECT id, queue_id, state, coalesce(due_ms, turn), priority, attempts, fence, first_received_ms,
+    delay_ms, lease_ms, session, bytes, fifo_group_id, source
 FROM item
 WHERE id = ?1

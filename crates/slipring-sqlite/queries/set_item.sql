@@ -5,5 +5,6 @@
 -- Index: primary key of item
 UPDATE item
 SET queue_id = ?2, state = ?3, turn = ?4, priority = ?5, attempts = ?6, fence = ?7,
-    first_received_ms = ?8, delay_ms = ?9, session = ?10, fifo_group_id = ?11, source = ?12
+    first_received_ms = ?8, delay_ms = ?9, session = ?10, fifo_group_id = ?11, source = ?12,
+    due_ms = NULL
 WHERE id = ?1

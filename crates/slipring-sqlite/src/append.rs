@@ -12,6 +12,7 @@ use crate::item::{ItemHead, headers_to_sql, ms_to_sql};
 use crate::picture::Picture;
 use crate::position::to_sql;
 use crate::room::{SENDS_LEAVE, no_room};
+use crate::slots;
 use crate::statements::Query;
 use crate::writer::Writer;
 
@@ -149,8 +150,10 @@ impl Writer<'_> {
                 let mut head = new_item(id, picture, message, MessageState::Delayed);
                 head.until_ms = until.as_millis();
                 head.delay_ms = slipring::clock::millis_ceil(delay);
-                self.add_item(picture, head, sent, message)?;
-                Ok(Sent { id: MessageId(id), duplicate: false, due: Some(until) })
+                let slot = self.slot_for(picture, bytes, until, now)?;
+                self.add_item(picture, head, sent, message, slot)?;
+                let due = slot.map_or(until, slots::opens_at);
+                Ok(Sent { id: MessageId(id), duplicate: false, due: Some(due) })
             }
             _ if lane.priority.is_some() => {
                 let id = lane.append(bytes, sent);
@@ -161,7 +164,7 @@ impl Writer<'_> {
             _ => {
                 let id = lane.number(sent);
                 let head = new_item(id, picture, message, MessageState::Ready);
-                self.add_item(picture, head, sent, message)?;
+                self.add_item(picture, head, sent, message, None)?;
                 Ok(Sent { id: MessageId(id), duplicate: false, due: None })
             }
         }

@@ -14,9 +14,10 @@ use crate::feed::{Feed, Next as Ready};
 use crate::item::state_number;
 use crate::picture::Picture;
 use crate::position::{from_sql, lane_of, seq_of, to_sql};
-use crate::room::Room;
+use crate::room::{Room, no_room};
 use crate::rows::Leaving;
 use crate::settle::{as_new, enter_item};
+use crate::slots::next_slot;
 use crate::statements::Query;
 use crate::writer::{Shared, Writer};
 
@@ -113,7 +114,12 @@ impl Writer<'_> {
             Kicked::Parked => MessageState::Parked,
             Kicked::Delayed => MessageState::Delayed,
         };
-        let ids = self.first_items(queue, state, limit)?;
+        // Of the delayed those before all slots; after them a slot is opened, and then they go on.
+        let slot = match kind {
+            Kicked::Parked => None,
+            Kicked::Delayed => next_slot(&self.db, queue, 0)?,
+        };
+        let ids = self.first_items(queue, state, slot, limit)?;
         let mut step = Kick { kicked: 0, kind, more: false };
         let mut room = Room::new(u64::from(limit));
         for id in &ids {
@@ -129,16 +135,27 @@ impl Writer<'_> {
                 enter_item(head, next, now);
             })?;
         }
+        if let Some(start) = slot.filter(|_| !step.more && ids.len() < limit as usize) {
+            picture.far_from = None;
+            let mut room = Room::new(u64::from(STEP_MESSAGES_MAX));
+            if self.open_slot(queue, start, &mut room)? == 0 && step.kicked == 0 {
+                return Err(no_room());
+            }
+            step.more = true;
+        }
         Ok(step)
     }
 
+    /// The first rows of a state, of those whose turn is before a moment.
     fn first_items(
         &mut self,
         queue: QueueId,
         state: MessageState,
+        before: Option<u64>,
         limit: u32,
     ) -> Outcome<Vec<u64>> {
-        let values = params![to_sql(queue.0), state_number(state), i64::from(limit)];
+        let last = before.map_or(i64::MAX, |before| to_sql(before) - 1);
+        let values = params![to_sql(queue.0), state_number(state), last, i64::from(limit)];
         Ok(self.db.all(Query::FirstItems, values, |row| row.get::<_, i64>(0).map(from_sql))?)
     }
 
@@ -159,7 +176,7 @@ impl Writer<'_> {
         let target = &mut *target.lock();
         let mut room = Room::new(u64::from(limit));
         let mut moved = self.move_ready(source, target, limit, &mut room)?;
-        let parked = self.first_items(source.id(), MessageState::Parked, limit - moved)?;
+        let parked = self.first_items(source.id(), MessageState::Parked, None, limit - moved)?;
         for id in parked {
             if !room.is_left() {
                 break;

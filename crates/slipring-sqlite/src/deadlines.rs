@@ -9,6 +9,7 @@ use crate::passes::{PASS_MESSAGES_MAX, Tally};
 use crate::position::{from_sql, to_sql};
 use crate::reader::Reader;
 use crate::room::{LAPSES_LEAVE, Room};
+use crate::slots::Delays;
 use crate::statements::{Query, Statements};
 use crate::writer::Writer;
 
@@ -118,7 +119,7 @@ impl Reader<'_> {
     /// Adds the deadlines of the first queue from a place on; answers where to go on.
     fn deadline_of_rows(&mut self, from: u64, part: &mut Deadlines) -> Outcome<Option<u64>> {
         let Some(queue) = next_queue_of_items(&self.db, from)? else { return Ok(Some(LANES)) };
-        let due = moment_of(&self.db, Query::NextDue, queue.0)?.map(Timestamp::from_millis);
+        let due = Delays::of(&self.db, queue)?.next().map(Timestamp::from_millis);
         let lapse = moment_of(&self.db, Query::NextItemLapse, queue.0)?;
         let lapse = lapse.map(Timestamp::from_millis);
         if due.is_some() || lapse.is_some() {

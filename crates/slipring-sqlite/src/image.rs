@@ -133,6 +133,7 @@ impl Writer<'_> {
             log_head: None,
             items_dirty: false,
             touched_groups: std::collections::BTreeMap::new(),
+            far_from: None,
             ids_from,
             noted: false,
         }))

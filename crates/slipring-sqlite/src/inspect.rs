@@ -18,6 +18,7 @@ use crate::lane::Lane;
 use crate::lease::Terms;
 use crate::position::{SEQ_MAX, from_sql, lane_of, position, seq_of, to_sql};
 use crate::reader::Reader;
+use crate::slots::{SLOTS, next_slot, slot_turn};
 use crate::statements::Query;
 
 /// A peek shows no more messages once it has shown so many bytes of each kind.
@@ -53,7 +54,10 @@ impl Reader<'_> {
                         self.rows_of(queue, state, turns, left, &mut shown)?;
                     }
                 }
-                _ => self.rows_of(queue, state, (0, i64::MAX), left, &mut shown)?,
+                MessageState::Delayed => self.delayed(queue, left, &mut shown)?,
+                _ => {
+                    self.rows_of(queue, state, (0, i64::MAX), left, &mut shown)?;
+                }
             }
             match state {
                 MessageState::Ready => self.ready_of_log(queue, &lanes, left, &mut shown)?,
@@ -73,10 +77,41 @@ impl Reader<'_> {
         (first, last): (i64, i64),
         limit: usize,
         shown: &mut Vec<Shown>,
-    ) -> Outcome<()> {
+    ) -> Outcome<u64> {
         let limit = to_sql(limit as u64);
         let values = params![to_sql(queue.0), state_number(state), first, last, limit];
-        let mut statement = self.db.get(Query::ItemsOfState)?;
+        self.show_rows(Query::ItemsOfState, values, first, shown)
+    }
+
+    /// Delayed messages: those whose turn is exact, and of the slots those that begin before the
+    /// last one that is shown.
+    fn delayed(&mut self, queue: QueueId, limit: usize, shown: &mut Vec<Shown>) -> Outcome<()> {
+        let exact = (0, to_sql(SLOTS) - 1);
+        let mut bytes = self.rows_of(queue, MessageState::Delayed, exact, limit, shown)?;
+        let mut from = 0;
+        while let Some(start) = next_slot(&self.db, queue, from)? {
+            let last = shown.get(limit.saturating_sub(1));
+            if bytes >= PEEK_BYTES_MAX || last.is_some_and(|last| last.order.0 < start) {
+                break;
+            }
+            let values = params![to_sql(queue.0), slot_turn(start), to_sql(limit as u64)];
+            bytes += self.show_rows(Query::ItemsOfSlot, values, 0, shown)?;
+            shown.sort_by_key(|shown| (shown.order, shown.peeked.message.id));
+            shown.truncate(limit);
+            from = start.saturating_add(1);
+        }
+        Ok(())
+    }
+
+    /// Adds what a query finds; answers the bytes of it.
+    fn show_rows(
+        &mut self,
+        query: Query,
+        values: impl rusqlite::Params,
+        first: i64,
+        shown: &mut Vec<Shown>,
+    ) -> Outcome<u64> {
+        let mut statement = self.db.get(query)?;
         let mut rows = statement.query(values)?;
         let mut bytes = 0;
         while let Some(row) = rows.next()?
@@ -88,7 +123,7 @@ impl Reader<'_> {
             bytes += head.bytes;
             shown.push(Shown { order, peeked: peeked(&head, message) });
         }
-        Ok(())
+        Ok(bytes)
     }
 
     fn ready_of_log(

@@ -57,6 +57,7 @@ mod room;
 mod rows;
 mod serving;
 mod settle;
+mod slots;
 mod sound;
 mod statements;
 mod store;

@@ -14,6 +14,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0004_queue_changes.sql"),
     include_str!("../migrations/0005_failing.sql"),
     include_str!("../migrations/0006_fifo_line.sql"),
+    include_str!("../migrations/0007_far_delays.sql"),
 ];
 
 /// The version that this program writes (`PRAGMA user_version`).

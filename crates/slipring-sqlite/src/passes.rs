@@ -16,6 +16,7 @@ use crate::position::{from_sql, lane_of, to_sql};
 use crate::room::{Room, no_room};
 use crate::rows::Leaving;
 use crate::settle::{dead_letter, enter, enter_item};
+use crate::slots::Delays;
 use crate::statements::Query;
 use crate::writer::{Shared, Writer};
 
@@ -102,7 +103,8 @@ impl Writer<'_> {
         Ok(tally.into_pass(now))
     }
 
-    /// Makes ready what is due in a queue, as far as there is room.
+    /// Makes ready what is due in a queue, as far as there is room, after opening a part of a slot
+    /// if it is time.
     pub(crate) fn make_ready(
         &mut self,
         queue: QueueId,
@@ -110,6 +112,8 @@ impl Writer<'_> {
         room: &mut Room,
         tally: &mut Tally,
     ) -> Outcome<()> {
+        let opened = self.open_in_time(queue, now, room.messages())?;
+        room.give_up(opened);
         for id in self.ids(Query::DueItems, queue, now)? {
             if !room.is_left() {
                 break;
@@ -122,7 +126,8 @@ impl Writer<'_> {
             })?;
             tally.ready(head.queue, 1);
         }
-        tally.next_at(moment_of(&self.db, Query::NextDue, queue.0)?);
+        let delays = Delays::of(&self.db, queue)?;
+        tally.next_at(delays.next_after(now.as_millis(), opened));
         Ok(())
     }
 

@@ -31,6 +31,9 @@ pub(crate) struct Picture {
     /// FIFO groups whose messages have changed, with the stamp of the receive that took from them,
     /// or 0; their rows are brought up to date before the next look.
     pub(crate) touched_groups: BTreeMap<i64, u64>,
+    /// Messages that are due from this moment on may be in slots; no slot begins before it. `None`
+    /// when it is not known.
+    pub(crate) far_from: Option<u64>,
     /// Deduplication ids of messages with a stamp before this are forgotten.
     pub(crate) ids_from: u64,
     /// Whether the writer has noted to write back what is dirty.

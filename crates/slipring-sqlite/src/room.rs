@@ -71,6 +71,11 @@ impl Room {
         admitted
     }
 
+    /// Makes it room for so many messages fewer.
+    pub(crate) fn give_up(&mut self, messages: u64) {
+        self.messages = self.messages.saturating_sub(messages);
+    }
+
     /// How many more messages there is room for.
     pub(crate) fn messages(&self) -> u64 {
         self.messages

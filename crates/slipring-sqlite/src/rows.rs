@@ -11,6 +11,7 @@ use crate::item::{ItemHead, attempts_to_sql, headers_to_sql, state_number};
 use crate::lease::first_fence;
 use crate::picture::Picture;
 use crate::position::to_sql;
+use crate::slots::slot_turn;
 use crate::statements::Query;
 use crate::writer::Writer;
 
@@ -60,20 +61,21 @@ impl Writer<'_> {
         Ok(self.db.first(Query::ItemHead, [to_sql(id)], ItemHead::read)?)
     }
 
-    /// Adds the row of a message that is sent.
+    /// Adds the row of a message that is sent, in the slot that begins at a moment, if in one.
     pub(crate) fn add_item(
         &mut self,
         picture: &mut Picture,
         mut head: ItemHead,
         sent: u64,
         message: &NewMessage,
+        slot: Option<u64>,
     ) -> Outcome<()> {
         self.enter_group(picture, &mut head, message.group.as_deref())?;
         let values = params![
             to_sql(head.id),
             to_sql(head.queue.0),
             state_number(head.state),
-            head.turn(picture.fifo()),
+            slot.map_or_else(|| head.turn(picture.fifo()), slot_turn),
             to_sql(sent),
             head.priority.0,
             to_sql(head.delay_ms),
@@ -84,6 +86,7 @@ impl Writer<'_> {
             message.dedup_id.as_deref(),
             headers_to_sql(message.headers.as_ref()),
             message.body.as_ref(),
+            slot.map(|_| to_sql(head.until_ms)),
         ];
         self.db.execute(Query::AddItem, values)?;
         self.note(picture);

@@ -96,6 +96,11 @@ queries! {
     NewestItem "newest_item",
     DueItems "due_items",
     NextDue "next_due",
+    NthDue "nth_due",
+    NextSlot "next_slot",
+    SlotIds "slot_ids",
+    OpenSlotItem "open_slot_item",
+    ItemsOfSlot "items_of_slot",
     LapsedItems "lapsed_items",
     NextItemLapse "next_item_lapse",
     NextQueueOfItems "next_queue_of_items",
@@ -237,8 +242,9 @@ mod tests {
 
     #[test]
     fn no_query_walks_a_table_or_sorts_what_an_index_has_in_order() {
-        // The open leases of one lane, which are bounded by the queue's in_flight_max.
-        const SORTS: [&str; 1] = ["leases_in_order"];
+        // The open leases of one lane, which are bounded by the queue's in_flight_max; a look at a
+        // slot that nothing exact is before, which is opened soon.
+        const SORTS: [&str; 2] = ["leases_in_order", "items_of_slot"];
         // All queues are listed; one ends at the first row of each table; the indexes of the others
         // hold only rows that are looked for.
         const SCANS: [&str; 5] = [

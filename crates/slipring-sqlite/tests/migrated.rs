@@ -34,6 +34,7 @@ const BACK_TO_1: &str = "
     CREATE UNIQUE INDEX fifo_group_name ON fifo_group (queue_id, name);
     CREATE INDEX fifo_group_open ON fifo_group (queue_id, head_sent, head_id)
         WHERE head_id IS NOT NULL;
+    ALTER TABLE item DROP COLUMN due_ms;
     ALTER TABLE dedup DROP COLUMN sent;
     ALTER TABLE queue DROP COLUMN ids_from;
     ALTER TABLE item_count DROP COLUMN passed_over;
@@ -70,7 +71,7 @@ async fn groups_of_a_file_of_version_1_get_their_places_and_its_ids_still_count(
     store.close().await.unwrap();
     look(folder.path()).execute_batch(BACK_TO_1).unwrap();
     let store = open(folder.path());
-    assert_eq!(number(folder.path(), "PRAGMA user_version"), 6);
+    assert_eq!(number(folder.path(), "PRAGMA user_version"), 7);
     let twin = || vec![message("d2").dedup_id("once")];
     assert!(try_send(&store, q, twin(), at(3)).await.unwrap()[0].duplicate);
     assert_eq!(bodies(&claim(&store, q, 10, at(3)).await), ["a1", "b1", "b2", "d1"]);

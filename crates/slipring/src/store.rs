@@ -40,7 +40,8 @@ pub struct Sent {
     pub id: MessageId,
     /// Nothing was stored, for the id was seen within the window (S8.1).
     pub duplicate: bool,
-    /// When it becomes ready; `None` when it is ready now.
+    /// When a pass has to look at it: when it becomes ready, or before that where the store has
+    /// something to prepare. `None` when it is ready now.
     pub due: Option<Timestamp>,
 }
 
@@ -193,7 +194,7 @@ pub struct Pass {
 pub struct Deadline {
     /// The queue.
     pub queue: QueueId,
-    /// When its next message is due.
+    /// When its next message is due, or [`Store::due_in`] has something to prepare.
     pub due: Option<Timestamp>,
     /// When its next lease lapses.
     pub lapse: Option<Timestamp>,
