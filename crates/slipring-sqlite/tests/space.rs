@@ -44,7 +44,13 @@ async fn fill_and_empty(
         try_send(store, q, vec![NewMessage::new(format!("kept {n:02}"))], at(0)).await.unwrap();
     }
     let demand = slipring::store::Demand { up_to: 1000, lease: None, session: false };
-    let held = claim_with(store, q, demand, at(0)).await.0;
+    // One claim gives about 4 MiB.
+    let mut held = Vec::new();
+    while held.len() < 816 {
+        let more = claim_with(store, q, demand, at(0)).await.0;
+        assert!(!more.is_empty());
+        held.extend(more);
+    }
     let large: Vec<_> = held.iter().filter(|held| held.message.body.len() > 100).cloned().collect();
     assert_eq!(large.len(), 800);
     ack_all(store, q, &large, at(0)).await;
