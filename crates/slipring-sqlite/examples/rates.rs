@@ -278,32 +278,6 @@ async fn delayed(messages_in_all: u64, delayed: bool) -> f64 {
     result
 }
 
-/// Messages made ready, by the passes of 12 days that go by in 8-hour steps, or all in one.
-async fn made_ready(messages_in_all: u64, hours: u64) -> f64 {
-    let b = Bench::open().await;
-    b.append_delayed(messages_in_all, true).await;
-    let mut now = b.clock.now();
-    let end = now.after(std::time::Duration::from_secs(13 * 86_400));
-    let since = monotonic_ns();
-    while now < end {
-        now = now.after(std::time::Duration::from_secs(hours * 3600)).min(end);
-        let later = now.after(std::time::Duration::from_secs(60));
-        let mut at = now;
-        // The moments that the store names, which a pause of a few milliseconds is between.
-        while let Some(next) = b.store.due_in(b.id, at).await.unwrap().next {
-            if next > later {
-                break;
-            }
-            at = at.max(next);
-        }
-    }
-    let result = rate(messages_in_all as usize, since);
-    let left = b.store.stats(b.id, now).await.unwrap();
-    assert_eq!((left.ready, left.delayed), (messages_in_all, 0));
-    b.end().await;
-    result
-}
-
 /// Drain of one priority beside so many others.
 async fn drained_beside(priorities: u32) -> f64 {
     let b = Bench::open().await;
@@ -360,7 +334,6 @@ async fn main() {
     row!("quiet P95 us beside 100", quiet(100).await, "alone", quiet(0).await);
     row!("delays", delayed(300_000, true).await, "none", delayed(300_000, false).await);
     row!("million delays", delayed(1_000_000, true).await, "none", delayed(1_000_000, false).await);
-    row!("made ready", made_ready(300_000, 8).await, "late", made_ready(300_000, 312).await);
     row!("100th priority", drained_beside(99).await, "first", drained_beside(0).await);
     if only == "backlog" {
         row!("backlog", backlog(10_000_000).await, "empty", backlog(0).await);

@@ -103,8 +103,7 @@ impl Writer<'_> {
         Ok(tally.into_pass(now))
     }
 
-    /// Makes ready what is due in a queue, as far as there is room, after opening a part of a slot
-    /// if it is time.
+    /// Opens a slot of a queue if it is time, and makes ready what is due, as far as there is room.
     pub(crate) fn make_ready(
         &mut self,
         queue: QueueId,
