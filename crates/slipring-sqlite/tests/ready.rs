@@ -40,8 +40,8 @@ async fn a_check_writes_and_a_storm_of_checks_writes_once() {
     }
     let seconds = (monotonic_ns() - since_ns) / 1_000_000_000;
     let made = commits(&waits) - before;
-    // The store itself may clear something away in one more.
-    assert!((1..=2 + seconds).contains(&made), "{made} writes for 1000 checks");
+    // The store itself may clear something away in one more, and lengthen its log in another.
+    assert!((1..=3 + seconds).contains(&made), "{made} writes for 1000 checks");
     assert_eq!(number(folder.path(), "SELECT count(*) FROM probe"), 1);
 }
 
