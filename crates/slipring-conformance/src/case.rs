@@ -40,9 +40,9 @@ pub enum Need {
     /// Not [`Capabilities::transactions`]: messages are numbered one after the other. Senders that
     /// take a number inside transactions of their own would have to wait for each other.
     Counted,
-    /// Not [`Capabilities::transactions`]: a claim over several queues counts what goes past a queue
-    /// with failing messages alone. A store that looks at heads and claims from the best queue has
-    /// one moment of a hundred for it instead.
+    /// Not [`Capabilities::transactions`]: a claim over several queues counts what goes past a
+    /// queue with failing messages alone. A store that looks at heads and claims from the best
+    /// queue has one moment of a hundred for it instead.
     CountedAcross,
 }
 

@@ -96,8 +96,7 @@ impl Writer<'_> {
         ended(tally)
     }
 
-    /// Goes on with a queue as far as there is room and time; answers whether all of it was looked
-    /// at.
+    /// Goes on with a queue while there is room and time; answers whether all of it was seen.
     fn prune_queue(
         &mut self,
         queue: QueueId,
@@ -155,8 +154,8 @@ impl Writer<'_> {
 
     /// When the first message of a lane was sent.
     fn oldest_of_log_ms(&mut self, picture: &Picture, id: u64) -> Outcome<Option<u64>> {
-        let holds = |lane: &&Lane| lane.id == id && lane.ready() + lane.leased > 0;
-        if !picture.lanes.iter().any(|lane| holds(&lane)) {
+        let holds = |lane: &Lane| lane.id == id && lane.ready() + lane.leased > 0;
+        if !picture.lanes.iter().any(holds) {
             return Ok(None);
         }
         let range = [to_sql(position(id, 0)), to_sql(position(id, SEQ_MAX))];
@@ -363,15 +362,14 @@ mod tests {
         retention_ms: u64,
     ) -> (std::sync::Arc<SqliteStore>, tempfile::TempDir) {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.db");
-        let store = SqliteStore::open(path, SqliteOptions::default()).unwrap();
+        let store =
+            SqliteStore::open(folder.path().join("a.db"), SqliteOptions::default()).unwrap();
         let retention = Some(std::time::Duration::from_millis(retention_ms));
         let settings = QueueSettings { retention, ..QueueSettings::default() };
         let now = Timestamp::from_millis(1000);
         let name = QueueName::new("q").unwrap();
         let (queue, _) = store.create_queue(&name, &settings, now).await.unwrap();
-        let message = |n| NewMessage::new("a").priority(n);
-        let messages: Vec<_> = (0..messages).map(message).collect();
+        let messages: Vec<_> = (0..messages).map(|n| NewMessage::new("a").priority(n)).collect();
         let units = vec![1; messages.len()];
         store.append(AppendBatch { queue: queue.id, now, messages, units }).await.unwrap();
         (store, folder)
@@ -379,9 +377,8 @@ mod tests {
 
     /// Steps without time until a round is over: what they removed, and the next moment.
     async fn steps(store: &SqliteStore, at_ms: u64) -> (Vec<u64>, Option<Timestamp>) {
-        let mut removed = Vec::new();
+        let (mut removed, now) = (Vec::new(), Timestamp::from_millis(at_ms));
         loop {
-            let now = Timestamp::from_millis(at_ms);
             let step = store.write("prune", 1, move |writer| writer.prune(now, 0)).await.unwrap();
             removed.push(step.pass.removed);
             if step.more_in.is_none() {

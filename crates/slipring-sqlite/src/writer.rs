@@ -1,5 +1,5 @@
-//! The one who writes: the only writing connection and the pictures of the queues. The one that has it
-//! runs calls that wait in transactions.
+//! The one who writes: the only writing connection and the pictures of the queues. The one that
+//! has it runs calls that wait in transactions.
 
 use std::collections::HashMap;
 use std::sync::Arc;

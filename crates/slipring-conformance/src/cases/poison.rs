@@ -22,7 +22,7 @@ pub(super) const CASES: &[Case] = &[
     case!(the_share_is_counted_over_receives_of_any_size, "S11.1"),
     case!(a_queue_with_failing_messages_alone_comes_after_others, "S7.6", "S11.1"),
     case!(a_queue_with_failing_messages_alone_gets_its_share_beside_others, "S7.6", "S11.1"),
-    case!(the_share_over_several_queues_is_counted_by_delivery, needs CountedAcross, "S7.6", "S11.1"),
+    case!(the_share_over_queues_is_counted_by_delivery, needs CountedAcross, "S7.6", "S11.1"),
     case!(a_failed_message_is_handed_out_in_smaller_company, "S11.2"),
     case!(company_shrinks_as_tries_run_out, "S11.2"),
     case!(without_a_limit_on_attempts_no_receive_is_smaller, "S11.2"),
@@ -258,7 +258,7 @@ async fn a_queue_with_failing_messages_alone_gets_its_share_beside_others(b: Ben
     assert!((2..=4).contains(&served), "{served} of 300");
 }
 
-async fn the_share_over_several_queues_is_counted_by_delivery(b: Bench) {
+async fn the_share_over_queues_is_counted_by_delivery(b: Bench) {
     for up_to in [1, 7, 60, 99, 100, 101, 1000] {
         let (poisoned, other, third) = (b.plain().await, b.plain().await, b.plain().await);
         for body in ["poison a", "poison b"] {

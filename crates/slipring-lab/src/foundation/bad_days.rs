@@ -8,7 +8,17 @@ use crate::workloads::{Settings, Shape};
 
 /// The rows of what one participant does to the others.
 pub(super) fn rows() -> Vec<Row> {
-    vec![backlog(), waiters(), neighbours(), several_tubes(), storm(), purge_beside(), poison()]
+    vec![
+        backlog(),
+        waiters(),
+        neighbours(),
+        several_tubes(),
+        storm(),
+        purge_beside(),
+        connection_end_beside(),
+        retention_beside(),
+        poison(),
+    ]
 }
 
 fn backlog() -> Row {
@@ -158,6 +168,44 @@ fn purge_beside() -> Row {
                 Condition::at_most("longest stall", "ms", stall, 100.0),
                 Condition::at_most("P99 beside / alone", "×", ratio, 4.0),
             ]
+        },
+    }
+}
+
+fn connection_end_beside() -> Row {
+    Row {
+        name: "connection_end_beside",
+        what: "the end of a connection with 120,000 reservations beside a quiet tube",
+        rounds_max: 3,
+        sides: |sizes, _| {
+            let mut side = cycle(sizes, "ours", Kind::SlipringBeanstalkd, 1, 1000);
+            side.settings.shape = Shape::ConnectionEndBeside;
+            side.settings.messages = if sizes.smoke { 2000 } else { 120_000 };
+            side.settings.rate = 100.0;
+            vec![side]
+        },
+        conditions: |sides| {
+            let stall = figure(sides, "ours", "stall_max_ms");
+            vec![Condition::at_most("longest stall", "ms", stall, 50.0)]
+        },
+    }
+}
+
+fn retention_beside() -> Row {
+    Row {
+        name: "retention_beside",
+        what: "4,000 × 250 kB that grow too old beside a quiet queue, in-process",
+        rounds_max: 3,
+        sides: |sizes, _| {
+            let mut side = ours(sizes, Shape::RetentionBeside, 1, 1);
+            let (messages, body) = if sizes.smoke { (50, 64 << 10) } else { (4000, 250_000) };
+            (side.settings.messages, side.settings.body) = (messages, body);
+            side.settings.rate = 100.0;
+            vec![side]
+        },
+        conditions: |sides| {
+            let stall = figure(sides, "ours", "stall_max_ms");
+            vec![Condition::at_most("longest stall", "ms", stall, 50.0)]
         },
     }
 }

@@ -212,6 +212,26 @@ pub trait Caller: Send + 'static {
         async { anyhow::bail!("this target is not driven with purges") }
     }
 
+    /// Removes what was sent to the queue longer ago than this, from now on.
+    ///
+    /// # Errors
+    /// When the target refuses, or is not driven this way.
+    fn keep_for(&mut self, _retention: Duration) -> impl Future<Output = Result<()>> + Send {
+        async { anyhow::bail!("this target is not driven with a retention") }
+    }
+
+    /// Goes away with all it holds, as a client does whose connection ends. It does not wait until
+    /// that is back in the queue.
+    ///
+    /// # Errors
+    /// When the target fails.
+    fn end(self) -> impl Future<Output = Result<()>> + Send
+    where
+        Self: Sized,
+    {
+        async { Ok(()) }
+    }
+
     /// Acks all it holds, but those at the places `failed` of what it received, which it gives back
     /// as failed, to come again at once.
     ///
@@ -219,6 +239,14 @@ pub trait Caller: Send + 'static {
     /// When the target refuses, or is not driven this way.
     fn ack_but(&mut self, _failed: &[usize]) -> impl Future<Output = Result<()>> + Send {
         async { anyhow::bail!("this target is not driven with failures") }
+    }
+
+    /// How many messages of the queue are under a lease, where the target can tell.
+    ///
+    /// # Errors
+    /// When the target fails.
+    fn leased(&mut self) -> impl Future<Output = Result<Option<u64>>> + Send {
+        async { Ok(None) }
     }
 
     /// How many messages the queue holds in any state, where the target can tell.

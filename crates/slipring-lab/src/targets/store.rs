@@ -197,6 +197,27 @@ impl Caller for StoreCaller {
         Ok(())
     }
 
+    async fn keep_for(&mut self, retention: Duration) -> Result<()> {
+        for queue in &self.queues {
+            let settings = &queue.info().settings;
+            let settings = QueueSettings { retention: Some(retention), ..settings.clone() };
+            queue.configure(settings).await?;
+        }
+        Ok(())
+    }
+
+    async fn end(mut self) -> Result<()> {
+        self.give_back(Duration::ZERO).await
+    }
+
+    async fn leased(&mut self) -> Result<Option<u64>> {
+        let mut leased = 0;
+        for queue in &self.queues {
+            leased += queue.stats().await?.leased;
+        }
+        Ok(Some(leased))
+    }
+
     async fn count(&mut self) -> Result<Option<u64>> {
         let mut total = 0;
         for queue in &self.queues {

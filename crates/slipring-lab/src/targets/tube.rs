@@ -163,4 +163,18 @@ impl Caller for TubeCaller {
         }
         Ok(())
     }
+
+    async fn leased(&mut self) -> Result<Option<u64>> {
+        let mut leased = 0;
+        for tube in &self.tubes {
+            let text = match self.connection.call(&Command::StatsTube(tube.clone())).await? {
+                Reply::Ok(text) => text,
+                other => bail!("stats-tube was answered {other:?}"),
+            };
+            let text = std::str::from_utf8(&text).context("statistics that are no text")?;
+            let count = text.lines().find_map(|line| line.strip_prefix("current-jobs-reserved: "));
+            leased += count.context("statistics without the reserved jobs")?.parse::<u64>()?;
+        }
+        Ok(Some(leased))
+    }
 }

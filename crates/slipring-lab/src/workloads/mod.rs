@@ -2,7 +2,9 @@
 //! smoke size. One workload runs in one process, so that memory and time are its own.
 
 mod backlog;
+mod beside;
 pub mod closed_loop;
+mod connection_end_beside;
 mod cycle;
 mod neighbours;
 mod open_loop;
@@ -10,6 +12,7 @@ mod ping_pong;
 mod poison;
 mod prober;
 mod purge_beside;
+mod retention_beside;
 mod send;
 mod several;
 mod storm;
@@ -54,6 +57,11 @@ pub enum Shape {
     Storm,
     /// A slow prober on a quiet queue, alone and beside a purge of large messages.
     PurgeBeside,
+    /// A slow prober on a quiet queue, alone and beside the end of a connection that holds very
+    /// many messages.
+    ConnectionEndBeside,
+    /// A slow prober on a quiet queue, alone and beside large messages that grow too old.
+    RetentionBeside,
     /// Messages that always fail, given back at once, among good ones.
     Poison,
 }
@@ -83,8 +91,8 @@ pub struct Settings {
     #[arg(long, default_value_t = BODY_BYTES)]
     #[serde(default = "plain_body")]
     pub body: usize,
-    /// `backlog`, `several`, `purge_beside`, `poison`: messages to fill the queue with; `storm`:
-    /// delays that end at once.
+    /// `backlog`, `several`, `poison` and those `beside` something: messages to fill the queue
+    /// with; `storm`: delays that end at once.
     #[arg(long, default_value_t = 100_000)]
     pub messages: u64,
     /// `poison`: messages that always fail.
@@ -293,6 +301,8 @@ pub async fn drive<T: Target>(settings: &Settings, target: &T, folder: &Path) ->
         Shape::OpenLoop => open_loop::run(settings, target).await,
         Shape::Storm => storm::run(settings, target).await,
         Shape::PurgeBeside => purge_beside::run(settings, target, folder).await,
+        Shape::ConnectionEndBeside => connection_end_beside::run(settings, target).await,
+        Shape::RetentionBeside => retention_beside::run(settings, target).await,
         Shape::Poison => poison::run(settings, target).await,
     }
 }

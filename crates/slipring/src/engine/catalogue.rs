@@ -116,7 +116,7 @@ impl Engine {
         let handle = &self.0;
         let mut seen = handle.catalogue.lock().await;
         let changes = handle.services.store.queue_changes().await?;
-        // Taken out until the list is there: a call that fails or goes away meanwhile has not seen it.
+        // Taken out until the list is there: who fails or goes away meanwhile has not seen it.
         let before = seen.take();
         if before == Some(changes) {
             *seen = before;

@@ -29,7 +29,7 @@ pub(super) struct TurnParts {
 }
 
 impl TurnParts {
-    /// After a call of which it is not known whether it took effect, everybody looks again: messages
+    /// After a call of which it is unknown whether it took effect, all look again: messages
     /// may be ready, delayed or elsewhere without the engine having been told.
     fn look_again_after(&self, error: &Error) {
         if error.retry() == Retry::Unknown {

@@ -67,6 +67,26 @@ impl Drop for DriveGuard<'_> {
 }
 
 impl State {
+    /// Corrects the hint after a look; answers whether nothing has happened since it began.
+    fn looked(&mut self, look: &Look) -> bool {
+        if look.end == ClaimEnd::InFlightLimit && self.room != look.room {
+            // The leases that ended meanwhile are those that the look still counted.
+            self.generation += 1;
+            self.since = u64::MAX;
+        }
+        let unmoved = self.generation == look.generation;
+        match look.end {
+            ClaimEnd::More => self.available = u64::MAX,
+            ClaimEnd::Drained | ClaimEnd::Paused | ClaimEnd::InFlightLimit => {
+                self.limited = look.end == ClaimEnd::InFlightLimit && self.room == look.room;
+                // Whatever was ready when it began, it has seen.
+                self.available = self.since;
+                self.empty = unmoved;
+            }
+        }
+        unmoved
+    }
+
     /// Takes out the first in order of arrival, with its place: of those who have not looked yet
     /// or must look again, and with `rested` of those who rest.
     fn next_waiter(&mut self, rested: bool) -> Option<(Ticket, Waiter)> {
@@ -196,24 +216,10 @@ impl Receives {
         // one that fires later finds it.
         let now = self.parts.clock.now();
         let closed = state.closed.as_ref().map(|closed| closed.ending.clone());
-        if look.end == ClaimEnd::InFlightLimit && state.room != look.room {
-            // The leases that ended meanwhile are those that the look still counted.
-            state.generation += 1;
-            state.since = u64::MAX;
-        }
-        let unmoved = state.generation == look.generation;
+        let unmoved = state.looked(look);
         // A pass that ended since the look has moved the generation.
         let owed = matches!(look.end, ClaimEnd::Drained | ClaimEnd::InFlightLimit)
             && (overdue || !unmoved);
-        match look.end {
-            ClaimEnd::More => state.available = u64::MAX,
-            ClaimEnd::Drained | ClaimEnd::Paused | ClaimEnd::InFlightLimit => {
-                state.limited = look.end == ClaimEnd::InFlightLimit && state.room == look.room;
-                // Whatever was ready when it began, it has seen.
-                state.available = state.since;
-                state.empty = unmoved;
-            }
-        }
         for (ticket, mut waiter) in rest {
             let waits = waiter.until.is_some_and(|until| now < until);
             if waiter.slot.is_closed() || closed.is_some() {

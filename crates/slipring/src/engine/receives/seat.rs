@@ -305,8 +305,8 @@ impl State {
 
 impl Receives {
     /// Gives a seat an entry if the queue is empty: it is known to be, or was found so and nothing
-    /// has happened since it was `seen`. The queue is number `queue` of the seat, whose receive came
-    /// at `place`.
+    /// has happened since it was `seen`. The queue is number `queue` of the seat, whose receive
+    /// came at `place`.
     pub(in super::super) fn enter_seat(
         &self,
         seat: &Arc<Seat>,

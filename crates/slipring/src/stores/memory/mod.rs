@@ -5,8 +5,8 @@
 //! `append`, `any` (claims over several queues), `passes` (deadlines), `mod` and `admin` (the two
 //! traits: find queues, take locks).
 //!
-//! Locks: every queue has its own, and no verb takes one that all queues share. A call that needs two
-//! queues takes the one with the lower number first. The table of names comes before any queue;
+//! Locks: every queue has its own, and no verb takes one that all queues share. A call that needs
+//! two queues takes the one with the lower number first. The table of names comes before any queue;
 //! the shards of the two maps come last.
 
 mod admin;
