@@ -51,8 +51,15 @@ fn open_writing(path: &Path, options: &SqliteOptions) -> rusqlite::Result<Connec
     let connection = Connection::open_with_flags(path, flags)?;
     // The log of a file that is refused is not copied into it.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    keep_plans(&connection)?;
     connection.busy_timeout(options.busy_timeout)?;
     Ok(connection)
+}
+
+/// Plans are made without a look at bound values: SQLite looks at that of a `LIMIT`, and would make
+/// the plan anew whenever another one is bound.
+pub(crate) fn keep_plans(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)
 }
 
 /// Makes a connection from [`writing`] ready to write: settings, the schema brought up to date.
@@ -140,6 +147,7 @@ pub(crate) fn reading(path: &Path, options: &SqliteOptions) -> Result<Connection
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let open = || {
         let connection = Connection::open_with_flags(path, flags)?;
+        keep_plans(&connection)?;
         connection.busy_timeout(options.busy_timeout)?;
         connection.pragma_update(None, "cache_size", -kibibytes(options.cache_bytes / 8))?;
         Ok(connection)
