@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use slipring::deal::{FAILING_SHARE, First, Receive, Standing};
+use slipring::deal::{First, PassedOver, Receive, Standing};
 use slipring::store::{ClaimAny, ClaimEnd, ClaimedAny, Demand};
 use slipring::{MessageState, QueueId, Timestamp};
 
@@ -35,8 +35,8 @@ impl Head {
         Head { waits: false, priority, sent, failing: false }
     }
 
-    fn failing((priority, sent): (u64, u64), passed_over: u32) -> Head {
-        let due = passed_over >= FAILING_SHARE - 1;
+    fn failing((priority, sent): (u64, u64), passed_over: PassedOver) -> Head {
+        let due = passed_over.failing_is_due();
         Head { waits: !due, priority, sent: if due { 0 } else { sent }, failing: true }
     }
 }
@@ -121,8 +121,7 @@ impl Writer<'_> {
         for entrant in entrants.iter().filter(|e| e.passed.is_some_and(|own| own <= worst)) {
             let picture = &mut *entrant.picture.lock();
             self.note(picture);
-            let passed_over = picture.items.passed_over.saturating_add(given);
-            picture.items.passed_over = passed_over.min(FAILING_SHARE);
+            picture.items.passed_over.past_failing(given);
             picture.items_dirty = true;
         }
     }

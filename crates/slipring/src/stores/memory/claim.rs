@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::clock::Timestamp;
-use crate::deal::{self, FAILING_SHARE, First, Standing};
+use crate::deal::{self, First, Standing};
 use crate::lease::{Fence, Receipt};
 use crate::lifecycle::{self, State};
 use crate::message::{Delivery, MessageId};
@@ -177,7 +177,7 @@ impl QueueState {
     /// it is their turn (S11.1).
     pub(super) fn head_in_turn(&self, now: Timestamp) -> Option<Head> {
         let head = self.head(now)?;
-        if head.failing && self.passed_over >= FAILING_SHARE - 1 {
+        if head.failing && self.passed_over.failing_is_due() {
             let sent_at = Timestamp::from_millis(0);
             return Some(Head { failing: false, sent_at, ..head });
         }
@@ -187,7 +187,7 @@ impl QueueState {
     /// Counts deliveries of other queues that went past this one's failing messages (S11.1).
     pub(super) fn pass_over(&mut self, deliveries: usize) {
         let deliveries = u32::try_from(deliveries).unwrap_or(u32::MAX);
-        self.passed_over = self.passed_over.saturating_add(deliveries).min(FAILING_SHARE);
+        self.passed_over.past_failing(deliveries);
     }
 
     /// Hands out one message to a receive of `up_to` that has `others` of other queues; none when
