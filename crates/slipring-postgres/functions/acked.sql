@@ -5,8 +5,9 @@
 -- Lock:    the caller holds the lease's lock, see lease_key.
 -- Index:   ack_N_once, two steps in each slot.
 CREATE OR REPLACE FUNCTION slipring.acked(p_message bigint, p_fence bigint)
-RETURNS boolean LANGUAGE sql STABLE AS $$
-    SELECT EXISTS (SELECT FROM slipring.ack a
+RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN EXISTS (SELECT FROM slipring.ack a
         WHERE a.fence = p_fence AND a.message_id IN (0, p_message)
-            AND (a.message_id > 0 OR p_message <@ a.ids))
-$$;
+            AND (a.message_id > 0 OR p_message <@ a.ids));
+END $$;

@@ -6,21 +6,26 @@ CREATE OR REPLACE FUNCTION slipring.claim_given(
     p_feeds slipring.feed[], p_standings int[])
 RETURNS slipring.feed LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
+    v_new slipring.feed := p_feeds[1];
+    v_old slipring.feed := p_feeds[2];
+    v_bad slipring.feed := p_feeds[3];
     v_given slipring.feed;
 BEGIN
-    SELECT array_agg(f.at ORDER BY d.n), array_agg(f.turn ORDER BY d.n),
-        array_agg(f.rank ORDER BY d.n), array_agg(f.id ORDER BY d.n),
-        array_agg(f.size ORDER BY d.n), array_agg(f.own ORDER BY d.n),
-        array_agg(f.attempts ORDER BY d.n), array_agg(f.fence ORDER BY d.n)
-    INTO v_given
-    FROM (SELECT u.standing, u.n, row_number() OVER (PARTITION BY u.standing ORDER BY u.n) AS nth
-          FROM unnest(p_standings) WITH ORDINALITY AS u(standing, n)) d
-    JOIN (SELECT s.standing, f.* FROM generate_series(1, 3) AS s(standing)
-          CROSS JOIN LATERAL unnest((p_feeds[s.standing]).ats, (p_feeds[s.standing]).turns,
-              (p_feeds[s.standing]).ranks, (p_feeds[s.standing]).ids, (p_feeds[s.standing]).sizes,
-              (p_feeds[s.standing]).own, (p_feeds[s.standing]).attempts,
-              (p_feeds[s.standing]).fences) WITH ORDINALITY
-              AS f(at, turn, rank, id, size, own, attempts, fence, nth)) f
-        ON f.standing = d.standing AND f.nth = d.nth;
+    -- Those of a standing are given in their order, so the first of them has the first place.
+    SELECT array_agg(f.at ORDER BY f.n), array_agg(f.turn ORDER BY f.n),
+        array_agg(f.rank ORDER BY f.n), array_agg(f.id ORDER BY f.n),
+        array_agg(f.size ORDER BY f.n), array_agg(f.own ORDER BY f.n),
+        array_agg(f.attempts ORDER BY f.n), array_agg(f.fence ORDER BY f.n)
+    INTO v_given FROM (
+        SELECT * FROM unnest(v_new.ats, v_new.turns, v_new.ranks, v_new.ids, v_new.sizes, v_new.own,
+            v_new.attempts, v_new.fences, array_positions(p_standings, 1))
+            AS f(at, turn, rank, id, size, own, attempts, fence, n)
+        UNION ALL
+        SELECT * FROM unnest(v_old.ats, v_old.turns, v_old.ranks, v_old.ids, v_old.sizes, v_old.own,
+            v_old.attempts, v_old.fences, array_positions(p_standings, 2))
+        UNION ALL
+        SELECT * FROM unnest(v_bad.ats, v_bad.turns, v_bad.ranks, v_bad.ids, v_bad.sizes, v_bad.own,
+            v_bad.attempts, v_bad.fences, array_positions(p_standings, 3))) f
+    WHERE f.n IS NOT NULL;
     RETURN v_given;
 END $$;

@@ -1,7 +1,8 @@
 -- Purpose: notes how far a receive has taken the ready messages with pictures, by standing.
--- Inputs:  p_marks as read before; p_done, the cut of the receive; p_feeds and p_limits, what it
---          looked at; p_standings, the answer of claim_share; p_all: also of standings of which it
---          took nothing, so that what a mark has not seen does not grow for ever.
+-- Inputs:  p_marks as read before, null where it did not look; p_done, the cut of the receive;
+--          p_feeds and p_limits, what it looked at; p_standings, the answer of claim_share; p_all:
+--          also of standings of which it took nothing, so that what a mark has not seen does not
+--          grow for ever.
 -- Lock:    the caller holds the queue's lock.
 -- Index:   mark_newest grows by one entry for each.
 CREATE OR REPLACE FUNCTION slipring.claim_marks(
@@ -20,7 +21,7 @@ BEGIN
             count(*) FILTER (WHERE f.n <= v_given) AS taken
         INTO v_items FROM unnest(v_feed.ats, v_feed.turns, v_feed.ids) WITH ORDINALITY
             AS f(at, turn, id, n) WHERE f.at = 0;
-        IF v_items.taken > 0 OR p_all THEN
+        IF v_items.taken > 0 OR p_all AND (p_marks[v_at]).queue_id IS NOT NULL THEN
             PERFORM slipring.items_taken(p_marks[v_at], p_done, v_items.turns, v_items.ids,
                 v_items.taken::int, coalesce(cardinality(v_feed.ids), 0) < p_limits[v_at]);
         END IF;

@@ -1,16 +1,14 @@
 -- Purpose: store_claim where all ready messages are in the log and the receives have the same
 --          terms: each lane is read once, and what it gives is one lease, answered as one row.
 -- Inputs:  p_up_to of all receives, which in_flight_max has room for; their lease or null;
---          p_holder, the process with which the lease ends, or null; p_failing, the priority of the
---          first failing message where there are such and no turn of theirs comes up (S11.1).
+--          p_holder, the process with which the lease ends, or null.
 -- Lock:    the caller holds the queue's lock.
 -- Index:   see claim_read; lease's and state's indexes grow.
 -- Answers: see store_claim. Nothing, and nothing is written, where messages of a lane have
---          different leases of their own, or where p_failing is set and the log has too few: then
---          others have to look message by message.
+--          different leases of their own: then others have to look message by message.
 CREATE OR REPLACE FUNCTION slipring.claim_plain(
     p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_up_to bigint,
-    p_lease_ms bigint, p_holder bigint, p_failing bigint DEFAULT NULL)
+    p_lease_ms bigint, p_holder bigint)
 RETURNS TABLE (fence bigint, deadline_ms bigint, priority bigint, lease_ms bigint,
     end_kind text, ids bigint[], sents_ms bigint[], bodies bytea[], groups text[],
     dedup_ids text[], headers_each text[], ns int[], firsts bigint[], counts int[])
@@ -19,7 +17,6 @@ LANGUAGE plpgsql AS $$
 DECLARE
     v_from text := slipring.live_tables(p_queue, p_state);
     v_done int8multirange := slipring.cut(p_queue.xid_base);
-    v_slot int := pg_sequence_last_value('slipring.journal') % 3;
     v_left bigint := p_up_to;
     v_room bigint := 67108864;
     v_more boolean := false;
@@ -44,9 +41,6 @@ BEGIN
         v_left := v_left - v_read.total;
         v_room := v_room - coalesce(v_read.bytes, 0);
     END LOOP;
-    IF p_failing IS NOT NULL AND NOT v_more THEN
-        RETURN;
-    END IF;
     RETURN QUERY SELECT NULL::bigint, NULL::bigint, NULL::bigint, NULL::bigint,
         CASE WHEN v_more THEN 'more' ELSE 'drained' END, NULL::bigint[],
         NULL::bigint[], NULL::bytea[], NULL::text[], NULL::text[], NULL::text[], NULL::int[],
@@ -59,30 +53,14 @@ BEGIN
         RETURN;
     END IF;
     p_state.seq := p_state.seq + 1;
-    -- See lease_add: no fence is given twice (S3.2).
-    p_state.fence := greatest(p_state.fence, p_now_ms << 20);
     FOR v_n IN 1..v_count LOOP
         IF v_reads IS NOT NULL THEN
             v_read := v_reads[v_n];
         END IF;
-        p_state.fence := p_state.fence + 1;
-        p_state.open[v_read.at] := p_state.open[v_read.at] - v_read.region;
-        p_state.leased := p_state.leased + v_read.total;
-        p_state.leased_bytes := p_state.leased_bytes + v_read.bytes;
-        IF p_failing <= p_state.lanes[v_read.at] THEN
-            p_state.passed_over := p_state.passed_over + v_read.total;
-        END IF;
-        IF NOT v_read.region <@ p_state.uncounted THEN
-            p_state := slipring.state_uncount(p_state, v_read.at, v_read.ids, v_read.sizes,
-                v_read.counts);
-        END IF;
         deadline_ms := p_now_ms
             + coalesce(p_lease_ms, v_read.lease_each, p_queue.visibility_timeout_ms);
-        p_state.lapse_ms := least(p_state.lapse_ms, deadline_ms);
-        INSERT INTO slipring.lease VALUES (v_slot, p_queue.queue_id, p_state.fence, 0,
-            p_state.seq, p_state.lanes[v_read.at], deadline_ms, p_now_ms, p_holder,
-            v_read.total, v_read.bytes, v_read.bytes_each, v_read.region
-                * int8multirange(int8range(v_read.first_id, v_read.last_id + 1)));
+        p_state := slipring.claim_lease(p_queue, p_state, v_read, p_now_ms, deadline_ms,
+            p_holder);
         RETURN QUERY SELECT p_state.fence, deadline_ms, p_state.lanes[v_read.at],
             v_read.lease_each, NULL::text, v_read.ids, v_read.sents_ms, v_read.bodies,
             v_read.groups, v_read.dedup_ids, v_read.headers_each, v_read.ns, v_read.firsts,

@@ -1,7 +1,8 @@
 -- Purpose: deals messages of a standard queue to receives (S7.1, S7.2, S11): as the module deal of
 --          the core does.
 -- Inputs:  p_queue; p_up_to of each receive; p_room, how many may be leased; p_passed, the queue's
---          count of deliveries that went past failing messages; of each standing (1 untried, 2 with
+--          count of deliveries that went past failing messages, and times 1000 of those that went
+--          past a message of standing 2 that was left out; of each standing (1 untried, 2 with
 --          one to three attempts, 3 failing) the messages in order, one more than may be given
 --          where there is one more: ranks (priorities), ids, sizes and attempts.
 -- Lock:    none.
@@ -25,11 +26,13 @@ DECLARE
     v_at int;
     v_fits bigint;
     v_rank bigint;
+    v_id bigint;
     v_waits boolean;
+    v_left_out int := p_passed / 1000;
 BEGIN
     standings := '{}';
     demands := '{}';
-    passed := p_passed;
+    passed := p_passed % 1000;
     end_kind := 'more';
     FOR d IN 1..cardinality(p_up_to) LOOP
         v_up_to := greatest(p_up_to[d], 1);
@@ -39,26 +42,35 @@ BEGIN
         WHILE v_got < v_most AND v_bytes < 67108864 LOOP
             v_at := NULL;
             v_rank := v_new.ranks[v_next[1]];
+            v_id := v_new.ids[v_next[1]];
             IF v_rank IS NOT NULL THEN
                 v_at := 1;
             END IF;
             IF v_old.ranks[v_next[2]] IS NOT NULL AND (v_rank IS NULL
                 OR (v_old.ranks[v_next[2]], v_old.ids[v_next[2]])
-                    < (v_rank, v_new.ids[v_next[1]])) THEN
+                    < (v_rank, v_id)) THEN
                 IF v_got < slipring.company(p_queue, v_old.attempts[v_next[2]], v_up_to) THEN
                     v_at := 2;
                     v_rank := v_old.ranks[v_next[2]];
                 ELSIF v_rank IS NULL THEN
                     EXIT;
+                ELSE
+                    v_left_out := least(v_left_out + 1, 200);
                 END IF;
             END IF;
             v_waits := v_bad.ranks[v_next[3]] <= coalesce(v_rank, v_bad.ranks[v_next[3]]);
-            IF v_waits AND (v_at IS NULL OR passed >= 99)
+            IF v_got = 0 AND v_left_out >= 100 AND v_old.ranks[v_next[2]] IS NOT NULL THEN
+                v_at := 2;
+                v_left_out := 0;
+            ELSIF v_got = 0 AND passed >= 199 AND v_bad.ranks[v_next[3]] IS NOT NULL THEN
+                v_at := 3;
+                passed := 0;
+            ELSIF v_waits AND (v_at IS NULL OR passed >= 99)
                 AND v_got < slipring.company(p_queue, v_bad.attempts[v_next[3]], v_up_to) THEN
                 v_at := 3;
                 passed := 0;
             ELSIF v_waits AND v_at IS NOT NULL THEN
-                passed := least(passed + 1, 100);
+                passed := least(passed + 1, 200);
             END IF;
             EXIT WHEN v_at IS NULL;
             IF v_at > 1 THEN
@@ -78,12 +90,11 @@ BEGIN
             IF v_new.ranks[v_next[1]] IS NULL AND v_old.ranks[v_next[2]] IS NULL
                 AND v_bad.ranks[v_next[3]] IS NULL THEN
                 end_kind := 'drained';
-                RETURN;
             ELSIF v_got = v_had THEN
                 end_kind := 'in_flight_limit';
-                RETURN;
             END IF;
         END IF;
-        EXIT WHEN v_bytes >= 67108864;
+        EXIT WHEN v_bytes >= 67108864 OR end_kind <> 'more';
     END LOOP;
+    passed := passed + 1000 * v_left_out;
 END $$;

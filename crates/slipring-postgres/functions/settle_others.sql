@@ -13,13 +13,25 @@ LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
     v_target slipring.queue := slipring.dead_letter_queue(p_queue);
-    v_turns int[] := ARRAY(SELECT row_number() OVER (PARTITION BY u.message ORDER BY u.n)
-        FROM unnest(p_messages) WITH ORDINALITY AS u(message, n) ORDER BY u.n);
-    v_round int[];
+    v_turns int[] := '{1}';
+    v_rounds int := 1;
+    v_round int[] := '{1}';
     v_done int[];
     v_row record;
 BEGIN
-    FOR v_turn IN 1..(SELECT max(t) FROM unnest(v_turns) t) LOOP
+    IF cardinality(p_messages) = 1 AND EXISTS (SELECT FROM slipring.item_now(p_messages[1])) THEN
+        -- What has a picture is in no lease of the log.
+        RETURN QUERY SELECT r.* FROM slipring.settle_items(p_queue, v_target, p_now_ms, v_round,
+            p_messages, p_fences, p_kinds, p_delays_ms, p_priorities, p_jitter) s
+        CROSS JOIN LATERAL slipring.settled(p_messages[1], s.n, s.outcome, s.until_ms,
+            s.target) r;
+        RETURN;
+    ELSIF cardinality(p_messages) > 1 THEN
+        v_turns := ARRAY(SELECT row_number() OVER (PARTITION BY u.message ORDER BY u.n)
+            FROM unnest(p_messages) WITH ORDINALITY AS u(message, n) ORDER BY u.n);
+        v_rounds := (SELECT max(t) FROM unnest(v_turns) t);
+    END IF;
+    FOR v_turn IN 1..v_rounds LOOP
         v_round := ARRAY(SELECT o::int FROM unnest(v_turns) WITH ORDINALITY AS u(t, o)
             WHERE t = v_turn ORDER BY o);
         v_done := '{}';

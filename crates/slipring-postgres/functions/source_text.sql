@@ -5,5 +5,6 @@
 -- Answers: the name, then ':' and the count where there is one; no name has a colon.
 CREATE OR REPLACE FUNCTION slipring.source_text(p_source text, p_earlier bigint)
 RETURNS text LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE WHEN p_earlier > 0 THEN p_source || ':' || p_earlier ELSE p_source END
+    SELECT CASE WHEN p_earlier > 0 THEN p_source || ':' || p_earlier::text
+        ELSE p_source END
 $$;

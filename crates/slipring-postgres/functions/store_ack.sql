@@ -3,7 +3,7 @@
 -- Inputs:  p_queue; runs of ids without a gap between them, from p_lows to below p_highs, each
 --          with its fence; no id twice.
 -- Lock:    the queue's lock.
--- Index:   queue_pkey, state_newest, lease_newest, a few steps for each fence.
+-- Index:   queue_pkey, state_newest; see lease_ack_runs.
 -- Answers: whether it was done, and what commit_defer answers; where anything else is among them,
 --          nothing is done, and store_settle has to look entry by entry.
 CREATE OR REPLACE FUNCTION slipring.store_ack(
@@ -15,10 +15,8 @@ SET plan_cache_mode = force_generic_plan
 SET search_path = pg_catalog, slipring, pg_temp AS $$
 DECLARE
     v_queue slipring.queue := slipring.queue_lock(p_queue, false);
-    v_slot int := pg_sequence_last_value('slipring.journal') % 3;
     v_state slipring.state;
-    v_n bigint;
-    v_bytes bigint;
+    v_acked record;
 BEGIN
     done := false;
     IF v_queue.queue_id IS NULL THEN
@@ -29,38 +27,10 @@ BEGIN
         RETURN;
     END IF;
     v_state.seq := v_state.seq + 1;
-    WITH taken AS MATERIALIZED (
-        SELECT u.fence, range_agg(int8range(u.low, u.high)) AS ids,
-            sum(u.high - u.low)::bigint AS n
-        FROM unnest(p_fences, p_lows, p_highs) AS u(fence, low, high) GROUP BY u.fence),
-    left_over AS MATERIALIZED (
-        SELECT l.fence, l.lane, l.deadline_ms, l.leased_ms, l.holder, l.bytes_each,
-            l.n - t.n AS n, t.n AS acked, l.open - t.ids AS open,
-            CASE WHEN l.n = t.n THEN l.bytes ELSE t.n * l.bytes_each END AS bytes_acked, l.bytes
-        FROM taken t CROSS JOIN LATERAL (
-            SELECT * FROM slipring.lease l
-            WHERE l.queue_id = p_queue AND l.fence = t.fence AND l.part = 0
-            ORDER BY l.seq DESC LIMIT 1) l
-        WHERE t.ids <@ l.open),
-    whole AS MATERIALIZED (
-        SELECT sum(o.acked) AS n, sum(o.bytes_acked) AS bytes FROM left_over o
-        HAVING count(o.bytes_acked) = (SELECT count(*) FROM taken)),
-    added AS (
-        INSERT INTO slipring.lease
-        SELECT v_slot, p_queue, o.fence, 0, v_state.seq, o.lane, o.deadline_ms, o.leased_ms,
-            o.holder, o.n, o.bytes - o.bytes_acked, o.bytes_each,
-            CASE WHEN o.n = 0 THEN '{}' ELSE o.open END
-        FROM left_over o CROSS JOIN whole)
-    SELECT w.n, w.bytes INTO v_n, v_bytes FROM whole w;
-    IF v_n IS NULL THEN
-        RETURN;
+    v_acked := slipring.lease_ack_runs(p_queue, v_state, p_lows, p_highs, p_fences);
+    done := v_acked.done;
+    IF done THEN
+        flush := slipring.commit_defer(v_queue.relaxed);
+        PERFORM slipring.state_write(v_queue, v_acked.p_state);
     END IF;
-    v_state.leased := v_state.leased - v_n;
-    v_state.leased_bytes := v_state.leased_bytes - v_bytes;
-    IF v_state.leased = 0 THEN
-        v_state.lapse_ms := NULL;
-    END IF;
-    flush := slipring.commit_defer(v_queue.relaxed);
-    PERFORM slipring.state_write(v_queue, v_state);
-    done := true;
 END $$;

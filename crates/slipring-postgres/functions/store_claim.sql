@@ -8,7 +8,8 @@
 --          row with ids is several messages in hand-out order, to be dealt to the receives in
 --          their order; arrays that would have nothing but nulls are null. Where ns has a number,
 --          id and body are those of a pack of so many, see message; of it, counts messages from
---          firsts on are given.
+--          firsts on are given. A row with place is dealt likewise, when so many messages have been
+--          dealt before it.
 CREATE OR REPLACE FUNCTION slipring.store_claim(
     p_queue int, p_now_ms bigint, p_up_to int[], p_lease_ms bigint[], p_session boolean[],
     p_holder bigint)
@@ -16,7 +17,7 @@ RETURNS TABLE (demand int, id bigint, fence bigint, deadline_ms bigint, sent_ms 
     priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint,
     group_name text, dedup_id text, headers text, source text, body bytea, end_kind text,
     ids bigint[], sents_ms bigint[], bodies bytea[], groups text[], dedup_ids text[],
-    headers_each text[], ns int[], firsts bigint[], counts int[])
+    headers_each text[], ns int[], firsts bigint[], counts int[], place bigint)
 LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
 SET plan_cache_mode = force_generic_plan
@@ -31,7 +32,6 @@ DECLARE
     v_differences bigint;
     v_ready bigint := 0;
     v_leased bigint := 0;
-    v_failing bigint;
 BEGIN
     v_state := slipring.acks_take(v_queue, v_state, p_now_ms);
     IF v_queue.paused OR p_now_ms < v_queue.paused_until_ms THEN
@@ -52,25 +52,25 @@ BEGIN
             PERFORM slipring.tally_fold(v_queue);
         END IF;
     END IF;
-    IF cardinality(p_lease_ms) = 1 AND NOT v_queue.fifo AND v_ready > 0
-        AND v_up_to + v_state.passed_over < 100 THEN
-        v_failing := slipring.claim_failing(v_queue);
-    END IF;
     IF cardinality(p_lease_ms) = 1 AND NOT v_queue.fifo
-        AND (v_ready = 0 OR v_failing IS NOT NULL)
         AND v_up_to <= v_queue.in_flight_max - v_state.leased - v_leased THEN
-        RETURN QUERY SELECT NULL::int, NULL::bigint, c.fence, c.deadline_ms, NULL::bigint,
-            c.priority, 1::bigint, p_now_ms, 0::bigint, c.lease_ms, NULL::text, NULL::text,
-            NULL::text, NULL::text, NULL::bytea, c.end_kind, c.ids, c.sents_ms, c.bodies,
-            c.groups, c.dedup_ids, c.headers_each, c.ns, c.firsts, c.counts
-        FROM slipring.claim_plain(v_queue, v_state, p_now_ms, v_up_to, p_lease_ms[1],
-            CASE WHEN p_session[1] THEN p_holder END, v_failing) c;
+        IF v_ready > 0 THEN
+            RETURN QUERY SELECT * FROM slipring.claim_beside(v_queue, v_state, p_now_ms, p_up_to,
+                p_lease_ms, p_session, p_holder, v_ready, v_differences);
+        ELSE
+            RETURN QUERY SELECT NULL::int, NULL::bigint, c.fence, c.deadline_ms, NULL::bigint,
+                c.priority, 1::bigint, p_now_ms, 0::bigint, c.lease_ms, NULL::text, NULL::text,
+                NULL::text, NULL::text, NULL::bytea, c.end_kind, c.ids, c.sents_ms, c.bodies,
+                c.groups, c.dedup_ids, c.headers_each, c.ns, c.firsts, c.counts, NULL::bigint
+            FROM slipring.claim_plain(v_queue, v_state, p_now_ms, v_up_to, p_lease_ms[1],
+                CASE WHEN p_session[1] THEN p_holder END) c;
+        END IF;
         IF FOUND THEN
             RETURN;
         END IF;
     END IF;
     RETURN QUERY SELECT c.*, NULL::bigint[], NULL::bigint[], NULL::bytea[], NULL::text[],
-        NULL::text[], NULL::text[], NULL::int[], NULL::bigint[], NULL::int[]
+        NULL::text[], NULL::text[], NULL::int[], NULL::bigint[], NULL::int[], NULL::bigint
     FROM slipring.claim_one_by_one(v_queue, v_state, p_now_ms, p_up_to,
         CASE WHEN cardinality(p_lease_ms) < v_demands
             THEN array_fill(p_lease_ms[1], ARRAY[v_demands]) ELSE p_lease_ms END,

@@ -1,5 +1,6 @@
 //! Receives: one statement for the demands that wait.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use slipring::clock::millis_ceil;
@@ -10,7 +11,7 @@ use tokio_postgres::types::Type;
 use crate::fault::{garbled, gone};
 use crate::message::{deliveries, delivery};
 use crate::queries;
-use crate::rows::{count_to_sql, queue_to_sql, to_sql, value};
+use crate::rows::{count_to_sql, maybe_number, queue_to_sql, to_sql, value};
 use crate::session::Session;
 
 /// Hands out ready messages to demands in order. `holder` is this store's number.
@@ -44,8 +45,15 @@ pub(crate) async fn claim(
         )
         .await?;
     let mut deal = Deal::new(&batch.demands);
-    let mut end = None;
+    let mut others = Vec::with_capacity(rows.len());
     for row in &rows {
+        match maybe_number(row, 25)? {
+            Some(place) => drop(deal.placed.insert(place, delivery(row, batch.queue)?)),
+            None => others.push(row),
+        }
+    }
+    let mut end = None;
+    for row in others {
         if let Some(kind) = value::<Option<&str>>(row, 1)? {
             end = Some(end_named(kind)?);
         } else if let Some(demand) = value::<Option<i64>>(row, 0)? {
@@ -55,6 +63,10 @@ pub(crate) async fn claim(
                 deal.give_next(delivery)?;
             }
         }
+    }
+    deal.give_placed()?;
+    if !deal.placed.is_empty() {
+        return Err(garbled("a place behind all messages"));
     }
     let end = end.ok_or_else(|| garbled("a claim without its end"))?;
     Ok(Claimed { deliveries: deal.deliveries, end })
@@ -66,11 +78,16 @@ struct Deal<'d> {
     deliveries: Vec<Vec<Delivery>>,
     /// The demand that is served now.
     at: usize,
+    /// How many were given by places.
+    given: u64,
+    /// Messages that are given when so many have been.
+    placed: BTreeMap<u64, Delivery>,
 }
 
 impl Deal<'_> {
     fn new(demands: &[Demand]) -> Deal<'_> {
-        Deal { demands, deliveries: demands.iter().map(|_| Vec::new()).collect(), at: 0 }
+        let deliveries = demands.iter().map(|_| Vec::new()).collect();
+        Deal { demands, deliveries, at: 0, given: 0, placed: BTreeMap::new() }
     }
 
     fn give(&mut self, demand: i64, delivery: Delivery) -> Result<(), Error> {
@@ -80,8 +97,23 @@ impl Deal<'_> {
         Ok(())
     }
 
-    /// Gives it to the first demand that is not served in full.
+    /// Gives those whose place is next, and then this one.
     fn give_next(&mut self, delivery: Delivery) -> Result<(), Error> {
+        self.give_placed()?;
+        self.give_one(delivery)
+    }
+
+    /// Gives those whose place is next.
+    fn give_placed(&mut self) -> Result<(), Error> {
+        while let Some(delivery) = self.placed.remove(&self.given) {
+            self.give_one(delivery)?;
+        }
+        Ok(())
+    }
+
+    /// Gives it to the first demand that is not served in full.
+    fn give_one(&mut self, delivery: Delivery) -> Result<(), Error> {
+        self.given += 1;
         while let (Some(demand), Some(list)) =
             (self.demands.get(self.at), self.deliveries.get_mut(self.at))
         {

@@ -7,7 +7,7 @@ use slipring::lifecycle::Settlement;
 use slipring::store::{ExtendBatch, SettleBatch, Settled};
 use slipring::{Error, Priority, QueueId, Randomness, Receipt, Timestamp};
 use tokio_postgres::Row;
-use tokio_postgres::types::Type;
+use tokio_postgres::types::{ToSql, Type};
 
 use crate::fault::{foreign, garbled};
 use crate::flush::Flusher;
@@ -22,49 +22,80 @@ pub(crate) async fn settle(
     randomness: &dyn Randomness,
     batch: &SettleBatch,
 ) -> Result<Vec<Result<Settled, Error>>, Error> {
-    if let Some(runs) = Runs::of(batch)
-        && acked(session, flusher, batch.queue, &runs).await?
-    {
-        return Ok(batch.entries.iter().map(|_| Ok(Settled::Done)).collect());
+    let runs = Runs::of(batch).unwrap_or_default();
+    let all_acked = || batch.entries.iter().map(|_| Ok(Settled::Done)).collect();
+    if !runs.lows.is_empty() && batch.entries.iter().all(|entry| plain_ack(batch.queue, entry)) {
+        if acked(session, flusher, batch.queue, &runs).await? {
+            return Ok(all_acked());
+        }
+    } else if !runs.lows.is_empty() {
+        // Most entries of a batch in which some fail are acks.
+        let others = |entry: &&(Receipt, Settlement)| !plain_ack(batch.queue, entry);
+        let others: Vec<_> = batch.entries.iter().filter(others).copied().collect();
+        let rows = ended(session, flusher, randomness, batch, &others, &runs).await?;
+        if !rows.is_empty() {
+            let mut rest = answers(batch.queue, &others, &rows, settled)?.into_iter();
+            let answer = |entry| match plain_ack(batch.queue, entry) {
+                true => Some(Ok(Settled::Done)),
+                false => rest.next(),
+            };
+            let all: Option<_> = batch.entries.iter().map(answer).collect();
+            return all.ok_or_else(|| garbled("fewer answers than entries"));
+        }
     }
-    let entries: Vec<_> = own(batch.queue, &batch.entries).collect();
+    let none = Runs::default();
+    let rows = ended(session, flusher, randomness, batch, &batch.entries, &none).await?;
+    answers(batch.queue, &batch.entries, &rows, settled)
+}
+
+/// Ends the leases of some entries of a batch, and of runs of acks beside them; answers a row for
+/// each entry of the queue, or none, with nothing done, where the runs cannot be acked at once.
+async fn ended(
+    session: &Session,
+    flusher: &Flusher,
+    randomness: &dyn Randomness,
+    batch: &SettleBatch,
+    entries: &[(Receipt, Settlement)],
+    runs: &Runs,
+) -> Result<Vec<Row>, Error> {
+    let entries: Vec<_> = own(batch.queue, entries).collect();
+    if entries.is_empty() {
+        return Ok(Vec::new());
+    }
     let (number, now) = (queue_to_sql(batch.queue), to_sql(batch.now.as_millis()));
     let (messages, fences) = receipts(entries.iter().map(|(receipt, _)| receipt));
     let kinds: Vec<&str> = entries.iter().map(|(_, how)| name(how)).collect();
     let delays: Vec<Option<i64>> = entries.iter().map(|(_, how)| delay_ms(how)).collect();
     let priorities: Vec<Option<i64>> = entries.iter().map(|(_, how)| priority(how)).collect();
     // Only a backoff with jitter looks at it.
-    let jitter: Vec<f64> = entries
-        .iter()
-        .map(|(_, how)| match how {
-            Settlement::Nack { delay: None, .. } => randomness.unit(),
-            _ => 0.0,
-        })
-        .collect();
-    let rows = match entries.is_empty() {
-        true => Vec::new(),
-        false => {
-            session
-                .rows(
-                    &queries::SETTLE,
-                    &[
-                        (&number, Type::INT4),
-                        (&now, Type::INT8),
-                        (&messages, Type::INT8_ARRAY),
-                        (&fences, Type::INT8_ARRAY),
-                        (&kinds, Type::TEXT_ARRAY),
-                        (&delays, Type::INT8_ARRAY),
-                        (&priorities, Type::INT8_ARRAY),
-                        (&jitter, Type::FLOAT8_ARRAY),
-                    ],
-                )
-                .await?
-        }
-    };
+    let jitter = entries.iter().map(|(_, how)| match how {
+        Settlement::Nack { delay: None, .. } => randomness.unit(),
+        _ => 0.0,
+    });
+    let jitter: Vec<f64> = jitter.collect();
+    let values: &[(&(dyn ToSql + Sync), Type)] = &[
+        (&number, Type::INT4),
+        (&now, Type::INT8),
+        (&messages, Type::INT8_ARRAY),
+        (&fences, Type::INT8_ARRAY),
+        (&kinds, Type::TEXT_ARRAY),
+        (&delays, Type::INT8_ARRAY),
+        (&priorities, Type::INT8_ARRAY),
+        (&jitter, Type::FLOAT8_ARRAY),
+        (&runs.lows, Type::INT8_ARRAY),
+        (&runs.highs, Type::INT8_ARRAY),
+        (&runs.fences, Type::INT8_ARRAY),
+    ];
+    let rows = session.rows(&queries::SETTLE, values).await?;
     if let Some(row) = rows.first() {
         flushed(flusher, row, 6).await?;
     }
-    answers(batch.queue, &batch.entries, &rows, settled)
+    Ok(rows)
+}
+
+/// Whether an entry is an ack of a message of the queue.
+fn plain_ack(queue: QueueId, (receipt, how): &(Receipt, Settlement)) -> bool {
+    receipt.queue == queue && *how == Settlement::Ack
 }
 
 /// Acks as runs of numbers without a gap: the messages of a batch have numbers side by side.
@@ -77,15 +108,17 @@ struct Runs {
 }
 
 impl Runs {
-    /// The runs of a batch that is nothing but acks of different messages of its queue.
+    /// The runs of the acks of a batch; none where one message has several entries, whose order
+    /// counts, or where a number is beyond what PostgreSQL has.
     fn of(batch: &SettleBatch) -> Option<Runs> {
-        let plain = |(receipt, how): &(Receipt, Settlement)| {
-            receipt.queue == batch.queue && *how == Settlement::Ack
-        };
-        if batch.entries.is_empty() || !batch.entries.iter().all(plain) {
+        let mut messages: Vec<u64> =
+            batch.entries.iter().map(|(receipt, _)| receipt.message.0).collect();
+        messages.sort_unstable();
+        if messages.windows(2).any(|pair| pair.first() == pair.last()) {
             return None;
         }
-        let acks = batch.entries.iter().map(|(receipt, _)| (receipt.message.0, receipt.fence.0));
+        let acks = batch.entries.iter().filter(|entry| plain_ack(batch.queue, entry));
+        let acks = acks.map(|(receipt, _)| (receipt.message.0, receipt.fence.0));
         let mut acks: Vec<(u64, u64)> = acks.collect();
         acks.sort_unstable();
         let mut runs = Runs::default();
@@ -94,7 +127,6 @@ impl Runs {
             let (message, fence) = (to_sql(message), to_sql(fence));
             let next = message.checked_add(1)?;
             match (last, runs.highs.last_mut()) {
-                (Some((id, _)), _) if id == message => return None,
                 (Some((_, before)), Some(high)) if *high == message && before == fence => {
                     *high = next;
                 }
@@ -285,10 +317,21 @@ mod tests {
     fn what_has_to_be_looked_at_one_by_one_makes_no_runs() {
         let ack = Settlement::Ack;
         let twice = [(10, 1, ack), (10, 1, ack)];
-        let with_another_kind = [(10, 1, ack), (11, 1, Settlement::HandBack)];
+        let twice_by_another_kind = [(10, 1, ack), (10, 1, Settlement::HandBack)];
         let beyond_what_postgres_can_number = [(u64::MAX, 1, ack)];
-        for entries in [&twice[..], &with_another_kind, &beyond_what_postgres_can_number, &[]] {
+        let entries = [&twice[..], &twice_by_another_kind, &beyond_what_postgres_can_number];
+        for entries in entries {
             assert!(Runs::of(&batch(entries)).is_none(), "{entries:?}");
         }
+    }
+
+    #[test]
+    fn acks_beside_other_settlements_make_runs() {
+        let (ack, back) = (Settlement::Ack, Settlement::HandBack);
+        let mixed = [(10, 1, ack), (11, 1, ack), (12, 1, back), (13, 1, ack)];
+        let runs = Runs::of(&batch(&mixed)).map(|runs| (runs.lows, runs.highs, runs.fences));
+        assert_eq!(runs, Some((vec![10, 13], vec![12, 14], vec![1, 1])));
+        let none = Runs::of(&batch(&[(12, 1, back)])).map(|runs| runs.lows.len());
+        assert_eq!(none, Some(0));
     }
 }

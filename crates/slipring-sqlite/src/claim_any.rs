@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use slipring::deal::{FAILING_SHARE, First, Receive, Standing};
+use slipring::deal::{First, PassedOver, Receive, Standing};
 use slipring::store::{ClaimAny, ClaimEnd, ClaimedAny, Demand};
 use slipring::{MessageState, QueueId, Timestamp};
 
@@ -52,19 +52,19 @@ struct Passed {
     head: Head,
     entrant: usize,
     /// How many have gone past it, those of earlier claims among them.
-    passed_over: u32,
+    passed_over: PassedOver,
 }
 
 impl Passed {
     fn left(&self) -> u32 {
-        (FAILING_SHARE - 1).saturating_sub(self.passed_over)
+        self.passed_over.until_failing()
     }
 }
 
 impl Heads {
     /// Adds a queue past whose failing messages so many deliveries have gone. These messages come
     /// first of their priority when it is their turn.
-    fn add(&mut self, head: Head, entrant: usize, passed_over: u32) {
+    fn add(&mut self, head: Head, entrant: usize, passed_over: PassedOver) {
         let queue = Passed { head, entrant, passed_over };
         match head.failing {
             false => self.in_turn.push(Reverse((head, entrant))),
@@ -74,7 +74,7 @@ impl Heads {
     }
 
     /// The queue that gives next; where deliveries went past it, how many.
-    fn pop(&mut self) -> Option<(Head, usize, Option<u32>)> {
+    fn pop(&mut self) -> Option<(Head, usize, Option<PassedOver>)> {
         if let Some(Reverse((head, entrant))) = self.in_turn.pop() {
             return Some((head, entrant, None));
         }
@@ -89,12 +89,12 @@ impl Heads {
     }
 
     /// Counts deliveries; answers the queues whose turn has come by them, which are in order now.
-    fn go_past(&mut self, list: &[slipring::Delivery]) -> Vec<(usize, u32)> {
+    fn go_past(&mut self, list: &[slipring::Delivery]) -> Vec<(usize, PassedOver)> {
         for queue in &mut self.passed {
             let own = queue.head.priority;
             let past = list.iter().filter(|one| own <= u64::from(one.message.priority.0)).count();
             let past = u32::try_from(past).unwrap_or(u32::MAX);
-            queue.passed_over = queue.passed_over.saturating_add(past).min(FAILING_SHARE);
+            queue.passed_over.past_failing(past);
         }
         let come: Vec<Passed> = self.passed.extract_if(.., |queue| queue.left() == 0).collect();
         let counts = come.iter().map(|queue| (queue.entrant, queue.passed_over)).collect();
@@ -181,7 +181,7 @@ impl Writer<'_> {
     }
 
     /// Keeps how many deliveries have gone past a queue with failing messages alone (S11.1).
-    fn set_passed_over(&mut self, entrant: &Entrant, passed_over: u32) {
+    fn set_passed_over(&mut self, entrant: &Entrant, passed_over: PassedOver) {
         let picture = &mut *entrant.picture.lock();
         if picture.items.passed_over != passed_over {
             self.note(picture);
@@ -296,7 +296,7 @@ struct Run {
     list: Vec<slipring::Delivery>,
     end: ClaimEnd,
     /// Its next message, and how many deliveries have gone past its failing ones.
-    head: Option<(Head, u32)>,
+    head: Option<(Head, PassedOver)>,
     /// One of them has failed before, and the queue's messages run out of tries.
     failed: bool,
 }

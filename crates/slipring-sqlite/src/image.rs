@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use rusqlite::{Row, params};
+use slipring::deal::PassedOver;
 use slipring::{Priority, QueueId, QueueInfo, QueueName, QueueSettings, Timestamp};
 
 use crate::fault::{Fault, Outcome};
@@ -64,7 +65,7 @@ pub(crate) fn item_count(db: &Statements<'_>, queue: QueueId) -> Outcome<ItemCou
             leased: number(3)?,
             parked: number(4)?,
             bytes: number(5)?,
-            passed_over: row.get(6)?,
+            passed_over: PassedOver::new(row.get(6)?),
         })
     })?;
     Ok(count.unwrap_or_default())
@@ -145,7 +146,7 @@ impl Writer<'_> {
             let ItemCount { ready, urgent, delayed, leased, parked, bytes, passed_over } =
                 picture.items;
             let id = picture.id().0;
-            let passed_over = u64::from(passed_over);
+            let passed_over = u64::from(passed_over.number());
             let counts = [id, ready, urgent, delayed, leased, parked, bytes, passed_over];
             self.db.execute(Query::SetItemCount, counts.map(to_sql))?;
         }

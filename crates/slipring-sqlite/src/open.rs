@@ -56,6 +56,12 @@ fn open_writing(path: &Path, options: &SqliteOptions) -> rusqlite::Result<Connec
     Ok(connection)
 }
 
+/// Plans are made without a look at bound values: SQLite looks at that of a `LIMIT`, and would make
+/// the plan anew whenever another one is bound, which was a twentieth of the time of a lone message.
+pub(crate) fn keep_plans(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)
+}
+
 /// Makes a connection from [`writing`] ready to write: settings, the schema brought up to date.
 ///
 /// # Errors
@@ -104,12 +110,6 @@ fn mark(connection: &Connection, path: &Path) -> Result<(), Error> {
     };
     marked().map_err(storage_error)?;
     sound::check_database(connection, path).map(drop)
-}
-
-/// Lets a plan stand whatever is bound. Without that SQLite prepares a statement anew when a value
-/// is bound that might change its plan, which was a twentieth of the time of a lone message.
-fn keep_plans(connection: &Connection) -> rusqlite::Result<()> {
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)
 }
 
 fn configure(connection: &Connection, options: &SqliteOptions) -> rusqlite::Result<()> {

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use slipring::deal::PassedOver;
 use slipring::{MessageState, Priority, QueueId, QueueInfo};
 
 use crate::item::ItemHead;
@@ -59,7 +60,7 @@ pub(crate) struct ItemCount {
     pub(crate) parked: u64,
     pub(crate) bytes: u64,
     /// Deliveries since the last one of a failing message that went past such (S11.1).
-    pub(crate) passed_over: u32,
+    pub(crate) passed_over: PassedOver,
 }
 
 impl ItemCount {

@@ -29,6 +29,8 @@ pub(super) const CASES: &[Case] = &[
     case!(the_last_try_is_alone, "S11.2"),
     case!(a_failed_message_further_back_holds_back_no_other, "S11.2"),
     case!(a_failing_message_that_does_not_fit_begins_the_next_receive, "S11.1", "S11.2", "S2.4"),
+    case!(a_last_try_begins_a_receive_when_a_hundred_went_past_it, "S11.2", "S2.4"),
+    case!(the_last_try_of_a_failing_message_begins_a_receive, "S11.2", "S2.4"),
     case!(a_lapsed_receive_is_split_until_the_poison_is_alone, "S11.2"),
     case!(a_failed_message_of_the_worst_priority_is_handed_out_once, "S3.1", "S7.1"),
 ];
@@ -356,6 +358,37 @@ async fn a_failing_message_that_does_not_fit_begins_the_next_receive(b: Bench) {
     let sizes: Vec<_> = claimed.deliveries.iter().map(Vec::len).collect();
     assert_eq!(sizes, [95, 10, 1, 20], "its last try is alone, and only once");
     assert_eq!(bodies(&claimed.deliveries[2]), ["poison"]);
+}
+
+/// Receives of ten, each of which begins with a message of the best priority; answers how many it
+/// takes until one brings the poison, which must be alone.
+async fn receives_until_the_poison(q: &QueueBench) -> usize {
+    for nth in 0..60 {
+        q.send(m("urgent").priority(0)).await;
+        q.send_all((0..9).map(|n| m(&format!("good {n}")).priority(5))).await;
+        let taken = q.claim(10).await;
+        let bodies = bodies(&taken);
+        if bodies.contains(&"poison".to_owned()) {
+            assert_eq!(bodies, ["poison"], "its last try is alone");
+            return nth;
+        }
+        assert_eq!(bodies[0], "urgent");
+        work(q, &taken).await;
+    }
+    panic!("no receive brought it");
+}
+
+async fn a_last_try_begins_a_receive_when_a_hundred_went_past_it(b: Bench) {
+    let q = b.queue(settings(|to| to.max_attempts = Some(3))).await;
+    failed(&q, "poison", 5, 2).await;
+    assert_eq!(receives_until_the_poison(&q).await, 12, "nine of each went past it");
+}
+
+async fn the_last_try_of_a_failing_message_begins_a_receive(b: Bench) {
+    let q = b.queue(settings(|to| to.max_attempts = Some(7))).await;
+    failed(&q, "poison", 5, 6).await;
+    // A hundred for its turn, and as many again in which it did not fit.
+    assert_eq!(receives_until_the_poison(&q).await, 23);
 }
 
 async fn a_lapsed_receive_is_split_until_the_poison_is_alone(b: Bench) {

@@ -14,6 +14,7 @@ mod line;
 mod naive;
 mod operation;
 mod replay;
+mod turns;
 
 use std::env;
 use std::fmt::Debug;

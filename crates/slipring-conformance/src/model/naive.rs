@@ -67,7 +67,9 @@ pub(super) struct Model {
     pub(super) windows: Vec<Window>,
     pub(super) sent_count: u64,
     /// Deliveries that went past messages of more than three attempts, since the last one of such.
-    waited: [u32; 2],
+    pub(super) waited: [u32; 2],
+    /// Deliveries that went past a retried message that did not fit.
+    pub(super) left_out: [u32; 2],
     /// The groups that a receive took from, in the order in which it did: how many messages had
     /// been sent by then, and a number that grows.
     pub(super) served: BTreeMap<(usize, String), (u64, u64)>,
@@ -82,6 +84,7 @@ impl Model {
             windows: Vec::new(),
             sent_count: 0,
             waited: [0, 0],
+            left_out: [0, 0],
             served: BTreeMap::new(),
         }
     }
@@ -194,21 +197,6 @@ impl Model {
         (self.settings[queue].in_flight_max as usize).saturating_sub(leased)
     }
 
-    /// With how many others a message may be handed out, itself counted.
-    fn company(&self, id: MessageId, up_to: u32) -> usize {
-        let message = self.find(id).expect("the model has it");
-        let Some(max) = self.settings[message.queue].max_attempts else { return up_to as usize };
-        let (tried, left) = (message.attempts, max.saturating_sub(message.attempts));
-        match (tried, left) {
-            (0, _) => up_to as usize,
-            (_, 0 | 1) => 1,
-            _ => {
-                let halved = up_to as usize / 2_usize.pow(tried.min(30));
-                halved.max(2_usize.pow((left - 1).min(30))).min(up_to as usize)
-            }
-        }
-    }
-
     /// What one receive gets.
     pub(super) fn choose(&mut self, queue: usize, up_to: u32) -> Vec<MessageId> {
         if self.settings[queue].fifo && !self.settings[queue].paused {
@@ -225,38 +213,6 @@ impl Model {
             chosen.push(id);
         }
         chosen
-    }
-
-    /// The next of a standard queue's ready messages for a receive that has `got` already.
-    fn next_of_standard(
-        &mut self,
-        queue: usize,
-        ready: &[MessageId],
-        got: usize,
-        up_to: u32,
-    ) -> Option<MessageId> {
-        let message = |id: &MessageId| self.find(*id).expect("the model has it");
-        let fits = |id: &MessageId| got < self.company(*id, up_to);
-        let tried = |id: &MessageId| message(id).attempts;
-        let rank = |id: &MessageId| self.rank(message(id));
-        let new = ready.iter().find(|id| tried(id) == 0);
-        let again = ready.iter().find(|id| (1..4).contains(&tried(id)));
-        let poison = ready.iter().find(|id| tried(id) >= 4);
-        let first = match (new, again) {
-            (Some(new), Some(again)) if fits(again) && rank(again) < rank(new) => Some(again),
-            (None, Some(again)) if fits(again) => Some(again),
-            (None, Some(_)) => return None,
-            (new, _) => new,
-        };
-        let waits = poison.filter(|id| first.is_none_or(|first| rank(id).0 <= rank(first).0));
-        let turn = self.waited[queue] >= 99 || first.is_none();
-        if let Some(id) = waits.filter(|id| turn && fits(id)).copied() {
-            self.waited[queue] = 0;
-            return Some(id);
-        }
-        let (first, waits) = (first.copied(), waits.is_some());
-        self.waited[queue] += u32::from(waits && first.is_some());
-        first
     }
 
     /// Leases a message; answers the deadline.

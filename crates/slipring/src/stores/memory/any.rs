@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::clock::Timestamp;
-use crate::deal::FAILING_SHARE;
+use crate::deal::PassedOver;
 use crate::message::{Delivery, Priority};
 use crate::queue::QueueId;
 use crate::store::{ClaimAny, ClaimEnd, ClaimedAny, Demand, Head};
@@ -25,7 +25,7 @@ struct Passed {
     head: Head,
     at: usize,
     /// Its count when it came here.
-    before: u32,
+    before: PassedOver,
     /// How many have gone past it since.
     went: u32,
 }
@@ -33,10 +33,10 @@ struct Passed {
 impl Heads {
     /// Adds a queue past whose failing messages so many deliveries have gone. These messages come
     /// first of their priority when it is their turn.
-    fn add(&mut self, head: Head, at: usize, passed_over: u32) {
+    fn add(&mut self, head: Head, at: usize, passed_over: PassedOver) {
         if !head.failing {
             self.in_turn.push(Reverse((head, at)));
-        } else if passed_over < FAILING_SHARE - 1 {
+        } else if !passed_over.failing_is_due() {
             self.passed.push(Passed { head, at, before: passed_over, went: 0 });
         } else {
             let sent_at = Timestamp::from_millis(0);
@@ -61,11 +61,13 @@ impl Heads {
         for queue in self.passed.iter_mut().filter(|queue| queue.head.priority <= priority) {
             queue.went += 1;
         }
-        let due = |queue: &mut Passed| queue.before + queue.went >= FAILING_SHARE - 1;
+        let due = |queue: &mut Passed| queue.went >= queue.before.until_failing();
         for Passed { head, at, before, went } in self.passed.extract_if(.., due).collect::<Vec<_>>()
         {
             come.push((at, went));
-            self.add(head, at, before + went);
+            let mut passed_over = before;
+            passed_over.past_failing(went);
+            self.add(head, at, passed_over);
         }
         come
     }

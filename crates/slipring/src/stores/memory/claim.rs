@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::clock::Timestamp;
-use crate::deal::{self, FAILING_SHARE, First, Standing};
+use crate::deal::{self, First, Standing};
 use crate::lease::{Fence, Receipt};
 use crate::lifecycle::{self, State};
 use crate::message::{Delivery, MessageId};
@@ -175,7 +175,7 @@ impl QueueState {
 
     /// Counts deliveries of other queues that went past this one's failing messages (S11.1).
     pub(super) fn pass_over(&mut self, deliveries: u32) {
-        self.passed_over = self.passed_over.saturating_add(deliveries).min(FAILING_SHARE);
+        self.passed_over.past_failing(deliveries);
     }
 
     /// Hands out one message to a receive of `up_to` that has `others` of other queues; none when

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::admin::{PeekFilter, Peeked};
 use crate::clock::Timestamp;
+use crate::deal::PassedOver;
 use crate::error::{Error, ErrorKind};
 use crate::lease::Receipt;
 use crate::lifecycle::{self, Next, Settlement, State};
@@ -28,7 +29,7 @@ pub(super) struct QueueState {
     pub(super) orders: Orders,
     pub(super) remembered: Remembered,
     /// Deliveries since the last one of a failing message that went past such (S11.1).
-    pub(super) passed_over: u32,
+    pub(super) passed_over: PassedOver,
     /// The end of a pause that no pass over due messages has announced yet.
     pub(super) pause_end: Option<Timestamp>,
     pub(super) bytes: u64,
@@ -76,7 +77,7 @@ impl QueueState {
             deleted: false,
             messages: BTreeMap::new(),
             remembered: Remembered::default(),
-            passed_over: 0,
+            passed_over: PassedOver::default(),
             bytes: 0,
             directory,
         }
