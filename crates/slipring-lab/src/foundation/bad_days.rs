@@ -181,7 +181,7 @@ fn connection_end_beside() -> Row {
             let mut side = cycle(sizes, "ours", Kind::SlipringBeanstalkd, 1, 1000);
             side.settings.shape = Shape::ConnectionEndBeside;
             side.settings.messages = if sizes.smoke { 2000 } else { 120_000 };
-            side.settings.rate = 100.0;
+            side.settings.rate = 20.0;
             vec![side]
         },
         conditions: |sides| {
@@ -200,7 +200,7 @@ fn retention_beside() -> Row {
             let mut side = ours(sizes, Shape::RetentionBeside, 1, 1);
             let (messages, body) = if sizes.smoke { (50, 64 << 10) } else { (4000, 250_000) };
             (side.settings.messages, side.settings.body) = (messages, body);
-            side.settings.rate = 100.0;
+            side.settings.rate = 20.0;
             vec![side]
         },
         conditions: |sides| {
