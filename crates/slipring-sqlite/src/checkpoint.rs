@@ -4,7 +4,8 @@
 //! SQLite begins the log anew when a transaction starts and all of the log has been copied. While
 //! calls come without a pause that never happens by itself, so the writer is held for the last
 //! pass, which has only to copy what came during the one before. That one is *calm*: only queues
-//! that are not ahead of the others write meanwhile, so that the hold, which concerns all, is short.
+//! that are not ahead of the others write meanwhile, so that the hold, which concerns all, is
+//! short.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

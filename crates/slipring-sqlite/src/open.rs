@@ -56,8 +56,9 @@ fn open_writing(path: &Path, options: &SqliteOptions) -> rusqlite::Result<Connec
     Ok(connection)
 }
 
-/// Plans are made without a look at bound values: SQLite looks at that of a `LIMIT`, and would make
-/// the plan anew whenever another one is bound, which was a twentieth of the time of a lone message.
+/// Plans are made without a look at bound values: SQLite looks at that of a `LIMIT`, and would
+/// make the plan anew whenever another one is bound, which was a twentieth of the time of a lone
+/// message.
 pub(crate) fn keep_plans(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)
 }

@@ -5,6 +5,7 @@ use crate::case::Case;
 mod ack;
 mod batch;
 mod claim;
+mod company;
 mod dead_letter;
 mod dedup;
 mod delay;
@@ -45,6 +46,7 @@ pub fn all() -> impl Iterator<Item = &'static Case> {
         take_up::CASES,
         retry::CASES,
         poison::CASES,
+        company::CASES,
         dead_letter::CASES,
         move_messages::CASES,
         park_kick::CASES,

@@ -94,8 +94,8 @@ struct Neighbours {
     callers: usize,
     /// Of all bodies.
     bytes: usize,
-    /// Messages of the quiet queue in a second: less than half of an equal share, or it would not be
-    /// a quiet one.
+    /// Messages of the quiet queue in a second: less than half of an equal share, or it would not
+    /// be a quiet one.
     rate: f64,
     /// The time is so many times as long, so that there are messages enough.
     seconds_times: f64,
