@@ -402,9 +402,10 @@ FUNCTION fail_limit(p_queue text, p_limit text, p_value bigint, p_asked bigint, 
 FUNCTION fifo_before(p_queue slipring.queue, p_state slipring.state, p_done int8multirange) RETURNS bigint
 FUNCTION fifo_bring_in(p_queue slipring.queue, p_state slipring.state, p_wanted bigint) RETURNS slipring.state
 FUNCTION fifo_group_now(p_queue integer, p_name text) RETURNS SETOF slipring.fifo_group
-FUNCTION fifo_groups_set(p_queue slipring.queue, p_names text[], p_ids bigint[], p_served bigint[] DEFAULT NULL::bigint[]) RETURNS void
+FUNCTION fifo_groups_set(p_queue slipring.queue, p_names text[], p_ids bigint[], p_served bigint[] DEFAULT NULL::bigint[], p_brought boolean DEFAULT false, p_before bigint DEFAULT NULL::bigint) RETURNS void
+FUNCTION fifo_known(p_queue slipring.queue) RETURNS bigint
 FUNCTION fifo_open(p_queue integer, p_groups bigint, p_limit bigint, p_before bigint) RETURNS TABLE(turn bigint, name text, id bigint, attempts bigint, bytes integer, fence bigint)
-FUNCTION fifo_refresh(p_queue slipring.queue) RETURNS void
+FUNCTION fifo_refresh(p_queue slipring.queue, p_state slipring.state) RETURNS void
 FUNCTION flush() RETURNS text
 FUNCTION generation_now(p_queue slipring.queue) RETURNS bigint
 FUNCTION generation_step(p_now regclass, p_low regclass, p_mark regclass, p_since regclass, p_bytes bigint, p_worth boolean, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint) RETURNS boolean
@@ -414,13 +415,13 @@ FUNCTION id_take(p_queue slipring.queue, p_count integer) RETURNS bigint
 FUNCTION interval_ms(p_interval interval, p_name text, p_queue text DEFAULT NULL::text, p_receipts text[] DEFAULT NULL::text[]) RETURNS bigint
 FUNCTION isolation_check() RETURNS void
 FUNCTION item_content(p_id bigint) RETURNS SETOF slipring.item_body
-FUNCTION item_hand_out(p_queue slipring.queue, p_now_ms bigint, p_ids bigint[], p_demands integer[], p_fence bigint, p_lease_ms bigint[], p_session boolean[], p_holder bigint, p_served bigint[] DEFAULT NULL::bigint[]) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text)
+FUNCTION item_hand_out(p_queue slipring.queue, p_now_ms bigint, p_ids bigint[], p_demands integer[], p_fence bigint, p_lease_ms bigint[], p_session boolean[], p_holder bigint, p_served bigint[] DEFAULT NULL::bigint[], p_before bigint DEFAULT NULL::bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text)
 FUNCTION item_move(p_queue slipring.queue, p_to slipring.queue, p_ids bigint[], p_source text) RETURNS void
 FUNCTION item_now(p_id bigint) RETURNS SETOF slipring.item_picture
 FUNCTION item_oldest(p_queue integer) RETURNS bigint
 FUNCTION item_prolong(p_queue slipring.queue, p_ids bigint[], p_untils_ms bigint[]) RETURNS void
 FUNCTION item_remove(p_queue slipring.queue, p_ids bigint[]) RETURNS bigint
-FUNCTION item_set(p_queue slipring.queue, p_ids bigint[], p_states integer[], p_untils_ms bigint[], p_priorities bigint[] DEFAULT NULL::bigint[], p_attempts bigint[] DEFAULT NULL::bigint[], p_fences bigint[] DEFAULT NULL::bigint[], p_delays_ms bigint[] DEFAULT NULL::bigint[], p_first_ms bigint DEFAULT NULL::bigint, p_holders bigint[] DEFAULT NULL::bigint[], p_served bigint[] DEFAULT NULL::bigint[]) RETURNS bigint
+FUNCTION item_set(p_queue slipring.queue, p_ids bigint[], p_states integer[], p_untils_ms bigint[], p_priorities bigint[] DEFAULT NULL::bigint[], p_attempts bigint[] DEFAULT NULL::bigint[], p_fences bigint[] DEFAULT NULL::bigint[], p_delays_ms bigint[] DEFAULT NULL::bigint[], p_first_ms bigint DEFAULT NULL::bigint, p_holders bigint[] DEFAULT NULL::bigint[], p_served bigint[] DEFAULT NULL::bigint[], p_before bigint DEFAULT NULL::bigint) RETURNS bigint
 FUNCTION item_show(p_message bigint) RETURNS TABLE(queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint)
 FUNCTION item_turn(p_fifo boolean, p_state integer, p_attempts bigint, p_priority bigint) RETURNS bigint
 FUNCTION items_count(p_queue integer, OUT ready bigint, OUT urgent bigint, OUT delayed bigint, OUT leased bigint, OUT parked bigint, OUT bytes bigint, OUT differences bigint) RETURNS record
@@ -464,7 +465,7 @@ FUNCTION log_own_lease(p_queue slipring.queue, p_state slipring.state, p_lane bi
 FUNCTION log_row(p_from text, p_lane text, p_id text) RETURNS text
 FUNCTION log_rows(p_from text, p_lane text, p_low text, p_high text) RETURNS text
 FUNCTION log_show(p_queue slipring.queue, p_state slipring.state, p_lanes bigint[], p_ids bigint[], p_leased_ms bigint[], p_untils_ms bigint[]) RETURNS TABLE(rank bigint, queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint, bytes integer)
-FUNCTION log_to_items(p_from text, p_to slipring.queue, p_lanes bigint[], p_ids bigint[], p_states integer[], p_untils_ms bigint[], p_priorities bigint[], p_attempts bigint[], p_fences bigint[], p_first_ms bigint[], p_delays_ms bigint[], p_source text, p_holders bigint[] DEFAULT NULL::bigint[], p_foreign boolean DEFAULT false) RETURNS void
+FUNCTION log_to_items(p_from text, p_to slipring.queue, p_lanes bigint[], p_ids bigint[], p_states integer[], p_untils_ms bigint[], p_priorities bigint[], p_attempts bigint[], p_fences bigint[], p_first_ms bigint[], p_delays_ms bigint[], p_source text, p_holders bigint[] DEFAULT NULL::bigint[], p_foreign boolean DEFAULT false, p_before bigint DEFAULT NULL::bigint) RETURNS void
 FUNCTION mark_read(p_queue integer, p_kind integer) RETURNS slipring.mark
 FUNCTION mark_write(p_mark slipring.mark, p_turn bigint, p_id bigint, p_done int8multirange) RETURNS void
 FUNCTION message_check(p_queue slipring.queue, p_body bytea, p_priority bigint, p_group text, p_dedup_id text, p_headers text, p_index integer) RETURNS void

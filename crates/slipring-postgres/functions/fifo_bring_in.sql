@@ -1,7 +1,7 @@
 -- Purpose: brings messages of a FIFO queue from the log into their groups, until the log has none,
 --          or 1,000 are ready that were brought in and open groups have as many as are wanted:
 --          so far a receive sees what else its groups have (S7.7).
--- Inputs:  p_queue, p_state; p_wanted.
+-- Inputs:  p_queue, p_state; p_wanted, 0 where nothing is given.
 -- Lock:    the caller holds the queue's lock.
 -- Index:   the partitions' order indexes; the shelf's indexes grow.
 -- Answers: the state, changed where messages were brought in; the change is written.
@@ -17,7 +17,6 @@ DECLARE
     v_left record;
     v_n int;
 BEGIN
-    PERFORM slipring.fifo_refresh(p_queue);
     LOOP
         IF v_ready >= 1000 THEN
             EXIT WHEN (SELECT count(*) FROM slipring.fifo_open(p_queue.queue_id, p_wanted,
@@ -33,10 +32,12 @@ BEGIN
         PERFORM slipring.log_to_items(v_from, p_queue,
             array_fill(0::bigint, ARRAY[v_n]), v_feed.ids, array_fill(1, ARRAY[v_n]), NULL, NULL,
             array_fill(0::bigint, ARRAY[v_n]), array_fill(0::bigint, ARRAY[v_n]), NULL, NULL,
-            NULL);
+            NULL, p_before => v_feed.ids[v_n]);
         PERFORM slipring.state_write(p_queue, p_state);
         v_ready := v_ready + v_n;
         v_step := least(v_step * 2, 1000);
     END LOOP;
+    -- Last, when it is known which groups have something in the log.
+    PERFORM slipring.fifo_refresh(p_queue, p_state);
     RETURN p_state;
 END $$;

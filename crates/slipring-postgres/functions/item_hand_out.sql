@@ -1,11 +1,13 @@
 -- Purpose: leases messages that have pictures and answers them as deliveries.
 -- Inputs:  p_ids; p_demands of each; by demand p_lease_ms and p_session; p_holder; p_fence, higher
---          than every fence of these messages and of the queue before; p_served as item_set's.
+--          than every fence of these messages and of the queue before; p_served and p_before as
+--          item_set's.
 -- Lock:    the queue's lock.
 -- Index:   item_picture_N_newest, item_body_id; the indexes of item_picture grow.
 CREATE OR REPLACE FUNCTION slipring.item_hand_out(
     p_queue slipring.queue, p_now_ms bigint, p_ids bigint[], p_demands int[], p_fence bigint,
-    p_lease_ms bigint[], p_session boolean[], p_holder bigint, p_served bigint[] DEFAULT NULL)
+    p_lease_ms bigint[], p_session boolean[], p_holder bigint, p_served bigint[] DEFAULT NULL,
+    p_before bigint DEFAULT NULL)
 RETURNS TABLE (demand int, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint,
     priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint,
     group_name text, dedup_id text, headers text, source text, body bytea, end_kind text)
@@ -19,7 +21,7 @@ BEGIN
             p_queue.visibility_timeout_ms) ORDER BY u.n),
         NULL, array_agg(i.attempts + 1 ORDER BY u.n), array_fill(p_fence, ARRAY[v_last]), NULL,
         p_now_ms, array_agg(CASE WHEN p_session[u.demand + 1] THEN p_holder END ORDER BY u.n),
-        p_served)
+        p_served, p_before)
     FROM unnest(p_ids, p_demands) WITH ORDINALITY AS u(id, demand, n)
     CROSS JOIN LATERAL slipring.item_now(u.id) i;
     RETURN QUERY

@@ -2,7 +2,7 @@
 -- Inputs:  p_queue; arrays with one entry for each message: its number, its new state, the due time
 --          or deadline (null in the states ready and parked), and what else changes (null:
 --          nothing): priority, attempts, fence, delay. p_holders with the state leased, p_served
---          where a receive of a FIFO queue took them, see fifo_groups_set.
+--          where a receive of a FIFO queue took them, and p_before, see fifo_groups_set.
 -- Lock:    the queue's lock.
 -- Index:   item_picture_N_newest; the indexes of item_picture grow; see fifo_groups_set.
 -- Answers: how many were there.
@@ -11,7 +11,7 @@ CREATE OR REPLACE FUNCTION slipring.item_set(
     p_priorities bigint[] DEFAULT NULL, p_attempts bigint[] DEFAULT NULL,
     p_fences bigint[] DEFAULT NULL, p_delays_ms bigint[] DEFAULT NULL,
     p_first_ms bigint DEFAULT NULL, p_holders bigint[] DEFAULT NULL,
-    p_served bigint[] DEFAULT NULL)
+    p_served bigint[] DEFAULT NULL, p_before bigint DEFAULT NULL)
 RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     v_slot int := slipring.shelf_slot();
@@ -52,7 +52,8 @@ BEGIN
         array_agg(o.id) FILTER (WHERE o.fifo_group IS NOT NULL) AS ids,
         array_agg(o.served) FILTER (WHERE o.fifo_group IS NOT NULL) AS served
     INTO v_groups FROM old o;
-    PERFORM slipring.fifo_groups_set(p_queue, v_groups.names, v_groups.ids, v_groups.served);
+    PERFORM slipring.fifo_groups_set(p_queue, v_groups.names, v_groups.ids, v_groups.served,
+        false, p_before);
     PERFORM nextval(p_queue.activity);
     RETURN v_groups.n;
 END $$;

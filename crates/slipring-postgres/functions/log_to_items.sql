@@ -3,14 +3,15 @@
 -- Inputs:  p_from, the live tables of p_queue; p_to, the queue they go to; arrays with one entry
 --          for each: lane, number, state, due time or deadline (null in the states ready and
 --          parked), new priority or null, attempts, fence, first receive, delay; p_source;
---          p_foreign where p_to is another queue, whose lock the caller does not have.
+--          p_foreign where p_to is another queue, whose lock the caller does not have; p_before as
+--          fifo_groups_set's.
 -- Lock:    the lock of p_queue; p_to's row against deletion where it is another queue.
 -- Index:   the partitions' order indexes, one step for each; the shelf's indexes grow.
 CREATE OR REPLACE FUNCTION slipring.log_to_items(
     p_from text, p_to slipring.queue, p_lanes bigint[], p_ids bigint[], p_states int[],
     p_untils_ms bigint[], p_priorities bigint[], p_attempts bigint[], p_fences bigint[],
     p_first_ms bigint[], p_delays_ms bigint[], p_source text, p_holders bigint[] DEFAULT NULL,
-    p_foreign boolean DEFAULT false)
+    p_foreign boolean DEFAULT false, p_before bigint DEFAULT NULL)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_slot int := slipring.shelf_slot();
@@ -51,6 +52,7 @@ BEGIN
         FROM found f HAVING count(*) > 0)
     SELECT array_agg(coalesce(f.group_name, '')) AS names, array_agg(f.id) AS ids INTO v_groups
     FROM found f WHERE p_to.fifo AND NOT p_foreign;
-    PERFORM slipring.fifo_groups_set(p_to, v_groups.names, v_groups.ids);
+    PERFORM slipring.fifo_groups_set(p_to, v_groups.names, v_groups.ids, NULL, true,
+        p_before);
     PERFORM nextval(p_to.activity);
 END $$;

@@ -29,7 +29,9 @@ BEGIN
         SELECT 9223372036854775807 AS sent_ms, 9223372036854775807 AS id INTO v_last;
         PERFORM slipring.tally_fold(v_queue, 0);
         IF v_queue.fifo THEN
-            PERFORM slipring.fifo_refresh(v_queue);
+            -- Groups of which nothing lives here lose their pictures: what the log has of them gets
+            -- its place first.
+            PERFORM slipring.fifo_bring_in(v_queue, slipring.state_read(v_queue), 0);
         END IF;
         INSERT INTO slipring.mark (slot, queue_id, kind, seq, turn, id, unseen)
         SELECT p_shelf % 3, m.queue_id, m.kind, m.seq + 1, m.turn, m.id, m.unseen

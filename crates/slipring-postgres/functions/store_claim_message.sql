@@ -16,10 +16,15 @@ SET search_path = pg_catalog, slipring, pg_temp AS $$
 DECLARE
     v_queue slipring.queue := slipring.queue_lock(p_queue);
     v_state slipring.state := slipring.state_read(v_queue);
+    v_before bigint;
     v_item record;
     v_cut record;
 BEGIN
     v_state := slipring.acks_take(v_queue, v_state, p_now_ms);
+    IF v_queue.fifo THEN
+        v_state := slipring.fifo_bring_in(v_queue, v_state, 0);
+        v_before := slipring.fifo_before(v_queue, v_state, slipring.cut(v_queue.xid_base));
+    END IF;
     v_state.seq := v_state.seq + 1;
     SELECT i.state, i.fence, i.queue_id INTO v_item
     FROM slipring.item_now(p_message) i;
@@ -37,5 +42,6 @@ BEGIN
     v_state.fence := greatest(v_state.fence, v_item.fence, p_now_ms << 20) + 1;
     PERFORM slipring.state_write(v_queue, v_state);
     RETURN QUERY SELECT * FROM slipring.item_hand_out(v_queue, p_now_ms, ARRAY[p_message],
-        ARRAY[0], v_state.fence, ARRAY[p_lease_ms], ARRAY[p_session], p_holder);
+        ARRAY[0], v_state.fence, ARRAY[p_lease_ms], ARRAY[p_session], p_holder, NULL,
+        v_before);
 END $$;

@@ -18,7 +18,7 @@ BEGIN
     END IF;
     IF v_ids <> '{}' THEN
         PERFORM slipring.item_set(v_queue, v_ids, array_fill(1, ARRAY[cardinality(v_ids)]),
-            NULL);
+            NULL, p_before => slipring.fifo_known(v_queue));
         PERFORM slipring.tally_fold(v_queue);
     END IF;
     RETURN cardinality(v_ids);

@@ -17,6 +17,7 @@ BEGIN
             format('message %s is neither parked nor delayed', p_message),
             jsonb_build_object('message', p_message));
     END IF;
-    PERFORM slipring.item_set(v_queue, ARRAY[p_message], ARRAY[1], NULL);
+    PERFORM slipring.item_set(v_queue, ARRAY[p_message], ARRAY[1], NULL,
+        p_before => slipring.fifo_known(v_queue));
     RETURN v_queue.queue_id;
 END $$;

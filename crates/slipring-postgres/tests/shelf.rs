@@ -218,6 +218,30 @@ async fn what_waits_stays_through_every_step_of_two_rotations() {
     assert_eq!(counts(&g.store, g.fifo).await, [0; 4]);
 }
 
+#[tokio::test]
+async fn a_group_that_has_messages_in_the_log_alone_keeps_its_place_over_a_rotation() {
+    let g = Ground::new().await;
+    let sent = async |body: &str| {
+        try_send(&g.store, g.fifo, vec![m(body).group(&body[..1])], at(0)).await.unwrap();
+    };
+    sent("a1").await;
+    sent("b1").await;
+    let first = claim(&g.store, g.fifo, 1, at(0)).await;
+    sent("a2").await;
+    settle(&g.store, g.fifo, &first[0], Settlement::DeadLetter, at(0)).await.unwrap();
+    let (began, _) = g.generations().await;
+    let rotated = async {
+        while g.generations().await.1 < began + 2 {
+            g.want_rotation().await;
+            g.step(at(1), "COMMIT").await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, rotated).await.expect("the shelf rotates");
+    let redrive = MoveRequest { source: g.dead, target: None, limit: 1 };
+    assert_eq!(g.store.move_messages(redrive, at(1)).await.unwrap(), [(g.fifo, 1)]);
+    assert_eq!(drain(&g.store, g.fifo).await, ["b1", "a1", "a2"]);
+}
+
 /// What is done to a message one after the other, with steps of a rotation between.
 const DEEDS: usize = 5;
 

@@ -2,7 +2,7 @@
 //! messages among others (S11.3).
 
 use slipring::lifecycle::Settlement;
-use slipring::{MessageState, NewMessage};
+use slipring::{MessageState, MoveRequest, NewMessage};
 
 use crate::bench::{Bench, NACK, QueueBench, bodies, m, s, settings};
 use crate::case::{Case, case};
@@ -18,6 +18,9 @@ pub(super) const CASES: &[Case] = &[
     case!(a_group_that_was_empty_is_a_new_one, "S7.7"),
     case!(a_cancelled_first_message_gives_up_its_place, "S7.7"),
     case!(a_kicked_message_brings_its_group_back_to_its_old_place, "S7.2", "S7.7"),
+    case!(a_parked_first_message_leaves_its_group_in_its_place, "S7.2", "S7.7"),
+    case!(a_dead_letter_leaves_its_group_in_its_place, "S7.2", "S7.7"),
+    case!(a_group_whose_next_message_is_far_behind_keeps_its_place, "S7.7"),
     case!(the_head_of_a_queue_is_that_of_the_first_group, "S7.6", "S7.7"),
     case!(failed_messages_are_given_beside_others, "S11.3"),
     case!(the_last_try_of_a_message_is_alone, "S11.3"),
@@ -128,6 +131,73 @@ async fn a_kicked_message_brings_its_group_back_to_its_old_place(b: Bench) {
     q.park(&first).await.unwrap();
     assert_eq!(q.kick(1).await, 1);
     assert_eq!(q.take(10).await, ["a1", "b1"]);
+}
+
+/// The ways in which a parked message becomes ready.
+#[derive(Clone, Copy)]
+enum Back {
+    Kicked,
+    KickedAlone,
+    Claimed,
+}
+
+async fn a_parked_first_message_leaves_its_group_in_its_place(b: Bench) {
+    // Whether the group had another message while its first was parked decides.
+    let ways = [("a2", ["b1", "a1", "a2"]), ("b2", ["a1", "b1", "b2"])];
+    for (next, in_line) in ways {
+        for back in [Back::Kicked, Back::KickedAlone, Back::Claimed] {
+            let q = fifo(&b).await;
+            let ids = q.send_all(["a1", "b1"].map(g)).await;
+            let first = q.claim_one().await;
+            q.send(g(next)).await;
+            q.park(&first).await.unwrap();
+            match back {
+                Back::Kicked => assert_eq!(q.kick(1).await, 1),
+                Back::KickedAlone => drop(b.kick_message(ids[0]).await.unwrap()),
+                Back::Claimed => {
+                    let again = q.claim_message(ids[0]).await.unwrap();
+                    q.settle(&again, Settlement::HandBack).await.unwrap();
+                }
+            }
+            assert_eq!(q.take(10).await, in_line);
+        }
+    }
+}
+
+async fn a_dead_letter_leaves_its_group_in_its_place(b: Bench) {
+    for (next, in_line) in [("a2", ["b1", "a1", "a2"]), ("b2", ["a1", "b1", "b2"])] {
+        let dead = b.plain().await;
+        let q = b
+            .queue(settings(|to| {
+                to.fifo = true;
+                to.max_attempts = Some(1);
+                to.dead_letter = Some(dead.info.name.clone());
+            }))
+            .await;
+        q.send_all(["a1", "b1"].map(g)).await;
+        let first = q.claim_one().await;
+        q.send(g(next)).await;
+        q.nack(&first).await.unwrap();
+        let redrive = MoveRequest { source: dead.id, target: None, limit: 1 };
+        let moved = b.store().move_messages(redrive, b.now()).await.unwrap();
+        assert_eq!(moved, [(q.id, 1)]);
+        assert_eq!(q.take(10).await, in_line);
+    }
+}
+
+async fn a_group_whose_next_message_is_far_behind_keeps_its_place(b: Bench) {
+    let q = fifo(&b).await;
+    q.send_all(["b1", "a1"].map(g)).await;
+    q.send_all((0..2000).map(|_| g("b2"))).await;
+    q.send(g("a2")).await;
+    let (first, second) = (q.claim_one().await, q.claim_one().await);
+    assert_eq!(bodies(&[first.clone(), second.clone()]), ["b1", "a1"]);
+    q.ack(&second).await.unwrap();
+    // a2 is the only one that a receive could get.
+    assert!(b.store().heads(&[q.id], b.now()).await.unwrap()[0].is_some());
+    q.nack(&first).await.unwrap();
+    assert_eq!(q.take(1).await, ["b1"]);
+    assert_eq!(q.take(1).await, ["a2"]);
 }
 
 async fn the_head_of_a_queue_is_that_of_the_first_group(b: Bench) {
