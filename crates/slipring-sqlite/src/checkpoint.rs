@@ -3,9 +3,9 @@
 //!
 //! SQLite begins the log anew when a transaction starts and all of the log has been copied. While
 //! calls come without a pause that never happens by itself, so the writer is held for the last
-//! pass, which has only to copy what came during the one before. That one is *calm*: only queues
-//! that are not ahead of the others write meanwhile, so that the hold, which concerns all, is
-//! short.
+//! pass, which has only to copy what came during the one before. That one is *calm*: only
+//! small calls of queues that are not ahead of the others write meanwhile, so that the hold, which
+//! concerns all, is short.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -56,7 +56,7 @@ pub(crate) struct Checkpoints {
 
 /// The writer, as the thread that copies sees it.
 pub(crate) trait Beside {
-    /// Until this is dropped only queues that are not ahead of the others write.
+    /// Until this is dropped only small calls of queues that are not ahead of the others write.
     fn calm(&self) -> impl Drop;
     /// Until this is dropped nothing is written.
     fn hold(&self) -> impl Drop;

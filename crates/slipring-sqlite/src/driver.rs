@@ -47,11 +47,12 @@ pub(crate) struct Driver {
     thread: Mutex<Thread>,
     bell: Condvar,
     company: Company,
-    /// Whether the log is about to begin anew: queues that are ahead of the others wait.
+    /// Whether the log is about to begin anew: large calls, and queues that are ahead of the others,
+    /// wait.
     calm: AtomicBool,
 }
 
-/// Keeps queues that are ahead of the others from writing.
+/// Keeps large calls, and queues that are ahead of the others, from writing.
 struct Calm<'a>(&'a Driver);
 
 impl Drop for Calm<'_> {
@@ -139,7 +140,7 @@ impl Driver {
     fn run_as_caller(&self) {
         let Some(mut core) = self.core.try_lock() else { return };
         let turn = Turn::bounded(CALLER_MESSAGES_MAX, CALLER_BYTES_MAX);
-        let turn = turn.modest_only(self.is_calm());
+        let turn = turn.calm(self.is_calm());
         let durable = self.round(&mut core, turn, false);
         drop(core);
         if let Some(Durable { tasks, written, .. }) = durable {
@@ -160,8 +161,8 @@ impl Driver {
         self.ring.lock().len() == 0
     }
 
-    /// Whether queues that are ahead of the others wait: for the log to begin anew, or for bytes to
-    /// be flushed.
+    /// Whether large calls, and queues that are ahead of the others, wait: for the log to begin anew,
+    /// or for bytes to be flushed.
     fn is_calm(&self) -> bool {
         self.calm.load(Ordering::Acquire) || self.flusher.is_full()
     }
@@ -245,11 +246,11 @@ impl Driver {
 
     fn work_off(&self, closed: bool) {
         loop {
-            let modest_only = !closed && self.is_calm();
-            if !self.ring.lock().has_calls(modest_only) {
+            let calm = !closed && self.is_calm();
+            if !self.ring.lock().has_calls(calm) {
                 return;
             }
-            let turn = Turn::default().modest_only(modest_only);
+            let turn = Turn::default().calm(calm);
             let durable = self.round(&mut self.core.lock(), turn, true);
             let Some(durable) = durable else { continue };
             // A slow flush is left to its thread: calls that come meanwhile go on without it.

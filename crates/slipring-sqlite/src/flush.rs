@@ -154,9 +154,9 @@ impl Drop for Unwinding<'_> {
     }
 }
 
-/// While so many bytes wait for a flush, only queues that are not ahead of the others write more:
-/// a flush takes as long as what was written before it, whoever wrote that.
-const BYTES_MAX: u64 = 2 << 20;
+/// While more bytes than this wait for a flush, only small calls of queues that are not ahead of the
+/// others write: a flush takes as long as all that was written before it.
+const BYTES_MAX: u64 = 1 << 20;
 
 /// Calls of a committed transaction that are answered once it is flushed.
 pub(crate) struct Durable {

@@ -14,16 +14,20 @@ use slipring::QueueId;
 const TRANSACTION_NS: u64 = 5_000_000;
 const SHARED_TRANSACTION_NS: u64 = 1_000_000;
 /// So many bytes of bodies make a transaction; writing them to the log takes about 5 ms.
-const TRANSACTION_BYTES: u64 = 2 << 20;
+const TRANSACTION_BYTES: u64 = 1 << 20;
 /// What it costs to commit a byte, which no call is seen to take.
 const COMMIT_NS_PER_BYTE: u64 = 2;
 /// How much of its share a queue that was idle may use at once: a message of 1 MB is sent, received
 /// and acked for about as much. Without it each of the three would wait until all busy queues have
 /// had a turn.
-const CREDIT_NS: u64 = 10_000_000;
+const CREDIT_NS: u64 = 25_000_000;
 /// After so much work in a row for queues that use their credit one of the others has a turn, so
 /// that many queues that come back at once do not stop them.
-const CREDITED_RUN_NS: u64 = CREDIT_NS;
+const CREDITED_RUN_NS: u64 = 10_000_000;
+/// A call that writes no more is small.
+const CALM_BYTES_MAX: u64 = 64 << 10;
+/// A calm turn looks at so many owners for a small call.
+const CALM_LOOKS_MAX: usize = 64;
 /// Background work is charged so many times what it takes.
 const BACKGROUND_TIMES: u64 = 8;
 
@@ -107,8 +111,8 @@ struct List<T> {
 pub(crate) struct Turn {
     /// Most messages and bytes; `None` within the bounds of every transaction.
     bound: Option<(usize, u64)>,
-    /// Only for owners that are not ahead of the others.
-    modest_only: bool,
+    /// Only for small calls of owners that are not ahead of the others.
+    calm: bool,
     calls: usize,
     messages: usize,
     bytes: u64,
@@ -124,9 +128,9 @@ impl Turn {
         Turn { bound: Some((messages, bytes)), ..Turn::default() }
     }
 
-    /// The same, which leaves out owners that are ahead of the others.
-    pub(crate) fn modest_only(self, modest_only: bool) -> Turn {
-        Turn { modest_only, ..self }
+    /// The same, which with `calm` leaves out owners that are ahead of the others, and large calls.
+    pub(crate) fn calm(self, calm: bool) -> Turn {
+        Turn { calm, ..self }
     }
 
     /// Bytes that its calls wrote, as their loads say.
@@ -171,9 +175,9 @@ impl<T> Ring<T> {
         self.len
     }
 
-    /// Whether a call waits, or with `modest_only` one of an owner that is not ahead of the others.
-    pub(crate) fn has_calls(&self, modest_only: bool) -> bool {
-        self.first(modest_only).is_some()
+    /// Whether a call waits that a turn would take.
+    pub(crate) fn has_calls(&self, calm: bool) -> bool {
+        self.first(calm).is_some()
     }
 
     /// The account of an owner that has been idle.
@@ -216,7 +220,7 @@ impl<T> Ring<T> {
     /// `None` when the transaction ends or nothing waits.
     pub(crate) fn next(&mut self, turn: &mut Turn, took_ns: u64) -> Option<T> {
         self.pay(turn, took_ns);
-        let &(begins, ticket, owner) = self.first(turn.modest_only)?;
+        let &(begins, ticket, owner) = self.first(turn.calm)?;
         let others = self.waiting.len() > 1;
         let list = self.lists.get_mut(&owner)?;
         let load = list.calls.front().map(|(_, load)| *load)?;
@@ -238,16 +242,22 @@ impl<T> Ring<T> {
     }
 
     /// Who is next.
-    fn first(&self, modest_only: bool) -> Option<&(u64, u64, Owner)> {
+    fn first(&self, calm: bool) -> Option<&(u64, u64, Owner)> {
         let first = self.waiting.first()?;
-        if modest_only {
-            return (first.0 <= self.now).then_some(first);
+        if calm {
+            let modest = self.waiting.iter().take_while(|(begins, ..)| *begins <= self.now);
+            return modest.take(CALM_LOOKS_MAX).find(|(.., owner)| self.is_small(*owner));
         }
         if first.0 < self.now && self.credited_ns >= CREDITED_RUN_NS {
             let others = (self.now, 0, Owner::Queue(QueueId(0)));
             return self.waiting.range(others..).next().or(Some(first));
         }
         Some(first)
+    }
+
+    fn is_small(&self, owner: Owner) -> bool {
+        let call = self.lists.get(&owner).and_then(|list| list.calls.front());
+        call.is_some_and(|(_, load)| load.bytes <= CALM_BYTES_MAX)
     }
 
     /// Ends a transaction. Where it has failed its last call is not charged.

@@ -103,10 +103,12 @@ fn a_queue_alone_has_whole_transactions_and_only_a_credit_is_saved_up_by_waiting
     ring.end(turn);
     (0..50).for_each(|_| push(&mut ring, queue(2), "b"));
     let served = serve(&mut ring, 1_000_000).concat();
-    assert!(served[..credit].iter().all(|call| *call == "b"), "{served:?}");
-    let rest = &served[credit + 1..credit + 11];
-    let of = |queue| rest.iter().filter(|call| **call == queue).count();
-    assert_eq!((of("a"), of("b")), (5, 5), "{served:?}");
+    let of = |part: &[&str], queue| part.iter().filter(|call| **call == queue).count();
+    let run = usize::try_from(CREDITED_RUN_NS / 1_000_000).unwrap();
+    let first = &served[..credit + credit / run];
+    assert_eq!(of(first, "a"), credit / run, "one after each 10 ms: {served:?}");
+    let rest = &served[first.len() + 2..first.len() + 12];
+    assert_eq!((of(rest, "a"), of(rest, "b")), (5, 5), "{served:?}");
 }
 
 #[test]
@@ -150,11 +152,11 @@ fn many_queues_that_come_back_at_once_do_not_stop_a_busy_one() {
 }
 
 #[test]
-fn a_modest_turn_leaves_those_that_are_ahead_of_the_others() {
+fn a_calm_turn_leaves_large_calls_and_those_that_are_ahead_of_the_others() {
     let mut ring = Ring::new();
     (0..50).for_each(|_| push(&mut ring, queue(1), "busy"));
-    let modest = |ring: &mut Ring<&'static str>| {
-        let (mut turn, mut calls) = (Turn::default().modest_only(true), Vec::new());
+    let calm = |ring: &mut Ring<&'static str>| {
+        let (mut turn, mut calls) = (Turn::default().calm(true), Vec::new());
         while let Some(call) = ring.next(&mut turn, 1_000_000) {
             calls.push(call);
         }
@@ -163,15 +165,18 @@ fn a_modest_turn_leaves_those_that_are_ahead_of_the_others() {
     };
     let mut served = 0;
     while ring.has_calls(true) {
-        served += modest(&mut ring);
+        served += calm(&mut ring);
     }
     // Its credit, and no more.
-    assert!((9..=12).contains(&served), "{served}");
+    let credit = usize::try_from(CREDIT_NS / 1_000_000).unwrap();
+    assert!((credit..=credit + 2).contains(&served), "{served}");
     assert!(ring.has_calls(false) && ring.len() == 50 - served);
+    ring.push("large", Load::of(queue(3), 1).writing(1 << 20)).unwrap();
+    assert!(!ring.has_calls(true));
     push(&mut ring, queue(2), "quiet");
     assert!(ring.has_calls(true));
-    assert_eq!((modest(&mut ring), ring.has_calls(true)), (1, false));
-    assert_eq!(serve(&mut ring, 0).concat().len(), 50 - served);
+    assert_eq!((calm(&mut ring), ring.has_calls(true)), (1, false));
+    assert_eq!(serve(&mut ring, 0).concat().len(), 51 - served);
 }
 
 #[test]
@@ -181,7 +186,11 @@ fn a_transaction_is_bounded_in_bytes_but_holds_at_least_one_call() {
         let load = Load::of(queue(1), 1).writing(megabytes << 20);
         ring.push(megabytes, load).unwrap();
     }
-    assert_eq!(serve(&mut ring, 0), [vec![1, 1], vec![1], vec![9], vec![1]]);
+    assert_eq!(serve(&mut ring, 0), [[1], [1], [1], [9], [1]]);
+    for _ in 0..5 {
+        ring.push(0, Load::of(queue(1), 1).writing(400 << 10)).unwrap();
+    }
+    assert_eq!(serve(&mut ring, 0), [vec![0, 0], vec![0, 0], vec![0]]);
     ring.push(1, Load::of(queue(1), 10)).unwrap();
     let (mut small, mut turn) = (Turn::bounded(9, 0), Turn::default());
     assert_eq!(ring.next(&mut small, 0), None);
