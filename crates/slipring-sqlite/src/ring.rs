@@ -24,6 +24,8 @@ const CREDIT_NS: u64 = 25_000_000;
 /// After so much work in a row for queues that use their credit one of the others has a turn, so
 /// that many queues that come back at once do not stop them.
 const CREDITED_RUN_NS: u64 = 10_000_000;
+/// While no call waits, accounts of so many owners are kept at most.
+const ACCOUNTS_MAX: usize = 1024;
 /// A call that writes no more is small.
 const CALM_BYTES_MAX: u64 = 64 << 10;
 /// A calm turn looks at so many owners for a small call.
@@ -263,10 +265,15 @@ impl<T> Ring<T> {
     /// Ends a transaction. Where it has failed its last call is not charged.
     pub(crate) fn end(&mut self, mut turn: Turn) {
         self.pay(&mut turn, 0);
-        // Where no call waits there is nothing to share out, so accounts begin anew.
-        if self.waiting.is_empty() {
-            self.lists.clear();
-            self.resting.clear();
+        // Where no call waits no owner is ahead of the others.
+        if self.waiting.is_empty()
+            && let Some((account, _)) = self.resting.last()
+        {
+            self.now = self.now.max(*account);
+            if self.resting.len() > ACCOUNTS_MAX {
+                self.lists.clear();
+                self.resting.clear();
+            }
         }
         // An owner that has all its credit needs no account.
         let floor = self.floor();
