@@ -47,8 +47,8 @@ pub(crate) struct Driver {
     thread: Mutex<Thread>,
     bell: Condvar,
     company: Company,
-    /// Whether the log is about to begin anew: large calls, and queues that are ahead of the others,
-    /// wait.
+    /// Whether the log is about to begin anew: large calls, and queues that are ahead of the
+    /// others, wait.
     calm: AtomicBool,
 }
 
@@ -161,8 +161,8 @@ impl Driver {
         self.ring.lock().len() == 0
     }
 
-    /// Whether large calls, and queues that are ahead of the others, wait: for the log to begin anew,
-    /// or for bytes to be flushed.
+    /// Whether large calls, and queues that are ahead of the others, wait: for the log to begin
+    /// anew, or for bytes to be flushed.
     fn is_calm(&self) -> bool {
         self.calm.load(Ordering::Acquire) || self.flusher.is_full()
     }

@@ -154,8 +154,8 @@ impl Drop for Unwinding<'_> {
     }
 }
 
-/// While more bytes than this wait for a flush, only small calls of queues that are not ahead of the
-/// others write: a flush takes as long as all that was written before it.
+/// While more bytes than this wait for a flush, only small calls of queues that are not ahead of
+/// the others write: a flush takes as long as all that was written before it.
 const BYTES_MAX: u64 = 1 << 20;
 
 /// Calls of a committed transaction that are answered once it is flushed.
