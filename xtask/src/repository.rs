@@ -68,9 +68,11 @@ impl Repository {
         self.released("slipring-cli", "slipring")
     }
 
-    /// The lab, built if it is out of date, which tests the shipped binary beside it.
+    /// The lab, built if it is out of date, which tests the shipped binary beside it. The library
+    /// of its slow disk is looked for beside it too.
     pub fn lab(&self) -> Outcome<Command> {
         let binary = self.release_binary()?;
+        self.released("slipring-slowdisk", "libslipring_slowdisk.so")?;
         let mut lab = Command::new(self.released("slipring-lab", "slipring-lab")?);
         lab.current_dir(&self.root).env("SLIPRING_BINARY", binary);
         Ok(lab)
