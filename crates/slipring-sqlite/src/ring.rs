@@ -17,10 +17,19 @@ const SHARED_TRANSACTION_NS: u64 = 1_000_000;
 const TRANSACTION_BYTES: u64 = 1 << 20;
 /// What it costs to commit a byte, which no call is seen to take.
 const COMMIT_NS_PER_BYTE: u64 = 2;
+/// A call is charged so much at most, and so much more for a byte: what goes beyond is the disk's
+/// doing, and the queue that it met is not the one to pay for it.
+const CHARGED_NS_MAX: u64 = 2 * TRANSACTION_NS;
+const CHARGED_NS_MAX_PER_BYTE: u64 = 10;
 /// How much of its share a queue that was idle may use at once: a message of 1 MB is sent, received
 /// and acked for about as much. Without it each of the three would wait until all busy queues have
 /// had a turn.
 const CREDIT_NS: u64 = 25_000_000;
+/// Credits that are used come out of a pool of so much, of which half comes back as time goes by.
+/// Many queues that come back at once are busy ones: once they have used the pool up all begin
+/// where the others are, and one that comes after them is told from them.
+const POOL_NS: u64 = CREDIT_NS;
+const POOL_PART: u64 = 2;
 /// After so much work in a row for queues that use their credit one of the others has a turn, so
 /// that many queues that come back at once do not stop them.
 const CREDITED_RUN_NS: u64 = 10_000_000;
@@ -91,8 +100,10 @@ pub(crate) struct Ring<T> {
     serving: Option<Owner>,
     /// What calls that began before `now` have taken in a row.
     credited_ns: u64,
-    /// Whether the call under way is one of them.
-    credited: bool,
+    /// How far before `now` the call under way began.
+    credit_ns: u64,
+    /// What queues may still use of their credits.
+    pool_ns: u64,
     next_ticket: u64,
     len: usize,
     closed: bool,
@@ -165,7 +176,8 @@ impl<T> Ring<T> {
             now: CREDIT_NS,
             serving: None,
             credited_ns: 0,
-            credited: false,
+            credit_ns: 0,
+            pool_ns: POOL_NS,
             next_ticket: 0,
             len: 0,
             closed: false,
@@ -222,6 +234,9 @@ impl<T> Ring<T> {
     /// `None` when the transaction ends or nothing waits.
     pub(crate) fn next(&mut self, turn: &mut Turn, took_ns: u64) -> Option<T> {
         self.pay(turn, took_ns);
+        if self.pool_ns == 0 {
+            self.forfeit();
+        }
         let &(begins, ticket, owner) = self.first(turn.calm)?;
         let others = self.waiting.len() > 1;
         let list = self.lists.get_mut(&owner)?;
@@ -236,8 +251,11 @@ impl<T> Ring<T> {
         turn.bytes += load.bytes;
         turn.last = Some(load);
         self.waiting.remove(&(begins, ticket, owner));
-        self.credited = begins < self.now;
-        self.now = self.now.max(begins);
+        self.credit_ns = self.now.saturating_sub(begins);
+        // Work that is charged more than it takes is no measure for the others.
+        if owner != Owner::Background {
+            self.now = self.now.max(begins);
+        }
         self.serving = Some(owner);
         self.len -= 1;
         Some(call)
@@ -257,6 +275,21 @@ impl<T> Ring<T> {
         Some(first)
     }
 
+    /// Takes the credit of all that wait; their order stays.
+    fn forfeit(&mut self) {
+        while let Some((begins, _, owner)) = self.waiting.first().copied()
+            && begins < self.now
+        {
+            self.waiting.pop_first();
+            self.waiting.insert((self.now, self.next_ticket, owner));
+            if let Some(list) = self.lists.get_mut(&owner) {
+                list.account = self.now;
+                list.ticket = Some(self.next_ticket);
+            }
+            self.next_ticket += 1;
+        }
+    }
+
     fn is_small(&self, owner: Owner) -> bool {
         let call = self.lists.get(&owner).and_then(|list| list.calls.front());
         call.is_some_and(|(_, load)| load.bytes <= CALM_BYTES_MAX)
@@ -265,15 +298,9 @@ impl<T> Ring<T> {
     /// Ends a transaction. Where it has failed its last call is not charged.
     pub(crate) fn end(&mut self, mut turn: Turn) {
         self.pay(&mut turn, 0);
-        // Where no call waits no owner is ahead of the others.
-        if self.waiting.is_empty()
-            && let Some((account, _)) = self.resting.last()
-        {
-            self.now = self.now.max(*account);
-            if self.resting.len() > ACCOUNTS_MAX {
-                self.lists.clear();
-                self.resting.clear();
-            }
+        if self.waiting.is_empty() && self.resting.len() > ACCOUNTS_MAX {
+            self.lists.clear();
+            self.resting.clear();
         }
         // An owner that has all its credit needs no account.
         let floor = self.floor();
@@ -333,12 +360,19 @@ impl<T> Ring<T> {
 
     fn pay(&mut self, turn: &mut Turn, took_ns: u64) {
         let (Some(owner), Some(load)) = (self.serving.take(), turn.last) else { return };
-        let cost_ns = took_ns.saturating_add(load.bytes.saturating_mul(COMMIT_NS_PER_BYTE));
-        turn.ran_ns = turn.ran_ns.saturating_add(cost_ns);
-        self.credited_ns = match self.credited {
-            true => self.credited_ns.saturating_add(cost_ns),
-            false => 0,
+        let commit_ns = load.bytes.saturating_mul(COMMIT_NS_PER_BYTE);
+        let most_ns =
+            CHARGED_NS_MAX.saturating_add(load.bytes.saturating_mul(CHARGED_NS_MAX_PER_BYTE));
+        let ran_ns = took_ns.saturating_add(commit_ns);
+        let cost_ns = ran_ns.min(most_ns);
+        turn.ran_ns = turn.ran_ns.saturating_add(ran_ns);
+        self.credited_ns = match self.credit_ns {
+            0 => 0,
+            _ => self.credited_ns.saturating_add(cost_ns),
         };
+        let used_ns = cost_ns.min(std::mem::take(&mut self.credit_ns));
+        let pool_ns = POOL_NS.min(self.pool_ns.saturating_add(cost_ns / POOL_PART));
+        self.pool_ns = pool_ns.saturating_sub(used_ns);
         let times = if owner == Owner::Background { BACKGROUND_TIMES } else { 1 };
         if let Some(list) = self.lists.get_mut(&owner) {
             // At least 1, so that calls that took no time take turns too.

@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::Result;
 
 use super::closed_loop::{self, Load, Step, Until};
-use super::prober::{Probed, probe};
+use super::prober::{Probed, probe_apart};
 use super::{Found, Settings};
 use crate::ledger::{Ledger, MESSAGES_MAX};
 use crate::stats::Summary;
@@ -19,6 +19,9 @@ use crate::targets::Target;
 
 /// Each turn is one quiet and one stormy phase.
 const TURNS: usize = 3;
+/// What the prober sees while the storm begins is kept apart: callers that all come at once are no
+/// busy queues yet.
+const BEGINNING: Duration = Duration::from_secs(1);
 
 /// Runs it; see the file's head for the shape.
 pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Found> {
@@ -31,25 +34,30 @@ pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Found> {
         callers: settings.callers,
         batch: settings.batch,
         step: Step::Cycle,
-        until: Until::Over { warmup: Duration::from_millis(200), measured: length },
+        until: Until::Over { warmup: BEGINNING, measured: length },
     };
     let (mut alone, mut beside) = (Probed::new()?, Probed::new()?);
+    let mut beginning = Probed::new()?;
     let (mut rates, mut ratios) = (Vec::new(), Vec::new());
     for _ in 0..TURNS {
-        let mut quiet = Probed::new()?;
-        probe(&mut caller, settings.rate, length, &ledger, &mut quiet).await?;
-        let mut stormy = Probed::new()?;
+        let quiet;
+        (caller, quiet) = probe_apart(caller, settings.rate, length, Arc::clone(&ledger)).await?;
         let delayed = async {
-            tokio::time::sleep(Duration::from_millis(200)).await;
-            probe(&mut caller, settings.rate, length, &ledger, &mut stormy).await
+            let (caller, first) =
+                probe_apart(caller, settings.rate, BEGINNING, Arc::clone(&ledger)).await?;
+            let (caller, then) =
+                probe_apart(caller, settings.rate, length, Arc::clone(&ledger)).await?;
+            anyhow::Ok((caller, first, then))
         };
         let (measured, probed) =
             tokio::join!(closed_loop::run_on(storm, target, &queues, &busy), delayed);
-        probed?;
+        let (first, stormy);
+        (caller, first, stormy) = probed?;
         rates.push(measured?.rate());
         let (with, without) = (stormy.from_due.percentiles(), quiet.from_due.percentiles());
         ratios.push(with.p95_us / without.p95_us.max(0.001));
-        for (all, own) in [(&mut alone, &quiet), (&mut beside, &stormy)] {
+        let phases = [(&mut alone, &quiet), (&mut beginning, &first), (&mut beside, &stormy)];
+        for (all, own) in phases {
             all.from_due.merge(&own.from_due)?;
             all.from_start.merge(&own.from_start)?;
             all.late += own.late;
@@ -65,7 +73,8 @@ pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Found> {
     let ratio = Summary::of(&ratios).map_or(0.0, |ratios| ratios.median);
     found.figures.insert("p95_beside_over_alone".into(), ratio);
     found.figures.insert("late_starts".into(), (alone.late + beside.late) as f64);
-    for (name, probed) in [("alone", &alone), ("beside", &beside)] {
+    let phases = [("alone", &alone), ("beginning", &beginning), ("beside", &beside)];
+    for (name, probed) in phases {
         found.latencies.insert(name.into(), probed.from_due.percentiles());
         found.latencies.insert(format!("{name}_uncorrected"), probed.from_start.percentiles());
     }

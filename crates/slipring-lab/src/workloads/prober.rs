@@ -1,8 +1,9 @@
 //! A slow caller on a schedule: due times are computed, not slept, and latency counts from them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use super::closed_loop::PATIENCE;
 use crate::body::{self, Content};
@@ -57,7 +58,31 @@ pub async fn probe<C: Caller>(
         probed.from_due.add(now_ns - due_ns);
         probed.from_start.add(now_ns - begun_ns);
     }
+    wait_until(start_ns + length.as_nanos() as u64).await;
     Ok(())
+}
+
+/// As [`probe`], by a thread and a runtime of the prober's own: a runtime that it shared with the
+/// load would let it wait for a worker, which says nothing of the queue.
+pub async fn probe_apart<C: Caller>(
+    mut caller: C,
+    rate: f64,
+    length: Duration,
+    ledger: Arc<Ledger>,
+) -> Result<(C, Probed)> {
+    let (done, answer) = tokio::sync::oneshot::channel();
+    std::thread::Builder::new().name("prober".into()).spawn(move || {
+        let probing = async {
+            let mut probed = Probed::new()?;
+            probe(&mut caller, rate, length, &ledger, &mut probed).await?;
+            Ok(probed)
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let probed = runtime.map_err(Into::into).and_then(|runtime| runtime.block_on(probing));
+        // The other side is gone only when the run has failed already.
+        let _ = done.send(probed.map(|probed| (caller, probed)));
+    })?;
+    answer.await.context("the prober panicked")?
 }
 
 /// Sleeps until a moment of the monotonic clock; returns at once when it has passed.
