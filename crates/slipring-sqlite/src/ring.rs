@@ -115,7 +115,8 @@ struct List<T> {
     account: u64,
     /// Its place among those who wait.
     ticket: Option<u64>,
-    /// It had kept within its share when its first call came.
+    /// It had kept within its share when its first call came, by more than queues that take turns
+    /// differ.
     modest: bool,
 }
 
@@ -351,7 +352,7 @@ impl<T> Ring<T> {
             self.resting.insert((list.account, owner));
             return;
         }
-        list.modest = list.account <= self.now;
+        list.modest = list.account.saturating_add(SHARED_TRANSACTION_NS) <= self.now;
         list.account = list.account.max(floor);
         list.ticket = Some(self.next_ticket);
         self.waiting.insert((list.account, self.next_ticket, owner));
