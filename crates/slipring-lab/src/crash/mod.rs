@@ -12,9 +12,9 @@ mod disk;
 mod flood;
 mod history;
 mod payload;
+mod processes;
 mod queues;
 mod report;
-mod victims;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -32,8 +32,8 @@ use beside::Beside;
 use dice::Dice;
 use disk::Disk;
 use history::{Kind, Operation, Recorder};
+use processes::{Processes, Storage, Strike};
 use queues::{DELAY_MS, LEASE_MS, Rules};
-use victims::{Storage, Strike, Victims};
 
 /// How the crash test is run.
 #[derive(Debug, clap::Args)]
@@ -178,8 +178,8 @@ pub struct Driven {
 fn drive(options: &Options, rounds: u64, seed: u64, folder: &Path) -> Result<Driven> {
     let disk = options.small_disk.then(|| Disk::mount(&folder.join("disk"))).transpose()?;
     let outages = options.store == Storage::Postgres || options.small_disk;
-    let mut victims = Victims::start(options.store, options.servers, folder, disk)?;
-    let addresses = victims.addresses().to_vec();
+    let mut processes = Processes::start(options.store, options.servers, folder, disk)?;
+    let addresses = processes.addresses().to_vec();
     let first = addresses.first().context("no server")?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     if options.only != Some(Protocol::Beanstalkd) {
@@ -190,7 +190,7 @@ fn drive(options: &Options, rounds: u64, seed: u64, folder: &Path) -> Result<Dri
     let own_history = folder.join("history-killer.jsonl");
     let mut recorder = Recorder::create(&own_history)?;
     let (mut histories, mut own_histories) = (Vec::new(), vec![own_history]);
-    let database = victims.database_address().map(str::to_owned);
+    let database = processes.database_address().map(str::to_owned);
     let mut start = |name: String, number: u64, drain: bool| -> Result<Group> {
         let history = folder.join(format!("history-{name}.jsonl"));
         let own = addresses.get(number as usize % addresses.len()).unwrap_or(first);
@@ -215,11 +215,11 @@ fn drive(options: &Options, rounds: u64, seed: u64, folder: &Path) -> Result<Dri
         Storage::Sqlite if options.only.is_none() && !options.small_disk => {
             let history = folder.join("history-beside.jsonl");
             own_histories.push(history.clone());
-            Some(Beside::start(victims.store(), seed, &history)?)
+            Some(Beside::start(processes.store(), seed, &history)?)
         }
         _ => None,
     };
-    strike_all(options, rounds, seed, &mut victims, &mut recorder)?;
+    strike_all(options, rounds, seed, &mut processes, &mut recorder)?;
     let second = beside.map(Beside::finish).transpose()?.unwrap_or_default();
     for client in &mut clients {
         client.close_stdin();
@@ -232,10 +232,10 @@ fn drive(options: &Options, rounds: u64, seed: u64, folder: &Path) -> Result<Dri
         .finish(DRAIN_WITHIN)
         .context("the drain")?;
     histories.extend(own_histories);
-    victims.check_flood()?;
-    let (met, failures) = victims.findings();
+    processes.check_flood()?;
+    let (met, failures) = processes.findings();
     let failures = [failures, &second.failures].concat();
-    victims.stop()?;
+    processes.stop()?;
     Ok(Driven { histories, met, beside: second.started, failures })
 }
 
@@ -244,27 +244,27 @@ fn strike_all(
     options: &Options,
     rounds: u64,
     seed: u64,
-    victims: &mut Victims,
+    processes: &mut Processes,
     recorder: &mut Recorder,
 ) -> Result<()> {
     let dice = Dice::new(seed, KILLER);
     for round in 1..=rounds {
         let (least, end) = ROUND_MS;
         std::thread::sleep(Duration::from_millis(least + dice.below(end - least)));
-        let strike = victims.choose(options.strike, &dice);
+        let strike = processes.choose(options.strike, &dice);
         let kill = match strike {
             Strike::Database | Strike::Backend => Operation::KillDatabase,
-            Strike::Sessions => Operation::EndSessions { count: victims::SESSIONS },
+            Strike::Sessions => Operation::EndSessions { count: processes::SESSIONS },
             _ => Operation::Kill,
         };
-        let aimed = victims.aim(strike, seed, &dice);
+        let aimed = processes.aim(strike, seed, &dice);
         aimed.with_context(|| format!("round {round}, {strike:?}"))?;
         recorder.write(KILLER, Kind::Invoke, kill.clone())?;
         let between = || {
             recorder.write(KILLER, Kind::Ok, kill)?;
             recorder.write(KILLER, Kind::Invoke, Operation::Start)
         };
-        let struck = victims.strike(strike, &dice, between);
+        let struck = processes.strike(strike, &dice, between);
         struck.with_context(|| format!("round {round}, {strike:?}"))?;
         recorder.write(KILLER, Kind::Ok, Operation::Start)?;
     }

@@ -1,7 +1,7 @@
 //! The rows of the bad days: a backlog, many waiters, and one participant beside the others.
 
-use super::rows::{Row, Side, cycle, ours, settings};
-use super::verdict::{figure, latency, peak, rate, times};
+use super::conditions::{figure, latency, peak, rate, times};
+use super::rows::{Contender, Row, cycle, ours, settings};
 use crate::run::condition::Condition;
 use crate::targets::Kind;
 use crate::workloads::{Settings, Shape};
@@ -26,7 +26,7 @@ fn backlog() -> Row {
         name: "backlog",
         what: "10 million messages in the backlog, cycles of 4 × 1,000",
         rounds_max: 3,
-        sides: |sizes, folder| {
+        contenders: |sizes, folder| {
             let mut full = ours(sizes, Shape::Backlog, 4, 1000);
             full.settings.messages = sizes.backlog;
             // Only a first and last round may be drained; the backlog is to stay.
@@ -36,13 +36,13 @@ fn backlog() -> Row {
             empty.name = "empty";
             vec![full, empty]
         },
-        conditions: |sides| {
+        conditions: |contenders| {
             vec![
-                times(sides, "ours", "empty", 0.8),
+                times(contenders, "ours", "empty", 0.8),
                 Condition::at_most(
                     "resident peak",
                     "MB",
-                    peak(sides, "ours", "resident_peak_mb"),
+                    peak(contenders, "ours", "resident_peak_mb"),
                     300.0,
                 ),
             ]
@@ -55,24 +55,24 @@ fn waiters() -> Row {
         name: "waiters",
         what: "10,000 waiting receives over 1,000 queues, in-process",
         rounds_max: 3,
-        sides: |sizes, _| {
+        contenders: |sizes, _| {
             let (waiters, queues) = if sizes.smoke { (200, 20) } else { (10_000, 1000) };
             let mut many = ours(sizes, Shape::Waiters, waiters, 1);
             many.settings.queues = queues;
             many.settings.rate = 200.0;
             many.settings.seconds = sizes.seconds.max(if sizes.smoke { 0.2 } else { 3.0 });
-            let mut one = Side { name: "one waiter", settings: many.settings.clone() };
+            let mut one = Contender { name: "one waiter", settings: many.settings.clone() };
             (one.settings.callers, one.settings.queues) = (1, 1);
             vec![many, one]
         },
-        conditions: |sides| {
-            let p95 = |side| latency(sides, side, "wake", |p| p.p95_us);
-            let idle = peak(sides, "ours", "idle_cpu_percent");
+        conditions: |contenders| {
+            let p95 = |contender| latency(contenders, contender, "wake", |p| p.p95_us);
+            let idle = peak(contenders, "ours", "idle_cpu_percent");
             vec![
                 Condition::at_most(
                     "resident",
                     "MB",
-                    peak(sides, "ours", "resident_peak_mb"),
+                    peak(contenders, "ours", "resident_peak_mb"),
                     250.0,
                 ),
                 Condition::at_most(
@@ -127,20 +127,20 @@ fn neighbours() -> Row {
         name: "neighbours",
         what: "1, 8, 64 busy queues (128 callers; 64 of 1 MB) beside a quiet queue, in-process",
         rounds_max: 3,
-        sides: |sizes, _| {
-            let side = |row: &Neighbours| {
-                let mut side = ours(sizes, Shape::Neighbours, row.callers, 1);
-                side.name = row.name;
-                (side.settings.queues, side.settings.body) = (row.queues, row.bytes);
-                side.settings.rate = row.rate;
-                side.settings.seconds *= row.seconds_times;
-                side
+        contenders: |sizes, _| {
+            let contender = |row: &Neighbours| {
+                let mut contender = ours(sizes, Shape::Neighbours, row.callers, 1);
+                contender.name = row.name;
+                (contender.settings.queues, contender.settings.body) = (row.queues, row.bytes);
+                contender.settings.rate = row.rate;
+                contender.settings.seconds *= row.seconds_times;
+                contender
             };
-            NEIGHBOURS.iter().map(side).collect()
+            NEIGHBOURS.iter().map(contender).collect()
         },
-        conditions: |sides| {
+        conditions: |contenders| {
             let condition = |row: &Neighbours| {
-                let ratio = figure(sides, row.name, "p95_beside_over_alone");
+                let ratio = figure(contenders, row.name, "p95_beside_over_alone");
                 let what = format!("P95 beside / alone, {}", row.name);
                 Condition::at_most(&what, "×", ratio, row.times_max)
             };
@@ -154,16 +154,16 @@ fn purge_beside() -> Row {
         name: "purge_beside",
         what: "a purge of 2,000 × 1 MB from the disk beside a quiet queue, in-process",
         rounds_max: 3,
-        sides: |sizes, _| {
-            let mut side = ours(sizes, Shape::PurgeBeside, 1, 1);
+        contenders: |sizes, _| {
+            let mut contender = ours(sizes, Shape::PurgeBeside, 1, 1);
             let (messages, body) = if sizes.smoke { (50, 256 << 10) } else { (2000, 1_000_000) };
-            (side.settings.messages, side.settings.body) = (messages, body);
-            side.settings.rate = 20.0;
-            vec![side]
+            (contender.settings.messages, contender.settings.body) = (messages, body);
+            contender.settings.rate = 20.0;
+            vec![contender]
         },
-        conditions: |sides| {
-            let ratio = figure(sides, "ours", "p99_beside_over_alone");
-            let stall = figure(sides, "ours", "stall_max_ms");
+        conditions: |contenders| {
+            let ratio = figure(contenders, "ours", "p99_beside_over_alone");
+            let stall = figure(contenders, "ours", "stall_max_ms");
             vec![
                 Condition::at_most("longest stall", "ms", stall, 100.0),
                 Condition::at_most("P99 beside / alone", "×", ratio, 4.0),
@@ -177,15 +177,15 @@ fn connection_end_beside() -> Row {
         name: "connection_end_beside",
         what: "the end of a connection with 120,000 reservations beside a quiet tube",
         rounds_max: 3,
-        sides: |sizes, _| {
-            let mut side = cycle(sizes, "ours", Kind::SlipringBeanstalkd, 1, 1000);
-            side.settings.shape = Shape::ConnectionEndBeside;
-            side.settings.messages = if sizes.smoke { 2000 } else { 120_000 };
-            side.settings.rate = 20.0;
-            vec![side]
+        contenders: |sizes, _| {
+            let mut contender = cycle(sizes, "ours", Kind::SlipringBeanstalkd, 1, 1000);
+            contender.settings.shape = Shape::ConnectionEndBeside;
+            contender.settings.messages = if sizes.smoke { 2000 } else { 120_000 };
+            contender.settings.rate = 20.0;
+            vec![contender]
         },
-        conditions: |sides| {
-            let stall = figure(sides, "ours", "stall_max_ms");
+        conditions: |contenders| {
+            let stall = figure(contenders, "ours", "stall_max_ms");
             vec![Condition::at_most("longest stall", "ms", stall, 50.0)]
         },
     }
@@ -196,15 +196,15 @@ fn retention_beside() -> Row {
         name: "retention_beside",
         what: "4,000 × 250 kB that grow too old beside a quiet queue, in-process",
         rounds_max: 3,
-        sides: |sizes, _| {
-            let mut side = ours(sizes, Shape::RetentionBeside, 1, 1);
+        contenders: |sizes, _| {
+            let mut contender = ours(sizes, Shape::RetentionBeside, 1, 1);
             let (messages, body) = if sizes.smoke { (50, 64 << 10) } else { (4000, 250_000) };
-            (side.settings.messages, side.settings.body) = (messages, body);
-            side.settings.rate = 20.0;
-            vec![side]
+            (contender.settings.messages, contender.settings.body) = (messages, body);
+            contender.settings.rate = 20.0;
+            vec![contender]
         },
-        conditions: |sides| {
-            let stall = figure(sides, "ours", "stall_max_ms");
+        conditions: |contenders| {
+            let stall = figure(contenders, "ours", "stall_max_ms");
             vec![Condition::at_most("longest stall", "ms", stall, 50.0)]
         },
     }
@@ -215,14 +215,14 @@ fn storm() -> Row {
         name: "storm",
         what: "a million delays that end at once in one queue, beside two others, in-process",
         rounds_max: 1,
-        sides: |sizes, _| {
+        contenders: |sizes, _| {
             let mut storm = ours(sizes, Shape::Storm, 1, 1000);
             storm.settings.messages = if sizes.smoke { 20_000 } else { 1_000_000 };
             storm.settings.seconds = if sizes.smoke { 1.0 } else { 10.0 };
             vec![storm]
         },
-        conditions: |sides| {
-            let p99_ms = |name| latency(sides, "ours", name, |p| p.p99_us) / 1e3;
+        conditions: |contenders| {
+            let p99_ms = |name| latency(contenders, "ours", name, |p| p.p99_us) / 1e3;
             // S5.3.
             vec![
                 Condition::at_most("P99 of a look at an empty queue", "ms", p99_ms("look"), 50.0),
@@ -237,31 +237,31 @@ fn several_tubes() -> Row {
         name: "several_tubes",
         what: "beanstalkd wire, 8 connections, 100 in flight, each over 1 to 1,000 tubes",
         rounds_max: 5,
-        sides: |sizes, _| {
-            let side = |name, queues| {
-                let mut side = cycle(sizes, name, Kind::SlipringBeanstalkd, 8, 100);
-                (side.settings.shape, side.settings.queues) = (Shape::Several, queues);
-                side.settings.messages = if sizes.smoke { 2000 } else { 100_000 };
-                side
+        contenders: |sizes, _| {
+            let contender = |name, queues| {
+                let mut contender = cycle(sizes, name, Kind::SlipringBeanstalkd, 8, 100);
+                (contender.settings.shape, contender.settings.queues) = (Shape::Several, queues);
+                contender.settings.messages = if sizes.smoke { 2000 } else { 100_000 };
+                contender
             };
             vec![
-                side("1 tube", 1),
-                side("2 tubes", 2),
-                side("10 tubes", 10),
-                side("1,000 tubes", if sizes.smoke { 50 } else { 1000 }),
+                contender("1 tube", 1),
+                contender("2 tubes", 2),
+                contender("10 tubes", 10),
+                contender("1,000 tubes", if sizes.smoke { 50 } else { 1000 }),
             ]
         },
-        conditions: |sides| {
-            let drain = |side: &str| figure(sides, side, "drain_messages_per_s");
-            let drained = |side: &str, part: f64| {
-                let text = format!("drain of one over {side}, {part:.2} × 1 tube");
-                Condition::at_least(text, "messages/s", drain(side), part * drain("1 tube"))
+        conditions: |contenders| {
+            let drain = |contender: &str| figure(contenders, contender, "drain_messages_per_s");
+            let drained = |contender: &str, part: f64| {
+                let text = format!("drain of one over {contender}, {part:.2} × 1 tube");
+                Condition::at_least(text, "messages/s", drain(contender), part * drain("1 tube"))
             };
             let (few, many) = (1.0 / 1.5, 1.0 / 3.0);
             vec![
-                times(sides, "2 tubes", "1 tube", few),
-                times(sides, "10 tubes", "1 tube", few),
-                times(sides, "1,000 tubes", "1 tube", many),
+                times(contenders, "2 tubes", "1 tube", few),
+                times(contenders, "10 tubes", "1 tube", few),
+                times(contenders, "1,000 tubes", "1 tube", many),
                 drained("2 tubes", few),
                 drained("10 tubes", few),
                 drained("1,000 tubes", many),
@@ -270,7 +270,7 @@ fn several_tubes() -> Row {
     }
 }
 
-/// The sides of the row `poison`: what is driven, and how many messages fail.
+/// The contenders of the row `poison`: what is driven, and how many messages fail.
 const POISONED: [(&str, Kind, usize, usize); 16] = [
     ("store", Kind::Store, 4, 0),
     ("store 1", Kind::Store, 4, 1),
@@ -295,22 +295,27 @@ fn poison() -> Row {
         name: "poison",
         what: "good messages by tens beside 1, 10 and 100 that are given back at once",
         rounds_max: 5,
-        sides: |sizes, _| {
+        contenders: |sizes, _| {
             let messages = if sizes.smoke { 200 } else { 10_000 };
-            let side = |(name, kind, callers, poisons)| {
+            let contender = |(name, kind, callers, poisons)| {
                 let plain = settings(sizes, Shape::Poison, kind);
                 let settings = Settings { callers, batch: 10, messages, poisons, ..plain };
-                Side { name, settings }
+                Contender { name, settings }
             };
-            POISONED.into_iter().map(side).collect()
+            POISONED.into_iter().map(contender).collect()
         },
-        conditions: |sides| {
+        conditions: |contenders| {
             let with = POISONED.into_iter().filter(|(.., poisons)| *poisons > 0);
             let of = |(name, ..): (&'static str, Kind, usize, usize)| {
                 let without = name.split(' ').next().unwrap_or_default();
-                let served = figure(sides, name, "poison_deliveries_per_s");
+                let served = figure(contenders, name, "poison_deliveries_per_s");
                 let text = format!("poison deliveries of {name}");
-                let fast = Condition::times(rate(sides, name), rate(sides, without), without, 0.9);
+                let fast = Condition::times(
+                    rate(contenders, name),
+                    rate(contenders, without),
+                    without,
+                    0.9,
+                );
                 [fast, Condition::at_least(text, "deliveries/s", served, 0.1)]
             };
             with.flat_map(of).collect()

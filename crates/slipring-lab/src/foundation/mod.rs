@@ -2,11 +2,11 @@
 //! the peers by turns.
 
 mod bad_days;
+mod conditions;
 mod report;
 mod rows;
 mod slow_disk_rows;
 mod table;
-mod verdict;
 
 use std::time::{Duration, Instant};
 
@@ -17,8 +17,8 @@ use crate::run::progress;
 use crate::workloads::{Outcome, Settings};
 use crate::{folder, process, run, slow_disk, targets::server};
 
-use report::{Report, RowReport, SideReport};
-use rows::{Row, Side};
+use report::{ContenderReport, Report, RowReport};
+use rows::{Contender, Row};
 
 /// What of the table is run, and how.
 #[derive(Debug, clap::Args)]
@@ -96,40 +96,42 @@ pub fn list() {
     }
 }
 
-/// Runs the sides of a row by turns. The first side of each round changes, so that none always
+/// Runs the contenders of a row by turns. The first one of each round changes, so that none always
 /// runs in the wake of the same other.
 fn measure(row: &Row, sizes: Sizes) -> Result<RowReport> {
     progress(&format!("{} …", row.name));
     let kept = crate::workloads::temporary_folder()?;
-    let sides = (row.sides)(sizes, kept.path());
-    let mut outcomes: Vec<Vec<Outcome>> = sides.iter().map(|_| Vec::new()).collect();
+    let contenders = (row.contenders)(sizes, kept.path());
+    let mut outcomes: Vec<Vec<Outcome>> = contenders.iter().map(|_| Vec::new()).collect();
     for round in 0..sizes.rounds.min(row.rounds_max) {
-        for turn in 0..sides.len() {
-            let at = (turn + round) % sides.len();
-            if let (Some(side), Some(found)) = (sides.get(at), outcomes.get_mut(at)) {
+        for turn in 0..contenders.len() {
+            let at = (turn + round) % contenders.len();
+            if let (Some(contender), Some(found)) = (contenders.get(at), outcomes.get_mut(at)) {
                 // Of the wait tables the last is kept; its predecessors say the same at length.
                 if let Some(before) = found.last_mut() {
                     before.waits.clear();
                 }
-                found.push(measure_side(side).with_context(|| side.name.to_owned())?);
+                found
+                    .push(measure_contender(contender).with_context(|| contender.name.to_owned())?);
             }
         }
     }
     progress("");
-    let sides: Vec<SideReport> = sides
+    let contenders: Vec<ContenderReport> = contenders
         .into_iter()
         .zip(outcomes)
-        .map(|(side, rounds)| SideReport::new(side.name, rounds))
+        .map(|(contender, rounds)| ContenderReport::new(contender.name, rounds))
         .collect();
-    let conditions = (row.conditions)(&sides);
-    Ok(RowReport { name: row.name.into(), what: row.what.into(), conditions, sides })
+    let conditions = (row.conditions)(&contenders);
+    Ok(RowReport { name: row.name.into(), what: row.what.into(), conditions, contenders })
 }
 
-fn measure_side(side: &Side) -> Result<Outcome> {
-    let arguments = arguments(&side.settings);
-    let generous = 60.0 + side.settings.seconds * 20.0 + side.settings.messages as f64 / 20_000.0;
+fn measure_contender(contender: &Contender) -> Result<Outcome> {
+    let arguments = arguments(&contender.settings);
+    let generous =
+        60.0 + contender.settings.seconds * 20.0 + contender.settings.messages as f64 / 20_000.0;
     let (begun, busy) = (Instant::now(), process::machine_cpu_seconds()?);
-    let environment = slow_disk::environment(side.settings.flush_us)?;
+    let environment = slow_disk::environment(contender.settings.flush_us)?;
     let out = Group::start_in(&arguments, environment)?.finish(Duration::from_secs_f64(generous));
     let out = out.with_context(|| format!("slipring-lab {}", arguments.join(" ")))?;
     let busy = process::machine_cpu_seconds()? - busy;
@@ -208,7 +210,7 @@ mod tests {
         let sizes = Sizes { smoke: true, rounds: 1, seconds: 0.1, backlog: 1000 };
         let rows = rows::all();
         for row in &rows {
-            assert!(!(row.sides)(sizes, std::path::Path::new("x")).is_empty(), "{}", row.name);
+            assert!(!(row.contenders)(sizes, std::path::Path::new("x")).is_empty(), "{}", row.name);
             assert_eq!(rows.iter().filter(|other| other.name == row.name).count(), 1);
         }
     }

@@ -8,7 +8,7 @@ use crate::stats::Summary;
 use crate::workloads::Outcome;
 
 /// A whole run.
-pub type Report = report::Report<Details, SideReport>;
+pub type Report = report::Report<Details, ContenderReport>;
 
 /// How it was run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -22,11 +22,11 @@ pub struct Details {
 }
 
 /// One row.
-pub type RowReport = report::RowReport<SideReport>;
+pub type RowReport = report::RowReport<ContenderReport>;
 
 /// One of the things a row ran by turns.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct SideReport {
+pub struct ContenderReport {
     /// Its name within the row.
     pub name: String,
     /// Messages per second over the rounds.
@@ -35,11 +35,11 @@ pub struct SideReport {
     pub rounds: Vec<Outcome>,
 }
 
-impl SideReport {
-    /// The side's rounds with their summary.
-    pub fn new(name: &str, rounds: Vec<Outcome>) -> SideReport {
+impl ContenderReport {
+    /// The contender's rounds with their summary.
+    pub fn new(name: &str, rounds: Vec<Outcome>) -> ContenderReport {
         let rates: Vec<f64> = rounds.iter().map(|round| round.rate).collect();
-        SideReport { name: name.to_owned(), rate: Summary::of(&rates), rounds }
+        ContenderReport { name: name.to_owned(), rate: Summary::of(&rates), rounds }
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::report::SideReport;
-use super::verdict::{latency, rate, times};
+use super::conditions::{latency, rate, times};
+use super::report::ContenderReport;
 use super::{Sizes, bad_days, slow_disk_rows};
 use crate::run::condition::Condition;
 use crate::targets::Kind;
@@ -18,13 +18,13 @@ pub struct Row {
     /// More rounds than this show nothing new.
     pub rounds_max: usize,
     /// What is run by turns; the folder is kept between the rounds of a row.
-    pub sides: fn(Sizes, &Path) -> Vec<Side>,
+    pub contenders: fn(Sizes, &Path) -> Vec<Contender>,
     /// What is asked; empty for rows that only inform.
-    pub conditions: fn(&[SideReport]) -> Vec<Condition>,
+    pub conditions: fn(&[ContenderReport]) -> Vec<Condition>,
 }
 
 /// One of the things a row runs by turns.
-pub struct Side {
+pub struct Contender {
     /// Its name within the row.
     pub name: &'static str,
     /// What is run.
@@ -52,31 +52,33 @@ fn in_process() -> Vec<Row> {
             name: "batch_send",
             what: "store in-process, 4 callers sending batches of 1,000",
             rounds_max: usize::MAX,
-            sides: |sizes, _| {
+            contenders: |sizes, _| {
                 vec![ours(sizes, Shape::Send, 4, 1000), raw(sizes, 1000), disk(sizes, 1000)]
             },
-            conditions: |sides| vec![times(sides, "ours", "raw", 0.6)],
+            conditions: |contenders| vec![times(contenders, "ours", "raw", 0.6)],
         },
         Row {
             name: "single_send",
             what: "store in-process, 1,000 concurrent callers sending single messages",
             rounds_max: usize::MAX,
-            sides: |sizes, _| vec![ours(sizes, Shape::Send, 1000, 1), raw(sizes, 1000)],
-            conditions: |sides| vec![times(sides, "ours", "raw", MANY_CALLERS)],
+            contenders: |sizes, _| vec![ours(sizes, Shape::Send, 1000, 1), raw(sizes, 1000)],
+            conditions: |contenders| vec![times(contenders, "ours", "raw", MANY_CALLERS)],
         },
         Row {
             name: "batch_cycle",
             what: "store in-process, 4 callers, full cycle, batches of 1,000",
             rounds_max: usize::MAX,
-            sides: |sizes, _| vec![ours(sizes, Shape::Cycle, 4, 1000), raw(sizes, 1000)],
-            conditions: |sides| vec![times(sides, "ours", "raw", 0.3)],
+            contenders: |sizes, _| vec![ours(sizes, Shape::Cycle, 4, 1000), raw(sizes, 1000)],
+            conditions: |contenders| vec![times(contenders, "ours", "raw", 0.3)],
         },
         Row {
             name: "one_by_one",
             what: "store in-process, one caller, one message at a time",
             rounds_max: usize::MAX,
-            sides: |sizes, _| vec![ours(sizes, Shape::Send, 1, 1), raw(sizes, 1), disk(sizes, 1)],
-            conditions: |sides| vec![times(sides, "ours", "raw", ONE_CALLER)],
+            contenders: |sizes, _| {
+                vec![ours(sizes, Shape::Send, 1, 1), raw(sizes, 1), disk(sizes, 1)]
+            },
+            conditions: |contenders| vec![times(contenders, "ours", "raw", ONE_CALLER)],
         },
     ]
 }
@@ -87,33 +89,39 @@ fn by_wire() -> Vec<Row> {
             name: "tube_single",
             what: "beanstalkd wire, 64 connections, 1 in flight, put + reserve + delete",
             rounds_max: usize::MAX,
-            sides: |sizes, _| {
-                let side = |name, kind| cycle(sizes, name, kind, 64, 1);
-                vec![side("ours", Kind::SlipringBeanstalkd), side("peer", Kind::Beanstalkd)]
+            contenders: |sizes, _| {
+                let contender = |name, kind| cycle(sizes, name, kind, 64, 1);
+                vec![
+                    contender("ours", Kind::SlipringBeanstalkd),
+                    contender("peer", Kind::Beanstalkd),
+                ]
             },
-            conditions: |sides| vec![times(sides, "ours", "peer", 3.0)],
+            conditions: |contenders| vec![times(contenders, "ours", "peer", 3.0)],
         },
         Row {
             name: "tube_pipelined",
             what: "beanstalkd wire, 8 connections, 100 in flight each",
             rounds_max: usize::MAX,
-            sides: |sizes, _| {
-                let side = |name, kind| cycle(sizes, name, kind, 8, 100);
+            contenders: |sizes, _| {
+                let contender = |name, kind| cycle(sizes, name, kind, 8, 100);
                 vec![
-                    side("ours", Kind::SlipringBeanstalkd),
-                    side("peer", Kind::Beanstalkd),
-                    side("peer no -b", Kind::BeanstalkdMemory),
+                    contender("ours", Kind::SlipringBeanstalkd),
+                    contender("peer", Kind::Beanstalkd),
+                    contender("peer no -b", Kind::BeanstalkdMemory),
                 ]
             },
-            conditions: |sides| {
-                vec![times(sides, "ours", "peer", 8.0), times(sides, "ours", "peer no -b", 1.0)]
+            conditions: |contenders| {
+                vec![
+                    times(contenders, "ours", "peer", 8.0),
+                    times(contenders, "ours", "peer no -b", 1.0),
+                ]
             },
         },
         Row {
             name: "ping_pong",
             what: "one message to and fro, in-process and by the beanstalkd wire",
             rounds_max: usize::MAX,
-            sides: |sizes, _| {
+            contenders: |sizes, _| {
                 vec![
                     to_and_fro(sizes, "ours", Kind::Store),
                     to_and_fro(sizes, "memory", Kind::Memory),
@@ -121,20 +129,20 @@ fn by_wire() -> Vec<Row> {
                     to_and_fro(sizes, "peer", Kind::Beanstalkd),
                 ]
             },
-            conditions: |sides| vec![as_fast_to_and_fro(sides)],
+            conditions: |contenders| vec![as_fast_to_and_fro(contenders)],
         },
         Row {
             name: "sqs",
             what: "SQS wire, batches of 10, 32 connections, send + receive + delete",
             rounds_max: usize::MAX,
-            sides: |sizes, _| {
+            contenders: |sizes, _| {
                 vec![cycle(sizes, "ours", Kind::SlipringSqs, 32, 10), raw(sizes, 1000)]
             },
-            conditions: |sides| {
+            conditions: |contenders| {
                 let (raw_rate, target) = SQS_REFERENCE;
-                let needed = target * rate(sides, "raw") / raw_rate;
+                let needed = target * rate(contenders, "raw") / raw_rate;
                 let text = "40,000/s × raw / 900,000".to_owned();
-                vec![Condition::at_least(text, "messages/s", rate(sides, "ours"), needed)]
+                vec![Condition::at_least(text, "messages/s", rate(contenders, "ours"), needed)]
             },
         },
     ]
@@ -145,22 +153,22 @@ fn informative() -> Vec<Row> {
         name: "open_loop",
         what: "messages on a schedule, rate sweep (no target)",
         rounds_max: 1,
-        sides: |sizes, _| {
+        contenders: |sizes, _| {
             let scale = if sizes.smoke { 0.1 } else { 1.0 };
-            let side = |name, kind, rate: f64| {
+            let contender = |name, kind, rate: f64| {
                 let (callers, rate) = (64, rate * scale);
                 let settings =
                     Settings { callers, rate, batch: 1, ..settings(sizes, Shape::OpenLoop, kind) };
-                Side { name, settings }
+                Contender { name, settings }
             };
             vec![
-                side("ours 1,000/s", Kind::Store, 1000.0),
-                side("ours 5,000/s", Kind::Store, 5000.0),
-                side("ours 20,000/s", Kind::Store, 20_000.0),
-                side("wire 1,000/s", Kind::SlipringBeanstalkd, 1000.0),
-                side("wire 5,000/s", Kind::SlipringBeanstalkd, 5000.0),
-                side("peer 1,000/s", Kind::Beanstalkd, 1000.0),
-                side("peer 5,000/s", Kind::Beanstalkd, 5000.0),
+                contender("ours 1,000/s", Kind::Store, 1000.0),
+                contender("ours 5,000/s", Kind::Store, 5000.0),
+                contender("ours 20,000/s", Kind::Store, 20_000.0),
+                contender("wire 1,000/s", Kind::SlipringBeanstalkd, 1000.0),
+                contender("wire 5,000/s", Kind::SlipringBeanstalkd, 5000.0),
+                contender("peer 1,000/s", Kind::Beanstalkd, 1000.0),
+                contender("peer 5,000/s", Kind::Beanstalkd, 5000.0),
             ]
         },
         conditions: |_| Vec::new(),
@@ -172,34 +180,34 @@ pub(super) fn settings(sizes: Sizes, shape: Shape, kind: Kind) -> Settings {
     Settings { seconds: sizes.seconds, warmup, drain: sizes.smoke, ..Settings::new(shape, kind) }
 }
 
-pub(super) fn ours(sizes: Sizes, shape: Shape, callers: usize, batch: usize) -> Side {
+pub(super) fn ours(sizes: Sizes, shape: Shape, callers: usize, batch: usize) -> Contender {
     let settings = Settings { callers, batch, ..settings(sizes, shape, Kind::Store) };
-    Side { name: "ours", settings }
+    Contender { name: "ours", settings }
 }
 
-pub(super) fn raw(sizes: Sizes, batch: usize) -> Side {
+pub(super) fn raw(sizes: Sizes, batch: usize) -> Contender {
     let settings = Settings { callers: 1, batch, ..settings(sizes, Shape::Send, Kind::RawSqlite) };
-    Side { name: "raw", settings }
+    Contender { name: "raw", settings }
 }
 
-/// The side of a message to and fro that is judged.
+/// The contender of a message to and fro that is judged.
 pub(super) const BY_WIRE: &str = "ours by wire";
 
-pub(super) fn to_and_fro(sizes: Sizes, name: &'static str, kind: Kind) -> Side {
+pub(super) fn to_and_fro(sizes: Sizes, name: &'static str, kind: Kind) -> Contender {
     let plain = settings(sizes, Shape::PingPong, kind);
-    Side { name, settings: Settings { callers: 1, batch: 1, ..plain } }
+    Contender { name, settings: Settings { callers: 1, batch: 1, ..plain } }
 }
 
 /// Half of the messages by wire come back as soon as the peer's.
-pub(super) fn as_fast_to_and_fro(sides: &[SideReport]) -> Condition {
-    let median = |side| latency(sides, side, "round_trip", |p| p.p50_us);
+pub(super) fn as_fast_to_and_fro(contenders: &[ContenderReport]) -> Condition {
+    let median = |contender| latency(contenders, contender, "round_trip", |p| p.p50_us);
     let text = format!("P50 by wire, {TO_AND_FRO} × peer");
     Condition::at_most(&text, "µs", median(BY_WIRE), TO_AND_FRO * median("peer"))
 }
 
-fn disk(sizes: Sizes, batch: usize) -> Side {
+fn disk(sizes: Sizes, batch: usize) -> Contender {
     let plain = settings(sizes, Shape::Send, Kind::RawFile);
-    Side { name: "disk", settings: Settings { callers: 1, batch, drain: false, ..plain } }
+    Contender { name: "disk", settings: Settings { callers: 1, batch, drain: false, ..plain } }
 }
 
 pub(super) fn cycle(
@@ -208,6 +216,6 @@ pub(super) fn cycle(
     kind: Kind,
     callers: usize,
     batch: usize,
-) -> Side {
-    Side { name, settings: Settings { callers, batch, ..settings(sizes, Shape::Cycle, kind) } }
+) -> Contender {
+    Contender { name, settings: Settings { callers, batch, ..settings(sizes, Shape::Cycle, kind) } }
 }

@@ -1,7 +1,7 @@
 //! The table for people.
 
 use super::OTHERS;
-use super::report::{Report, RowReport, SideReport};
+use super::report::{ContenderReport, Report, RowReport};
 use crate::run::condition::number;
 use crate::targets::Wait;
 
@@ -16,7 +16,7 @@ pub fn head(report: &Report) {
     print!("{}", head_text(report));
 }
 
-/// Prints one row with its sides.
+/// Prints one row with its contenders.
 pub fn row(row: &RowReport) {
     print!("{}", row_text(row));
 }
@@ -49,25 +49,27 @@ fn head_text(report: &Report) -> String {
 
 fn row_text(row: &RowReport) -> String {
     let mut text = format!("\n{}: {}\n", row.name, row.what);
-    for side in &row.sides {
-        text += &side_text(side);
+    for contender in &row.contenders {
+        text += &contender_text(contender);
     }
     for condition in &row.conditions {
         text += &format!("  {}\n", condition.text());
     }
-    let ours = row.sides.iter().find(|side| side.name.starts_with("ours"));
-    text + &ours.and_then(|side| side.rounds.last()).map_or(String::new(), |r| waits_text(&r.waits))
+    let ours = row.contenders.iter().find(|contender| contender.name.starts_with("ours"));
+    text + &ours
+        .and_then(|contender| contender.rounds.last())
+        .map_or(String::new(), |r| waits_text(&r.waits))
 }
 
-fn side_text(side: &SideReport) -> String {
-    let Some(rate) = &side.rate else { return String::new() };
+fn contender_text(contender: &ContenderReport) -> String {
+    let Some(rate) = &contender.rate else { return String::new() };
     let mut text = format!(
         "  {:<14} {:>11}/s  ± {:>4.1} %",
-        side.name,
+        contender.name,
         number(rate.median),
         rate.spread_percent()
     );
-    let Some(last) = side.rounds.last() else { return text + "\n" };
+    let Some(last) = contender.rounds.last() else { return text + "\n" };
     text += &format!("  [{}]", last.durability);
     if let Some(server) = last.server {
         text += &format!(

@@ -8,12 +8,12 @@ use anyhow::{Context, Result};
 use tokio_postgres::Client;
 
 use super::cluster::Cluster;
+use super::contenders::{Contender, Program};
 use super::driver::{Driver, Step};
 use super::meter::{Meter, Tables, position};
 use super::protocol::{Answer, Command, Ready, Work};
-use super::report::{Held, Phase, Round, RowReport, SideReport};
+use super::report::{ContenderReport, Held, Phase, Round, RowReport};
 use super::rows::{Beside, Row};
-use super::sides::{Program, Side};
 use super::{Plan, Sizes};
 use crate::peers::{Peer, Prepared};
 use crate::run::progress;
@@ -38,7 +38,7 @@ pub struct Bench<'a> {
 }
 
 impl<'a> Bench<'a> {
-    /// A place for measurements inside a PostgreSQL: of all sides, or only of those named.
+    /// A place for measurements inside a PostgreSQL: of all contenders, or only of those named.
     ///
     /// # Errors
     /// When PostgreSQL refuses.
@@ -57,30 +57,33 @@ impl<'a> Bench<'a> {
         rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
     }
 
-    /// Runs the sides of a row by turns. The first side of each round changes, so that none
+    /// Runs the contenders of a row by turns. The first one of each round changes, so that none
     /// always runs in the wake of the same other. Answers the trouble of ours beside the figures;
-    /// a side in trouble is not run again.
+    /// a contender in trouble is not run again.
     ///
     /// # Errors
     /// When PostgreSQL fails.
     pub async fn row(&mut self, row: &Row) -> Result<(RowReport, Option<String>)> {
         let asked = |name: &str| self.only.is_empty() || self.only.iter().any(|n| n == name);
-        let mut sides = (row.sides)(self.sizes);
-        sides.retain(|side| asked(side.name));
-        let named =
-            |side: &Side| SideReport { name: side.name.to_owned(), ..SideReport::default() };
-        let mut reports: Vec<SideReport> = sides.iter().map(named).collect();
+        let mut contenders = (row.contenders)(self.sizes);
+        contenders.retain(|contender| asked(contender.name));
+        let named = |contender: &Contender| ContenderReport {
+            name: contender.name.to_owned(),
+            ..ContenderReport::default()
+        };
+        let mut reports: Vec<ContenderReport> = contenders.iter().map(named).collect();
         for round in 0..self.sizes.rounds.min(row.rounds_max) {
-            for turn in 0..sides.len() {
-                let at = (turn + round) % sides.len();
-                let (Some(side), Some(found)) = (sides.get(at), reports.get_mut(at)) else {
+            for turn in 0..contenders.len() {
+                let at = (turn + round) % contenders.len();
+                let (Some(contender), Some(found)) = (contenders.get(at), reports.get_mut(at))
+                else {
                     continue;
                 };
                 if found.trouble.is_some() {
                     continue;
                 }
-                progress(&format!("{}, {}, round {} …", row.name, side.name, round + 1));
-                match self.measure(side, row.beside).await {
+                progress(&format!("{}, {}, round {} …", row.name, contender.name, round + 1));
+                match self.measure(contender, row.beside).await {
                     Ok((ready, measured)) => {
                         found.trouble = wrong(&measured.answer);
                         found.ready = ready;
@@ -91,26 +94,28 @@ impl<'a> Bench<'a> {
             }
         }
         progress("");
-        reports.iter_mut().for_each(SideReport::sum_up);
+        reports.iter_mut().for_each(ContenderReport::sum_up);
         let conditions = (row.conditions)(&reports);
-        let ours = sides.iter().zip(&reports).filter(|(side, _)| side.is_ours());
+        let ours = contenders.iter().zip(&reports).filter(|(contender, _)| contender.is_ours());
         let trouble = ours
-            .filter_map(|(side, found)| Some(format!("{}: {}", side.name, found.trouble.as_ref()?)))
+            .filter_map(|(contender, found)| {
+                Some(format!("{}: {}", contender.name, found.trouble.as_ref()?))
+            })
             .next();
         let (name, what) = (row.name.to_owned(), row.what.to_owned());
-        Ok((RowReport { name, what, conditions, sides: reports }, trouble))
+        Ok((RowReport { name, what, conditions, contenders: reports }, trouble))
     }
 
-    async fn measure(&mut self, side: &Side, beside: Beside) -> Result<(Ready, Round)> {
-        let prepared = match side.program {
+    async fn measure(&mut self, contender: &Contender, beside: Beside) -> Result<(Ready, Round)> {
+        let prepared = match contender.program {
             Program::Own(_) => None,
             Program::Peer(peer) => Some(self.prepared(peer).await?),
         };
         let database = self.cluster.create_database(&self.admin).await?;
-        // Pages written for the first time after a checkpoint cost more WAL; this way all sides
-        // begin alike. It takes a right that a given PostgreSQL may not grant.
+        // Pages written for the first time after a checkpoint cost more WAL; this way all
+        // contenders begin alike. It takes a right that a given PostgreSQL may not grant.
         let _ = self.admin.batch_execute("CHECKPOINT").await;
-        let found = self.measure_in(&database, side, prepared, beside).await;
+        let found = self.measure_in(&database, contender, prepared, beside).await;
         self.cluster.drop_database(&self.admin, &database).await?;
         found
     }
@@ -128,12 +133,12 @@ impl<'a> Bench<'a> {
     async fn measure_in(
         &self,
         database: &str,
-        side: &Side,
+        contender: &Contender,
         prepared: Option<Prepared>,
         beside: Beside,
     ) -> Result<(Ready, Round)> {
         let url = self.cluster.url(database);
-        let (process, version) = match (side.program, prepared) {
+        let (process, version) = match (contender.program, prepared) {
             (Program::Own(kind), _) => (own(kind, &url)?, None),
             (Program::Peer(peer), Some(prepared)) => {
                 prepared.set_up(&url).await.with_context(|| format!("absent: {}", peer.name()))?;
@@ -148,7 +153,7 @@ impl<'a> Bench<'a> {
         let driver = Driver::start(process, self.folder.path(), PATIENCE).await?;
         let mut ready = driver.ready.clone();
         ready.version = version.unwrap_or(ready.version);
-        let round = self.drive(driver, database, &side.command, beside).await?;
+        let round = self.drive(driver, database, &contender.command, beside).await?;
         Ok((ready, round))
     }
 

@@ -1,8 +1,9 @@
 //! `run postgres`: every row of PostgreSQL's speed table in one run, ours, the raw limits and the
 //! peers by turns, each in a fresh database of one PostgreSQL.
 
-mod ask;
 pub mod cluster;
+mod conditions;
+mod contenders;
 mod driver;
 mod measure;
 mod meter;
@@ -10,7 +11,6 @@ mod protocol;
 mod report;
 mod rows;
 pub mod serve;
-mod sides;
 mod table;
 mod work;
 
@@ -29,9 +29,9 @@ use report::{Details, Report};
 pub struct Options {
     #[command(flatten)]
     run: run::Options,
-    /// Only sides of these names, such as `ours` or `river`.
+    /// Only contenders of these names, such as `ours` or `river`.
     #[arg(long)]
-    side: Vec<String>,
+    contender: Vec<String>,
     /// How long transactions are held open.
     #[arg(long)]
     minutes: Option<f64>,
@@ -102,17 +102,18 @@ pub fn run(options: &Options) -> Result<()> {
     let rows = rows::all();
     options.run.check_rows(&rows.iter().map(|row| row.name).collect::<Vec<_>>())?;
     let named = |name: &String| {
-        rows.iter().any(|row| (row.sides)(sizes).iter().any(|side| side.name == *name))
+        rows.iter()
+            .any(|row| (row.contenders)(sizes).iter().any(|contender| contender.name == *name))
     };
-    if let Some(unknown) = options.side.iter().find(|name| !named(name)) {
-        bail!("no side of this run is called {unknown:?}");
+    if let Some(unknown) = options.contender.iter().find(|name| !named(name)) {
+        bail!("no contender of this run is called {unknown:?}");
     }
     server::build()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let folder = folder::data()?;
     let (report, failed) = runtime.block_on(async {
         let cluster = Cluster::open(options.postgres.as_deref()).await?;
-        let mut bench = Bench::new(&cluster, sizes, &options.side).await?;
+        let mut bench = Bench::new(&cluster, sizes, &options.contender).await?;
         let details = Details { settings: bench.settings().await?, sizes };
         let mut report = Report::new(&folder, details);
         print!("{}", table::head(&report));
@@ -151,11 +152,12 @@ mod tests {
             let rows = rows::all();
             for row in &rows {
                 assert_eq!(rows.iter().filter(|other| other.name == row.name).count(), 1);
-                let sides = (row.sides)(sizes);
-                assert!(sides.iter().any(sides::Side::is_ours), "{}", row.name);
-                for side in &sides {
-                    let same = sides.iter().filter(|other| other.name == side.name).count();
-                    assert_eq!(same, 1, "{} {}", row.name, side.name);
+                let contenders = (row.contenders)(sizes);
+                assert!(contenders.iter().any(contenders::Contender::is_ours), "{}", row.name);
+                for contender in &contenders {
+                    let same =
+                        contenders.iter().filter(|other| other.name == contender.name).count();
+                    assert_eq!(same, 1, "{} {}", row.name, contender.name);
                 }
             }
         }
@@ -165,8 +167,10 @@ mod tests {
     fn a_smoke_run_needs_no_foreign_peer() {
         let sizes = Sizes { smoke: true, rounds: 1, seconds: 0.1, minutes: 0.1 };
         for row in rows::all() {
-            let foreign = |side: &sides::Side| Peer::ALL.iter().any(|p| p.name() == side.name);
-            assert!(!(row.sides)(sizes).iter().any(foreign), "{}", row.name);
+            let foreign = |contender: &contenders::Contender| {
+                Peer::ALL.iter().any(|p| p.name() == contender.name)
+            };
+            assert!(!(row.contenders)(sizes).iter().any(foreign), "{}", row.name);
         }
     }
 

@@ -11,7 +11,7 @@ use crate::run::report;
 use crate::stats::{Percentiles, Summary};
 
 /// A whole run.
-pub type Report = report::Report<Details, SideReport>;
+pub type Report = report::Report<Details, ContenderReport>;
 
 /// How it was run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -23,11 +23,11 @@ pub struct Details {
 }
 
 /// One row.
-pub type RowReport = report::RowReport<SideReport>;
+pub type RowReport = report::RowReport<ContenderReport>;
 
 /// One of the things a row ran by turns.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct SideReport {
+pub struct ContenderReport {
     /// Its name within the row.
     pub name: String,
     /// Version and way of driving.
@@ -78,7 +78,7 @@ pub enum Held {
     After,
 }
 
-impl SideReport {
+impl ContenderReport {
     /// Fills in the summary of the rounds.
     pub fn sum_up(&mut self) {
         let rates: Vec<f64> = self.rounds.iter().map(|round| round.answer.rate()).collect();

@@ -1,10 +1,10 @@
 //! The rows of PostgreSQL's speed table as data: what is run, and what is asked of it.
 
 use super::Sizes;
-use super::ask;
+use super::conditions;
+use super::contenders::{self, BY_SERVER, Contender, PLAIN, SKIP_LOCKED};
 use super::protocol::{Command, Work};
-use super::report::SideReport;
-use super::sides::{self, BY_SERVER, PLAIN, SKIP_LOCKED, Side};
+use super::report::ContenderReport;
 use crate::run::condition::Condition;
 use crate::targets::Kind;
 
@@ -17,11 +17,11 @@ pub struct Row {
     /// More rounds than this show nothing new, or take too long.
     pub rounds_max: usize,
     /// What is run by turns.
-    pub sides: fn(Sizes) -> Vec<Side>,
+    pub contenders: fn(Sizes) -> Vec<Contender>,
     /// What goes on beside it.
     pub beside: Beside,
     /// What is asked; empty for rows that only inform.
-    pub conditions: fn(&[SideReport]) -> Vec<Condition>,
+    pub conditions: fn(&[ContenderReport]) -> Vec<Condition>,
 }
 
 /// What goes on beside the load.
@@ -38,7 +38,7 @@ pub enum Beside {
 /// Both ways to us, where the target is one for all that is ours.
 const OURS: [&str; 2] = ["ours", "ours by SQL"];
 
-/// The sides of the row `poison`: what is driven, and how many messages fail.
+/// The contenders of the row `poison`: what is driven, and how many messages fail.
 const POISONED: [(&str, Kind, usize); 8] = [
     ("ours", Kind::Postgres, 0),
     ("ours 1", Kind::Postgres, 1),
@@ -65,35 +65,37 @@ fn batches() -> Vec<Row> {
             name: "batch_send",
             what: "sends in batches of 1,000, 4 callers",
             rounds_max: usize::MAX,
-            sides: |sizes| {
+            contenders: |sizes| {
                 let command = batch(sizes, Work::Send, 1000);
                 // Rows of a raw table are counted in the end; nobody can receive them.
                 let raw = Command { drain: false, ..command.clone() };
                 let raw = [
-                    sides::own("insert indexed", Kind::PgInsertIndexed, &raw),
-                    sides::own("insert bare", Kind::PgInsert, &raw),
-                    sides::own("COPY indexed", Kind::PgCopyIndexed, &raw),
-                    sides::own("COPY bare", Kind::PgCopy, &raw),
+                    contenders::own("insert indexed", Kind::PgInsertIndexed, &raw),
+                    contenders::own("insert bare", Kind::PgInsert, &raw),
+                    contenders::own("COPY indexed", Kind::PgCopyIndexed, &raw),
+                    contenders::own("COPY bare", Kind::PgCopy, &raw),
                 ];
-                sides::with(raw, sizes, &command)
+                contenders::with(raw, sizes, &command)
             },
             beside: Beside::Nothing,
-            conditions: |sides| vec![ask::times(sides, "ours", "insert indexed", 0.8)],
+            conditions: |contenders| {
+                vec![conditions::times(contenders, "ours", "insert indexed", 0.8)]
+            },
         },
         Row {
             name: "batch_cycle",
             what: "send + receive + ack in batches of 1,000, 4 callers",
             rounds_max: usize::MAX,
-            sides: |sizes| {
+            contenders: |sizes| {
                 let command = batch(sizes, Work::Cycle, 1000);
-                sides::all(sizes, &command)
+                contenders::all(sizes, &command)
             },
             beside: Beside::Nothing,
-            conditions: |sides| {
+            conditions: |contenders| {
                 vec![
-                    ask::times(sides, "ours", SKIP_LOCKED, 5.0),
-                    ask::times_fastest_peer(sides, "ours", 3.0),
-                    ask::no_dead_rows(sides, "ours"),
+                    conditions::times(contenders, "ours", SKIP_LOCKED, 5.0),
+                    conditions::times_fastest_peer(contenders, "ours", 3.0),
+                    conditions::no_dead_rows(contenders, "ours"),
                 ]
             },
         },
@@ -101,13 +103,16 @@ fn batches() -> Vec<Row> {
             name: "small_batch_cycle",
             what: "send + receive + ack in batches of 100, 4 callers",
             rounds_max: usize::MAX,
-            sides: |sizes| {
+            contenders: |sizes| {
                 let command = batch(sizes, Work::Cycle, 100);
-                sides::all(sizes, &command)
+                contenders::all(sizes, &command)
             },
             beside: Beside::Nothing,
-            conditions: |sides| {
-                vec![ask::times(sides, "ours", SKIP_LOCKED, 3.0), ask::no_dead_rows(sides, "ours")]
+            conditions: |contenders| {
+                vec![
+                    conditions::times(contenders, "ours", SKIP_LOCKED, 3.0),
+                    conditions::no_dead_rows(contenders, "ours"),
+                ]
             },
         },
     ]
@@ -119,9 +124,9 @@ fn transactions() -> Row {
         name: "transaction_send",
         what: "single sends by SQL, a transaction each, 16 connections; beside a plain INSERT",
         rounds_max: usize::MAX,
-        sides: |sizes| sides::in_transactions(&transaction(sizes, Work::Transactions)),
+        contenders: |sizes| contenders::in_transactions(&transaction(sizes, Work::Transactions)),
         beside: Beside::Nothing,
-        conditions: |sides| vec![ask::times(sides, "ours by SQL", PLAIN, 0.9)],
+        conditions: |contenders| vec![conditions::times(contenders, "ours by SQL", PLAIN, 0.9)],
     }
 }
 
@@ -130,9 +135,9 @@ fn business() -> Row {
         name: "business_send",
         what: "as before, inside a transaction that also writes a row of the user's",
         rounds_max: usize::MAX,
-        sides: |sizes| sides::in_transactions(&transaction(sizes, Work::Business)),
+        contenders: |sizes| contenders::in_transactions(&transaction(sizes, Work::Business)),
         beside: Beside::Nothing,
-        conditions: |sides| vec![ask::times(sides, "ours by SQL", PLAIN, 0.9)],
+        conditions: |contenders| vec![conditions::times(contenders, "ours by SQL", PLAIN, 0.9)],
     }
 }
 
@@ -141,20 +146,20 @@ fn single() -> Row {
         name: "single_cycle",
         what: "64 callers of single send, receive, ack: one engine, one server; 64 connections",
         rounds_max: usize::MAX,
-        sides: |sizes| {
+        contenders: |sizes| {
             let callers = if sizes.smoke { 8 } else { 64 };
             let command = Command { callers, ..batch(sizes, Work::Cycle, 1) };
-            let server = sides::own(BY_SERVER, Kind::PostgresServer, &command);
+            let server = contenders::own(BY_SERVER, Kind::PostgresServer, &command);
             // The limit of the server's way: as many sockets, and nothing behind them.
-            let wire = sides::own("wire alone", Kind::BeanstalkdMemory, &command);
-            sides::with([server, wire], sizes, &command)
+            let wire = contenders::own("wire alone", Kind::BeanstalkdMemory, &command);
+            contenders::with([server, wire], sizes, &command)
         },
         beside: Beside::Nothing,
-        conditions: |sides| {
+        conditions: |contenders| {
             vec![
-                ask::times(sides, "ours", SKIP_LOCKED, 5.0),
-                ask::times(sides, BY_SERVER, SKIP_LOCKED, 5.0),
-                ask::no_dead_rows(sides, "ours"),
+                conditions::times(contenders, "ours", SKIP_LOCKED, 5.0),
+                conditions::times(contenders, BY_SERVER, SKIP_LOCKED, 5.0),
+                conditions::no_dead_rows(contenders, "ours"),
             ]
         },
     }
@@ -165,13 +170,16 @@ fn dead_rows() -> Row {
         name: "dead_rows",
         what: "the happy path at 2,000 messages/s: dead rows of all tables",
         rounds_max: 1,
-        sides: |sizes| {
+        contenders: |sizes| {
             let command = Command { windows: 3, ..paced(sizes) };
-            sides::all(sizes, &command)
+            contenders::all(sizes, &command)
         },
         beside: Beside::Nothing,
-        conditions: |sides| {
-            vec![ask::no_dead_rows(sides, "ours"), ask::no_dead_rows(sides, "ours by SQL")]
+        conditions: |contenders| {
+            vec![
+                conditions::no_dead_rows(contenders, "ours"),
+                conditions::no_dead_rows(contenders, "ours by SQL"),
+            ]
         },
     }
 }
@@ -181,13 +189,13 @@ fn held_snapshot() -> Row {
         name: "held_snapshot",
         what: "2,000 messages/s while a transaction that only reads stays open",
         rounds_max: 1,
-        sides: |sizes| sides::all(sizes, &paced(sizes)),
+        contenders: |sizes| contenders::all(sizes, &paced(sizes)),
         beside: Beside::Reader,
-        conditions: |sides| {
+        conditions: |contenders| {
             let of = |name| {
-                let mut asked = ask::unmoved(sides, name);
-                asked.push(ask::no_dead_rows_in_windows(sides, name));
-                asked
+                let mut found = conditions::unmoved(contenders, name);
+                found.push(conditions::no_dead_rows_in_windows(contenders, name));
+                found
             };
             OURS.into_iter().flat_map(of).collect()
         },
@@ -198,7 +206,9 @@ fn failing() -> Row {
     Row {
         name: "held_snapshot_failing",
         what: "as before, and one batch in ten fails and comes again 100 ms later",
-        sides: |sizes| sides::without_peers(&Command { work: Work::Failing, ..paced(sizes) }),
+        contenders: |sizes| {
+            contenders::without_peers(&Command { work: Work::Failing, ..paced(sizes) })
+        },
         ..held_snapshot()
     }
 }
@@ -208,20 +218,20 @@ fn poison() -> Row {
         name: "poison",
         what: "good messages by tens beside 1, 10 and 100 that are given back at once",
         rounds_max: 5,
-        sides: |sizes| {
-            let side = |(name, kind, poisons)| {
+        contenders: |sizes| {
+            let contender = |(name, kind, poisons)| {
                 let seconds = sizes.seconds.min(10.0);
                 let plain = batch(sizes, Work::Poison, 10);
-                sides::own(name, kind, &Command { callers: 8, seconds, poisons, ..plain })
+                contenders::own(name, kind, &Command { callers: 8, seconds, poisons, ..plain })
             };
-            POISONED.into_iter().map(side).collect()
+            POISONED.into_iter().map(contender).collect()
         },
         beside: Beside::Nothing,
-        conditions: |sides| {
+        conditions: |contenders| {
             let with = POISONED.into_iter().filter(|(.., poisons)| *poisons > 0);
             let of = |(name, kind, _)| {
                 let without = if kind == Kind::Postgres { "ours" } else { BY_SERVER };
-                ask::times(sides, name, without, 0.9)
+                conditions::times(contenders, name, without, 0.9)
             };
             with.map(of).collect()
         },
@@ -233,13 +243,13 @@ fn writing_transaction() -> Row {
         name: "writing_transaction",
         what: "2,000 messages/s while a transaction that has written stays open",
         rounds_max: 1,
-        sides: |sizes| sides::without_peers(&paced(sizes)),
+        contenders: |sizes| contenders::without_peers(&paced(sizes)),
         beside: Beside::Writer,
-        conditions: |sides| {
+        conditions: |contenders| {
             let of = |name| {
-                let mut asked = ask::unmoved(sides, name);
-                asked.push(ask::retired(sides, name));
-                asked
+                let mut found = conditions::unmoved(contenders, name);
+                found.push(conditions::retired(contenders, name));
+                found
             };
             OURS.into_iter().flat_map(of).collect()
         },
@@ -251,17 +261,17 @@ fn wake() -> Row {
         name: "wake",
         what: "from a send to the wake of a waiting receive, nothing else going on",
         rounds_max: 1,
-        sides: |sizes| {
+        contenders: |sizes| {
             let seconds = if sizes.smoke { 0.5 } else { sizes.seconds.max(60.0) };
             let wake = |work| Command { seconds, callers: 1, ..batch(sizes, work, 1) };
-            sides::wake(&wake(Work::Wake), &wake(Work::WakeBySql), &wake(Work::Commits))
+            contenders::wake(&wake(Work::Wake), &wake(Work::WakeBySql), &wake(Work::Commits))
         },
         beside: Beside::Nothing,
-        conditions: |sides| {
+        conditions: |contenders| {
             vec![
-                ask::wakes_within(sides, "ours", 5.0),
-                ask::wakes_within(sides, BY_SERVER, 5.0),
-                ask::wakes_within(sides, "ours by SQL", 25.0),
+                conditions::wakes_within(contenders, "ours", 5.0),
+                conditions::wakes_within(contenders, BY_SERVER, 5.0),
+                conditions::wakes_within(contenders, "ours by SQL", 25.0),
             ]
         },
     }
@@ -272,13 +282,13 @@ fn many_queues() -> Row {
         name: "many_queues",
         what: "10 busy queues of 1,000, a caller each, batches of 100",
         rounds_max: 3,
-        sides: |sizes| {
+        contenders: |sizes| {
             let busy = Command { callers: 10, queues: 10, ..batch(sizes, Work::Queues, 100) };
             let many = Command { queues: queues(sizes), ..busy.clone() };
-            sides::queues(&busy, &many)
+            contenders::queues(&busy, &many)
         },
         beside: Beside::Nothing,
-        conditions: |sides| vec![ask::times(sides, "ours", "ours alone", 0.9)],
+        conditions: |contenders| vec![conditions::times(contenders, "ours", "ours alone", 0.9)],
     }
 }
 
@@ -287,14 +297,14 @@ fn idle() -> Row {
         name: "idle",
         what: "1,000 queues, receives waiting on 10 of them, nothing sent",
         rounds_max: 1,
-        sides: |sizes| {
+        contenders: |sizes| {
             let seconds = if sizes.smoke { 0.5 } else { sizes.seconds.max(60.0) };
             let (callers, queues) = (10, queues(sizes));
             let command = Command { seconds, callers, queues, ..batch(sizes, Work::Idle, 1) };
-            vec![sides::own("ours", Kind::Postgres, &command)]
+            vec![contenders::own("ours", Kind::Postgres, &command)]
         },
         beside: Beside::Nothing,
-        conditions: |sides| ask::costs_nothing(sides, "ours"),
+        conditions: |contenders| conditions::costs_nothing(contenders, "ours"),
     }
 }
 

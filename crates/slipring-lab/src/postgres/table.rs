@@ -1,10 +1,10 @@
 //! The table for people.
 
-use super::ask::Change;
-use super::report::{Held, Report, Round, RowReport, SideReport};
+use super::conditions::Change;
+use super::report::{ContenderReport, Held, Report, Round, RowReport};
 use crate::run::condition::number;
 
-/// How many waits of a side are shown, the most frequent first.
+/// How many waits of a contender are shown, the most frequent first.
 const WAITS_SHOWN: usize = 5;
 /// How many tables with dead rows are shown.
 const TABLES_SHOWN: usize = 3;
@@ -33,18 +33,18 @@ pub fn head(report: &Report) -> String {
     text
 }
 
-/// One row with its sides.
+/// One row with its contenders.
 pub fn row(row: &RowReport) -> String {
     let mut text = format!("\n{}: {}\n", row.name, row.what);
     text += &format!(
         "  {:<16} {:>11} {:>7} {:>9} {:>9} {:>9} {:>9} {:>9} {:>11}\n",
         "", "messages/s", "± %", "P50 ms", "P99 ms", "WAL B/msg", "commits/", "dead", "changed/M"
     );
-    for side in &row.sides {
-        text += &side_text(side);
+    for contender in &row.contenders {
+        text += &contender_text(contender);
     }
-    for side in &row.sides {
-        text += &details(side);
+    for contender in &row.contenders {
+        text += &details(contender);
     }
     for condition in &row.conditions {
         text += &format!("  {}\n", condition.text());
@@ -52,38 +52,40 @@ pub fn row(row: &RowReport) -> String {
     text
 }
 
-/// The line of figures of a side.
-fn side_text(side: &SideReport) -> String {
-    let Some(rate) = &side.rate else {
-        let trouble = side.trouble.as_deref().unwrap_or("not measured");
-        return format!("  {:<16} {trouble}\n", side.name);
+/// The line of figures of a contender.
+fn contender_text(contender: &ContenderReport) -> String {
+    let Some(rate) = &contender.rate else {
+        let trouble = contender.trouble.as_deref().unwrap_or("not measured");
+        return format!("  {:<16} {trouble}\n", contender.name);
     };
-    let per_message = |of: fn(&Round) -> f64| side.median(|round| round.per_message(of(round)));
+    let per_message =
+        |of: fn(&Round) -> f64| contender.median(|round| round.per_message(of(round)));
     format!(
         "  {:<16} {:>11} {:>7.1} {:>9} {:>9} {:>9} {:>9} {:>9} {:>11}\n",
-        side.name,
+        contender.name,
         number(rate.median),
         rate.spread_percent(),
-        number(side.latency(|p| p.p50_us) / 1000.0),
-        number(side.latency(|p| p.p99_us) / 1000.0),
+        number(contender.latency(|p| p.p50_us) / 1000.0),
+        number(contender.latency(|p| p.p99_us) / 1000.0),
         number(per_message(|round| round.cost.wal_bytes)),
         short(per_message(|round| round.cost.commits)),
-        number(side.median(|round| Some(round.cost.tables.dead_rows() as f64))),
+        number(contender.median(|round| Some(round.cost.tables.dead_rows() as f64))),
         number(per_message(|round| round.cost.tables.changed as f64 * 1e6)),
     )
 }
 
 /// Version, way of driving, trouble, waits, windows.
-fn details(side: &SideReport) -> String {
-    let Some(last) = side.rounds.last() else { return String::new() };
-    let mut text = format!("  {}: {}; {}\n", side.name, side.ready.version, side.ready.how);
+fn details(contender: &ContenderReport) -> String {
+    let Some(last) = contender.rounds.last() else { return String::new() };
+    let mut text =
+        format!("  {}: {}; {}\n", contender.name, contender.ready.version, contender.ready.how);
     let mut line = |what: &str, words: String| {
         if !words.is_empty() {
             text += &format!("  {:<16}   {what}: {words}\n", "");
         }
     };
-    line("WRONG", side.trouble.clone().unwrap_or_default());
-    line("backends", waits(&side.rounds));
+    line("WRONG", contender.trouble.clone().unwrap_or_default());
+    line("backends", waits(&contender.rounds));
     let dead = last.cost.tables.dead.iter();
     let mut dead: Vec<_> = dead.collect();
     dead.sort_by_key(|(_, rows)| std::cmp::Reverse(**rows));
@@ -99,7 +101,7 @@ fn details(side: &SideReport) -> String {
         let (wal, commits) = (number(last.cost.wal_bytes), number(last.cost.commits));
         line("PostgreSQL", format!("WAL {wal} bytes, {commits} commits{cpu}"));
     }
-    line("windows", windows(side, last));
+    line("windows", windows(contender, last));
     text
 }
 
@@ -119,9 +121,9 @@ fn waits(rounds: &[Round]) -> String {
     shown.join(", ")
 }
 
-/// How a side fared while something was held open.
-fn windows(side: &SideReport, last: &Round) -> String {
-    let Some(change) = Change::of(side) else { return String::new() };
+/// How a contender fared while something was held open.
+fn windows(contender: &ContenderReport, last: &Round) -> String {
+    let Some(change) = Change::of(contender) else { return String::new() };
     let worst = last.windows.iter().map(|phase| phase.dead_rows).max().unwrap_or(0);
     let size = |phase| {
         let found = last.windows.iter().rfind(|p| p.phase == phase);

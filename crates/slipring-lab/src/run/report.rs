@@ -65,7 +65,7 @@ fn command_line(arguments: impl Iterator<Item = String>) -> String {
     words.join(" ")
 }
 
-/// One row with the sides `S` that it ran by turns.
+/// One row with the contenders `S` that it ran by turns.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RowReport<S> {
     /// What `--row` calls it.
@@ -75,10 +75,10 @@ pub struct RowReport<S> {
     /// What was asked, and whether it was met.
     pub conditions: Vec<Condition>,
     /// What was run by turns.
-    pub sides: Vec<S>,
+    pub contenders: Vec<S>,
 }
 
-/// A whole run of a table, which is described by `D` and whose rows have sides of `S`.
+/// A whole run of a table, which is described by `D` and whose rows have contenders of `S`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Report<D, S> {
     /// When, how and on what it was made.

@@ -1,46 +1,49 @@
 //! What is asked of rows, in figures.
 
-use super::report::{Held, Phase, Round, SideReport};
-use super::sides::SKIP_LOCKED;
+use super::contenders::SKIP_LOCKED;
+use super::report::{ContenderReport, Held, Phase, Round};
 use crate::peers::Peer;
 use crate::run::condition::Condition;
 use crate::stats::Summary;
 
-/// The median rate of one side is at least `factor` times that of another.
-pub fn times(sides: &[SideReport], ours: &str, other: &str, factor: f64) -> Condition {
-    Condition::times(rate(sides, ours), rate(sides, other), other, factor)
+/// The median rate of one contender is at least `factor` times that of another.
+pub fn times(contenders: &[ContenderReport], ours: &str, other: &str, factor: f64) -> Condition {
+    Condition::times(rate(contenders, ours), rate(contenders, other), other, factor)
 }
 
 /// As [`times`], of the fastest peer whose messages each have an outcome of their own.
-pub fn times_fastest_peer(sides: &[SideReport], ours: &str, factor: f64) -> Condition {
+pub fn times_fastest_peer(contenders: &[ContenderReport], ours: &str, factor: f64) -> Condition {
     let peers = Peer::ALL.iter().filter(|peer| peer.outcome_per_message());
     let names = peers.map(|peer| peer.name()).chain([SKIP_LOCKED]);
-    let rates = names.map(|name| (name, rate(sides, name))).filter(|(_, rate)| !rate.is_nan());
+    let rates = names.map(|name| (name, rate(contenders, name))).filter(|(_, rate)| !rate.is_nan());
     let fastest = rates.max_by(|a, b| a.1.total_cmp(&b.1));
     let (name, theirs) = fastest.unwrap_or(("the fastest peer", f64::NAN));
-    Condition::times(rate(sides, ours), theirs, name, factor)
+    Condition::times(rate(contenders, ours), theirs, name, factor)
 }
 
 /// No table of users holds a dead row in the end of any round.
-pub fn no_dead_rows(sides: &[SideReport], side: &str) -> Condition {
+pub fn no_dead_rows(contenders: &[ContenderReport], contender: &str) -> Condition {
     let of = |round: &Round| {
         let dead = round.cost.tables.dead_rows() as f64;
         round.per_message(dead * 1e6)
     };
-    let worst = worst(sides, side, |side| side.rounds.iter().filter_map(of).collect());
-    Condition::at_most(&format!("{side}: dead rows per million"), "rows", worst, 0.0)
+    let worst =
+        worst(contenders, contender, |contender| contender.rounds.iter().filter_map(of).collect());
+    Condition::at_most(&format!("{contender}: dead rows per million"), "rows", worst, 0.0)
 }
 
 /// No table of users holds a dead row at the end of any window.
-pub fn no_dead_rows_in_windows(sides: &[SideReport], side: &str) -> Condition {
-    let worst = worst(sides, side, |side| phases(side).map(|p| p.dead_rows as f64).collect());
-    Condition::at_most(&format!("{side}: dead rows while held"), "rows", worst, 0.0)
+pub fn no_dead_rows_in_windows(contenders: &[ContenderReport], contender: &str) -> Condition {
+    let worst = worst(contenders, contender, |contender| {
+        phases(contender).map(|p| p.dead_rows as f64).collect()
+    });
+    Condition::at_most(&format!("{contender}: dead rows while held"), "rows", worst, 0.0)
 }
 
 /// Rate and P99 at the end of what is held open are those from before.
-pub fn unmoved(sides: &[SideReport], name: &str) -> Vec<Condition> {
-    let side = sides.iter().find(|found| found.name == name);
-    let change = side.and_then(Change::of).unwrap_or_default();
+pub fn unmoved(contenders: &[ContenderReport], name: &str) -> Vec<Condition> {
+    let contender = contenders.iter().find(|found| found.name == name);
+    let change = contender.and_then(Change::of).unwrap_or_default();
     let rate = Condition::at_least(
         format!("0.95 × the rate before, {name}"),
         "messages/s",
@@ -53,11 +56,11 @@ pub fn unmoved(sides: &[SideReport], name: &str) -> Vec<Condition> {
 
 /// What grew while a transaction was held open has gone when it has ended: a fifth of it, and a
 /// rotation's worth of a new table, may be left; of little growth no more than seven tenths.
-pub fn retired(sides: &[SideReport], name: &str) -> Condition {
+pub fn retired(contenders: &[ContenderReport], name: &str) -> Condition {
     const ROTATION_MB: f64 = 64.0;
-    let side = sides.iter().find(|found| found.name == name);
+    let contender = contenders.iter().find(|found| found.name == name);
     let last = |phase| {
-        let found = side.into_iter().flat_map(phases).filter(move |p| p.phase == phase).last();
+        let found = contender.into_iter().flat_map(phases).filter(move |p| p.phase == phase).last();
         found.map_or(f64::NAN, |phase| phase.bytes as f64 / 1e6)
     };
     let (before, held, after) = (last(Held::Before), last(Held::During), last(Held::After));
@@ -82,10 +85,11 @@ impl Default for Change {
 }
 
 impl Change {
-    /// Of the windows of a side: the median before, and that of the last fifth of the windows
+    /// Of the windows of a contender: the median before, and that of the last fifth of the windows
     /// while it was held.
-    pub fn of(side: &SideReport) -> Option<Change> {
-        let of = |phase| -> Vec<&Phase> { phases(side).filter(|p| p.phase == phase).collect() };
+    pub fn of(contender: &ContenderReport) -> Option<Change> {
+        let of =
+            |phase| -> Vec<&Phase> { phases(contender).filter(|p| p.phase == phase).collect() };
         let (before, held) = (of(Held::Before), of(Held::During));
         let (_, end) = held.split_at_checked(held.len() - held.len().div_ceil(5))?;
         let rate = |phases: &[&Phase]| {
@@ -101,17 +105,19 @@ impl Change {
 }
 
 /// 95 of 100 wakes take at most so many milliseconds.
-pub fn wakes_within(sides: &[SideReport], side: &str, ms: f64) -> Condition {
-    let found = sides.iter().find(|found| found.name == side);
-    let p95 = found.map_or(f64::NAN, |side| side.latency(|p| p.p95_us));
-    Condition::at_most(&format!("{side}: P95 send to wake"), "ms", p95 / 1000.0, ms)
+pub fn wakes_within(contenders: &[ContenderReport], contender: &str, ms: f64) -> Condition {
+    let found = contenders.iter().find(|found| found.name == contender);
+    let p95 = found.map_or(f64::NAN, |contender| contender.latency(|p| p.p95_us));
+    Condition::at_most(&format!("{contender}: P95 send to wake"), "ms", p95 / 1000.0, ms)
 }
 
 /// Doing nothing writes no WAL and takes under one percent of a processor, ours and
 /// PostgreSQL's together.
-pub fn costs_nothing(sides: &[SideReport], side: &str) -> Vec<Condition> {
-    let side = sides.iter().find(|found| found.name == side);
-    let of = |figure: fn(&Round) -> Option<f64>| side.map_or(f64::NAN, |side| side.median(figure));
+pub fn costs_nothing(contenders: &[ContenderReport], contender: &str) -> Vec<Condition> {
+    let contender = contenders.iter().find(|found| found.name == contender);
+    let of = |figure: fn(&Round) -> Option<f64>| {
+        contender.map_or(f64::NAN, |contender| contender.median(figure))
+    };
     let cpu = |round: &Round| {
         let driver = round.answer.figures.get("driver_cpu_seconds")?;
         // Unknown where the server is somebody else's: that meets nothing.
@@ -124,19 +130,23 @@ pub fn costs_nothing(sides: &[SideReport], side: &str) -> Vec<Condition> {
     ]
 }
 
-/// The median rate of a side; not a number for a side that is not there, which meets nothing.
-fn rate(sides: &[SideReport], name: &str) -> f64 {
-    let side = sides.iter().find(|side| side.name == name);
-    side.and_then(|side| side.rate.as_ref()).map_or(f64::NAN, |rate| rate.median)
+/// The median rate of a contender; not a number for one that is not there, which meets nothing.
+fn rate(contenders: &[ContenderReport], name: &str) -> f64 {
+    let contender = contenders.iter().find(|contender| contender.name == name);
+    contender.and_then(|contender| contender.rate.as_ref()).map_or(f64::NAN, |rate| rate.median)
 }
 
-fn phases(side: &SideReport) -> impl Iterator<Item = &Phase> {
-    side.rounds.iter().flat_map(|round| &round.windows)
+fn phases(contender: &ContenderReport) -> impl Iterator<Item = &Phase> {
+    contender.rounds.iter().flat_map(|round| &round.windows)
 }
 
-fn worst(sides: &[SideReport], name: &str, of: impl Fn(&SideReport) -> Vec<f64>) -> f64 {
-    let side = sides.iter().find(|side| side.name == name);
-    side.map(of).unwrap_or_default().into_iter().fold(f64::NAN, f64::max)
+fn worst(
+    contenders: &[ContenderReport],
+    name: &str,
+    of: impl Fn(&ContenderReport) -> Vec<f64>,
+) -> f64 {
+    let contender = contenders.iter().find(|contender| contender.name == name);
+    contender.map(of).unwrap_or_default().into_iter().fold(f64::NAN, f64::max)
 }
 
 #[cfg(test)]
@@ -151,7 +161,7 @@ mod tests {
         Phase { phase, window, dead_rows, bytes }
     }
 
-    fn side(name: &str, messages: u64, windows: Vec<Phase>) -> SideReport {
+    fn contender(name: &str, messages: u64, windows: Vec<Phase>) -> ContenderReport {
         let command = Command {
             work: Work::Paced,
             callers: 1,
@@ -166,9 +176,10 @@ mod tests {
         };
         let answer = Answer { messages, seconds: 1.0, received: messages, ..Answer::default() };
         let round = Round { command, answer, cost: Cost::default(), windows };
-        let mut side = SideReport { name: name.into(), rounds: vec![round], ..Default::default() };
-        side.sum_up();
-        side
+        let mut contender =
+            ContenderReport { name: name.into(), rounds: vec![round], ..Default::default() };
+        contender.sum_up();
+        contender
     }
 
     #[test]
@@ -176,7 +187,7 @@ mod tests {
         let before = || phase(Held::Before, 4000, 10_000.0, 0, 0);
         let steady = phase(Held::During, 3900, 14_000.0, 0, 0);
         let fallen = phase(Held::During, 3000, 16_000.0, 5, 0);
-        let of = |end| side("ours", 1, vec![before(), phase(Held::During, 1, 1.0, 0, 0), end]);
+        let of = |end| contender("ours", 1, vec![before(), phase(Held::During, 1, 1.0, 0, 0), end]);
         // Only the end of what is held counts, not its first window.
         let good = [of(steady)];
         assert!(unmoved(&good, "ours").iter().all(|condition| condition.pass));
@@ -189,11 +200,11 @@ mod tests {
     #[test]
     fn doing_nothing_for_a_cost_that_nobody_knows_is_a_miss() {
         let of = |cpu_seconds| {
-            let mut side = side("ours", 0, vec![]);
-            let round = &mut side.rounds[0];
+            let mut contender = contender("ours", 0, vec![]);
+            let round = &mut contender.rounds[0];
             round.answer.figures.insert("driver_cpu_seconds".to_owned(), 0.001);
             round.cost.cpu_seconds = cpu_seconds;
-            costs_nothing(&[side], "ours").remove(1).pass
+            costs_nothing(&[contender], "ours").remove(1).pass
         };
         assert!(of(Some(0.005)));
         assert!(!of(Some(0.02)));
@@ -204,7 +215,7 @@ mod tests {
     fn tables_that_stay_as_large_as_they_grew_are_a_miss() {
         let of = |after| {
             let held = phase(Held::During, 1, 1.0, 0, 1_000_000_000);
-            side("ours", 1, vec![phase(Held::Before, 1, 1.0, 0, 0), held, after])
+            contender("ours", 1, vec![phase(Held::Before, 1, 1.0, 0, 0), held, after])
         };
         assert!(retired(&[of(phase(Held::After, 1, 1.0, 0, 250_000_000))], "ours").pass);
         assert!(!retired(&[of(phase(Held::After, 1, 1.0, 0, 300_000_000))], "ours").pass);
@@ -212,8 +223,12 @@ mod tests {
 
     #[test]
     fn the_fastest_peer_is_one_whose_messages_have_outcomes_of_their_own() {
-        let sides = [side("ours", 900, vec![]), side("pgq", 800, vec![]), side("awa", 300, vec![])];
-        let condition = times_fastest_peer(&sides, "ours", 3.0);
+        let contenders = [
+            contender("ours", 900, vec![]),
+            contender("pgq", 800, vec![]),
+            contender("awa", 300, vec![]),
+        ];
+        let condition = times_fastest_peer(&contenders, "ours", 3.0);
         assert!(condition.pass && condition.target.contains("awa"), "{condition:?}");
         assert_eq!(condition.ratio, Some(3.0));
     }

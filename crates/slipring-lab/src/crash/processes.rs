@@ -60,7 +60,7 @@ const FULL_MS: u64 = 400;
 const PAUSE: Duration = Duration::from_millis(LEASE_MS + 500);
 
 /// The servers, and what they run on.
-pub struct Victims {
+pub struct Processes {
     servers: Vec<Option<Server>>,
     addresses: Vec<Addresses>,
     store: String,
@@ -77,7 +77,7 @@ pub struct Victims {
     failures: Vec<String>,
 }
 
-impl Victims {
+impl Processes {
     /// Starts `count` servers on one store.
     ///
     /// # Errors
@@ -87,7 +87,7 @@ impl Victims {
         count: u64,
         folder: &Path,
         disk: Option<Disk>,
-    ) -> Result<Victims> {
+    ) -> Result<Processes> {
         let place = disk.as_ref().map_or(folder, Disk::folder);
         let file = (storage == Storage::Sqlite).then(|| place.join("slipring.db"));
         let (store, database) = match &file {
@@ -98,7 +98,7 @@ impl Victims {
             }
         };
         let logs = folder.join("slipring");
-        let mut victims = Victims {
+        let mut processes = Processes {
             servers: Vec::new(),
             addresses: Vec::new(),
             store,
@@ -112,11 +112,11 @@ impl Victims {
             failures: Vec::new(),
         };
         for number in 0..count {
-            let server = victims.serve(number as usize, None)?;
-            victims.addresses.push(server.addresses().clone());
-            victims.servers.push(Some(server));
+            let server = processes.serve(number as usize, None)?;
+            processes.addresses.push(server.addresses().clone());
+            processes.servers.push(Some(server));
         }
-        Ok(victims)
+        Ok(processes)
     }
 
     /// Where each server listens, over all restarts.
@@ -207,7 +207,7 @@ impl Victims {
     }
 
     /// Strikes one of them by the choice of `dice`, and lets it go on. `between` is called when
-    /// nothing of the victim answers any more.
+    /// nothing of the process answers any more.
     ///
     /// # Errors
     /// When it had ended by itself, or does not start again.

@@ -6,7 +6,7 @@ use crate::peers::Peer;
 use crate::targets::Kind;
 
 /// One of the things a row runs by turns.
-pub struct Side {
+pub struct Contender {
     /// Its name within the row; what begins with `ours` is ours.
     pub name: &'static str,
     /// What is driven.
@@ -24,14 +24,14 @@ pub enum Program {
     Peer(Peer),
 }
 
-impl Side {
+impl Contender {
     /// Whether it is ours: then its answers must be right, or the run fails.
     pub fn is_ours(&self) -> bool {
         self.name.starts_with("ours")
     }
 }
 
-/// The side that most targets are multiples of.
+/// The contender that most targets are multiples of.
 pub const SKIP_LOCKED: &str = "skip locked";
 /// Our server, a process of its own.
 pub const BY_SERVER: &str = "ours by server";
@@ -39,39 +39,43 @@ pub const BY_SERVER: &str = "ours by server";
 pub const PLAIN: &str = "plain insert";
 
 /// Ours, the SKIP LOCKED table and the peers, all with the same work.
-pub fn all(sizes: Sizes, command: &Command) -> Vec<Side> {
+pub fn all(sizes: Sizes, command: &Command) -> Vec<Contender> {
     with([], sizes, command)
 }
 
 /// Ours and the SKIP LOCKED table.
-pub fn without_peers(command: &Command) -> Vec<Side> {
-    let mut sides = ours(command);
-    sides.push(own(SKIP_LOCKED, Kind::SkipLocked, command));
-    sides
+pub fn without_peers(command: &Command) -> Vec<Contender> {
+    let mut contenders = ours(command);
+    contenders.push(own(SKIP_LOCKED, Kind::SkipLocked, command));
+    contenders
 }
 
 /// As [`all`], with others in between.
-pub fn with<const N: usize>(more: [Side; N], sizes: Sizes, command: &Command) -> Vec<Side> {
-    let mut sides = ours(command);
-    sides.extend(more);
-    sides.push(own(SKIP_LOCKED, Kind::SkipLocked, command));
+pub fn with<const N: usize>(
+    more: [Contender; N],
+    sizes: Sizes,
+    command: &Command,
+) -> Vec<Contender> {
+    let mut contenders = ours(command);
+    contenders.extend(more);
+    contenders.push(own(SKIP_LOCKED, Kind::SkipLocked, command));
     // A smoke test needs nothing that comes from elsewhere.
     let peers = if sizes.smoke { &[][..] } else { Peer::ALL };
-    sides.extend(peers.iter().map(|peer| Side {
+    contenders.extend(peers.iter().map(|peer| Contender {
         name: peer.name(),
         program: Program::Peer(*peer),
         command: command.clone(),
     }));
-    sides
+    contenders
 }
 
-/// One side that this program drives.
-pub fn own(name: &'static str, kind: Kind, command: &Command) -> Side {
-    Side { name, program: Program::Own(kind), command: command.clone() }
+/// One contender that this program drives.
+pub fn own(name: &'static str, kind: Kind, command: &Command) -> Contender {
+    Contender { name, program: Program::Own(kind), command: command.clone() }
 }
 
 /// A send by SQL, a plain INSERT, and the limit between them: the INSERT inside a function.
-pub fn in_transactions(command: &Command) -> Vec<Side> {
+pub fn in_transactions(command: &Command) -> Vec<Contender> {
     vec![
         own("ours by SQL", Kind::Sql, command),
         own(PLAIN, Kind::PgInsertIndexed, command),
@@ -81,7 +85,7 @@ pub fn in_transactions(command: &Command) -> Vec<Side> {
 
 /// Wakes by the engine, by a server and by SQL, and the limit under them: a commit that comes
 /// alone.
-pub fn wake(by_engine: &Command, by_sql: &Command, commits: &Command) -> Vec<Side> {
+pub fn wake(by_engine: &Command, by_sql: &Command, commits: &Command) -> Vec<Contender> {
     vec![
         own("ours", Kind::Postgres, by_engine),
         own(BY_SERVER, Kind::PostgresServer, by_engine),
@@ -91,11 +95,11 @@ pub fn wake(by_engine: &Command, by_sql: &Command, commits: &Command) -> Vec<Sid
 }
 
 /// The busy queues alone and among many.
-pub fn queues(alone: &Command, among_many: &Command) -> Vec<Side> {
+pub fn queues(alone: &Command, among_many: &Command) -> Vec<Contender> {
     vec![own("ours alone", Kind::Postgres, alone), own("ours", Kind::Postgres, among_many)]
 }
 
 /// The engine through its own interface, and the interface for users of SQL.
-fn ours(command: &Command) -> Vec<Side> {
+fn ours(command: &Command) -> Vec<Contender> {
     vec![own("ours", Kind::Postgres, command), own("ours by SQL", Kind::Sql, command)]
 }
