@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
 
 use super::condition::Condition;
@@ -116,17 +118,19 @@ impl<D: Serialize, S: Serialize> Report<D, S> {
         text + &format!("{} of {asked} targets met, {missed} missed\n", asked - missed)
     }
 
-    /// Writes a JSON file with all raw figures, and what was printed, into `folder`; both bear the
-    /// table's name.
+    /// Writes a compressed JSON file with all raw figures, and what was printed, into `folder`;
+    /// both bear the table's name.
     ///
     /// # Errors
     /// When they cannot be written.
     pub fn keep(&self, folder: &Path, name: &str, printed: &str) -> Result<()> {
         std::fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
-        let json = serde_json::to_string_pretty(self)? + "\n";
-        for (ending, text) in [("json", json.as_str()), ("txt", printed)] {
+        let mut json = GzEncoder::new(Vec::new(), Compression::best());
+        serde_json::to_writer_pretty(&mut json, self)?;
+        let json = json.finish().context("compressing the figures")?;
+        for (ending, bytes) in [("json.gz", json.as_slice()), ("txt", printed.as_bytes())] {
             let path = folder.join(format!("{name}.{ending}"));
-            std::fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
+            std::fs::write(&path, bytes).with_context(|| format!("writing {}", path.display()))?;
         }
         Ok(())
     }
@@ -134,7 +138,29 @@ impl<D: Serialize, S: Serialize> Report<D, S> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
+
     use super::*;
+
+    #[test]
+    fn the_figures_of_a_kept_run_are_read_back_from_their_compressed_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut report = Report::<(), ()>::new(folder.path(), ());
+        report.rows.push(RowReport {
+            name: "row".into(),
+            what: "what".into(),
+            conditions: vec![Condition::at_most("longest stall", "ms", 7.5, 100.0)],
+            contenders: Vec::new(),
+        });
+        report.keep(folder.path(), "table", "printed").unwrap();
+        assert_eq!(std::fs::read_to_string(folder.path().join("table.txt")).unwrap(), "printed");
+        let file = std::fs::File::open(folder.path().join("table.json.gz")).unwrap();
+        let mut text = String::new();
+        flate2::read::GzDecoder::new(file).read_to_string(&mut text).unwrap();
+        let read: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(read["rows"][0]["conditions"][0]["pass"], true);
+        assert_eq!(read["date"], report.head.date.as_str());
+    }
 
     #[test]
     fn a_report_names_the_database_and_not_the_password() {
