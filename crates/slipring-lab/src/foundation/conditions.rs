@@ -1,20 +1,10 @@
 //! The figures that rows are judged by.
 
 use super::report::ContenderReport;
-use crate::run::condition::Condition;
+use crate::run::contender::named;
+pub use crate::run::contender::{rate, times};
 use crate::stats::{Percentiles, Summary};
 use crate::workloads::Outcome;
-
-/// The median rate of one contender is at least `factor` times that of another.
-pub fn times(contenders: &[ContenderReport], ours: &str, other: &str, factor: f64) -> Condition {
-    Condition::times(rate(contenders, ours), rate(contenders, other), other, factor)
-}
-
-/// The median rate of a contender; not a number for one that is not there, which meets nothing.
-pub fn rate(contenders: &[ContenderReport], name: &str) -> f64 {
-    let contender = contenders.iter().find(|contender| contender.name == name);
-    contender.and_then(|contender| contender.rate.as_ref()).map_or(f64::NAN, |rate| rate.median)
-}
 
 /// The median of a figure over the rounds of a contender.
 pub fn figure(contenders: &[ContenderReport], contender: &str, name: &str) -> f64 {
@@ -23,10 +13,7 @@ pub fn figure(contenders: &[ContenderReport], contender: &str, name: &str) -> f6
 
 /// The largest of a figure over the rounds of a contender.
 pub fn peak(contenders: &[ContenderReport], contender: &str, name: &str) -> f64 {
-    let rounds = contenders
-        .iter()
-        .find(|found| found.name == contender)
-        .map(|contender| contender.rounds.iter());
+    let rounds = named(contenders, contender).map(|contender| contender.rounds.iter());
     let figures = rounds.into_iter().flatten().filter_map(|round| round.figures.get(name).copied());
     figures.fold(f64::NAN, f64::max)
 }
@@ -46,10 +33,7 @@ fn median(
     contender: &str,
     of: impl Fn(&Outcome) -> Option<f64>,
 ) -> f64 {
-    let rounds = contenders
-        .iter()
-        .find(|found| found.name == contender)
-        .map(|contender| contender.rounds.iter());
+    let rounds = named(contenders, contender).map(|contender| contender.rounds.iter());
     let figures: Vec<f64> = rounds.into_iter().flatten().filter_map(of).collect();
     Summary::of(&figures).map_or(f64::NAN, |summary| summary.median)
 }
@@ -57,10 +41,11 @@ fn median(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::condition::Condition;
 
     #[test]
     fn what_was_not_measured_meets_no_target() {
-        assert!(!times(&[], "ours", "raw", 0.5).pass);
+        assert!(!times::<ContenderReport>(&[], "ours", "raw", 0.5).pass);
         assert!(!Condition::at_most("memory", "MB", peak(&[], "ours", "x"), 300.0).pass);
     }
 }

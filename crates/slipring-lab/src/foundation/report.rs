@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Sizes;
+use crate::run::contender::Measured;
 use crate::run::report;
 use crate::stats::Summary;
 use crate::workloads::Outcome;
@@ -40,6 +41,16 @@ impl ContenderReport {
     pub fn new(name: &str, rounds: Vec<Outcome>) -> ContenderReport {
         let rates: Vec<f64> = rounds.iter().map(|round| round.rate).collect();
         ContenderReport { name: name.to_owned(), rate: Summary::of(&rates), rounds }
+    }
+}
+
+impl Measured for ContenderReport {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn rate(&self) -> Option<&Summary> {
+        self.rate.as_ref()
     }
 }
 

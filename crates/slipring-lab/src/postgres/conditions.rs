@@ -4,12 +4,9 @@ use super::contenders::SKIP_LOCKED;
 use super::report::{ContenderReport, Held, Phase, Round};
 use crate::peers::Peer;
 use crate::run::condition::Condition;
+pub use crate::run::contender::times;
+use crate::run::contender::{named, rate};
 use crate::stats::Summary;
-
-/// The median rate of one contender is at least `factor` times that of another.
-pub fn times(contenders: &[ContenderReport], ours: &str, other: &str, factor: f64) -> Condition {
-    Condition::times(rate(contenders, ours), rate(contenders, other), other, factor)
-}
 
 /// As [`times`], of the fastest peer whose messages each have an outcome of their own.
 pub fn times_fastest_peer(contenders: &[ContenderReport], ours: &str, factor: f64) -> Condition {
@@ -42,7 +39,7 @@ pub fn no_dead_rows_in_windows(contenders: &[ContenderReport], contender: &str) 
 
 /// Rate and P99 at the end of what is held open are those from before.
 pub fn unmoved(contenders: &[ContenderReport], name: &str) -> Vec<Condition> {
-    let contender = contenders.iter().find(|found| found.name == name);
+    let contender = named(contenders, name);
     let change = contender.and_then(Change::of).unwrap_or_default();
     let rate = Condition::at_least(
         format!("0.95 × the rate before, {name}"),
@@ -58,7 +55,7 @@ pub fn unmoved(contenders: &[ContenderReport], name: &str) -> Vec<Condition> {
 /// rotation's worth of a new table, may be left; of little growth no more than seven tenths.
 pub fn retired(contenders: &[ContenderReport], name: &str) -> Condition {
     const ROTATION_MB: f64 = 64.0;
-    let contender = contenders.iter().find(|found| found.name == name);
+    let contender = named(contenders, name);
     let last = |phase| {
         let found = contender.into_iter().flat_map(phases).filter(move |p| p.phase == phase).last();
         found.map_or(f64::NAN, |phase| phase.bytes as f64 / 1e6)
@@ -106,7 +103,7 @@ impl Change {
 
 /// 95 of 100 wakes take at most so many milliseconds.
 pub fn wakes_within(contenders: &[ContenderReport], contender: &str, ms: f64) -> Condition {
-    let found = contenders.iter().find(|found| found.name == contender);
+    let found = named(contenders, contender);
     let p95 = found.map_or(f64::NAN, |contender| contender.latency(|p| p.p95_us));
     Condition::at_most(&format!("{contender}: P95 send to wake"), "ms", p95 / 1000.0, ms)
 }
@@ -114,7 +111,7 @@ pub fn wakes_within(contenders: &[ContenderReport], contender: &str, ms: f64) ->
 /// Doing nothing writes no WAL and takes under one percent of a processor, ours and
 /// PostgreSQL's together.
 pub fn costs_nothing(contenders: &[ContenderReport], contender: &str) -> Vec<Condition> {
-    let contender = contenders.iter().find(|found| found.name == contender);
+    let contender = named(contenders, contender);
     let of = |figure: fn(&Round) -> Option<f64>| {
         contender.map_or(f64::NAN, |contender| contender.median(figure))
     };
@@ -130,12 +127,6 @@ pub fn costs_nothing(contenders: &[ContenderReport], contender: &str) -> Vec<Con
     ]
 }
 
-/// The median rate of a contender; not a number for one that is not there, which meets nothing.
-fn rate(contenders: &[ContenderReport], name: &str) -> f64 {
-    let contender = contenders.iter().find(|contender| contender.name == name);
-    contender.and_then(|contender| contender.rate.as_ref()).map_or(f64::NAN, |rate| rate.median)
-}
-
 fn phases(contender: &ContenderReport) -> impl Iterator<Item = &Phase> {
     contender.rounds.iter().flat_map(|round| &round.windows)
 }
@@ -145,7 +136,7 @@ fn worst(
     name: &str,
     of: impl Fn(&ContenderReport) -> Vec<f64>,
 ) -> f64 {
-    let contender = contenders.iter().find(|contender| contender.name == name);
+    let contender = named(contenders, name);
     contender.map(of).unwrap_or_default().into_iter().fold(f64::NAN, f64::max)
 }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Sizes;
 use super::meter::Cost;
 use super::protocol::{Answer, Command, Ready, Window};
+use crate::run::contender::Measured;
 use crate::run::report;
 use crate::stats::{Percentiles, Summary};
 
@@ -97,6 +98,16 @@ impl ContenderReport {
             let spread = round.answer.latencies.values().next()?;
             Some(which(&spread.percentiles()))
         })
+    }
+}
+
+impl Measured for ContenderReport {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn rate(&self) -> Option<&Summary> {
+        self.rate.as_ref()
     }
 }
 

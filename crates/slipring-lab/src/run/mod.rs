@@ -2,6 +2,7 @@
 //! headed and kept, and what a run comes to in the end.
 
 pub mod condition;
+pub mod contender;
 pub mod report;
 
 use std::io::IsTerminal;
