@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 use crate::child::Group;
+use crate::run::contender::turns;
 use crate::run::progress;
 use crate::workloads::{Outcome, Settings};
 use crate::{folder, process, run, slow_disk, targets::server};
@@ -96,25 +97,21 @@ pub fn list() {
     }
 }
 
-/// Runs the contenders of a row by turns. The first one of each round changes, so that none always
-/// runs in the wake of the same other.
+/// Runs the contenders of a row by turns.
 fn measure(row: &Row, sizes: Sizes) -> Result<RowReport> {
     progress(&format!("{} …", row.name));
     let kept = crate::workloads::temporary_folder()?;
     let contenders = (row.contenders)(sizes, kept.path());
     let mut outcomes: Vec<Vec<Outcome>> = contenders.iter().map(|_| Vec::new()).collect();
-    for round in 0..sizes.rounds.min(row.rounds_max) {
-        for turn in 0..contenders.len() {
-            let at = (turn + round) % contenders.len();
-            if let (Some(contender), Some(found)) = (contenders.get(at), outcomes.get_mut(at)) {
-                // Of the wait tables the last is kept; its predecessors say the same at length.
-                if let Some(before) = found.last_mut() {
-                    before.waits.clear();
-                }
-                found
-                    .push(measure_contender(contender).with_context(|| contender.name.to_owned())?);
-            }
+    for (_, at) in turns(contenders.len(), sizes.rounds.min(row.rounds_max)) {
+        let (Some(contender), Some(found)) = (contenders.get(at), outcomes.get_mut(at)) else {
+            continue;
+        };
+        // Of the wait tables the last is kept; its predecessors say the same at length.
+        if let Some(before) = found.last_mut() {
+            before.waits.clear();
         }
+        found.push(measure_contender(contender).with_context(|| contender.name.to_owned())?);
     }
     progress("");
     let contenders: Vec<ContenderReport> = contenders
@@ -206,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn every_row_has_a_name_of_its_own_and_sides_to_measure() {
+    fn every_row_has_a_name_of_its_own_and_contenders() {
         let sizes = Sizes { smoke: true, rounds: 1, seconds: 0.1, backlog: 1000 };
         let rows = rows::all();
         for row in &rows {

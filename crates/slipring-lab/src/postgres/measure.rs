@@ -16,6 +16,7 @@ use super::report::{ContenderReport, Held, Phase, Round, RowReport};
 use super::rows::{Beside, Row};
 use super::{Plan, Sizes};
 use crate::peers::{Peer, Prepared};
+use crate::run::contender::turns;
 use crate::run::progress;
 use crate::targets::Kind;
 use crate::targets::postgres::connect;
@@ -57,9 +58,8 @@ impl<'a> Bench<'a> {
         rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
     }
 
-    /// Runs the contenders of a row by turns. The first one of each round changes, so that none
-    /// always runs in the wake of the same other. Answers the trouble of ours beside the figures;
-    /// a contender in trouble is not run again.
+    /// Runs the contenders of a row by turns. Answers the trouble of ours beside the figures; a
+    /// contender in trouble is not run again.
     ///
     /// # Errors
     /// When PostgreSQL fails.
@@ -72,25 +72,22 @@ impl<'a> Bench<'a> {
             ..ContenderReport::default()
         };
         let mut reports: Vec<ContenderReport> = contenders.iter().map(named).collect();
-        for round in 0..self.sizes.rounds.min(row.rounds_max) {
-            for turn in 0..contenders.len() {
-                let at = (turn + round) % contenders.len();
-                let (Some(contender), Some(found)) = (contenders.get(at), reports.get_mut(at))
-                else {
-                    continue;
-                };
-                if found.trouble.is_some() {
-                    continue;
+        let rounds = self.sizes.rounds.min(row.rounds_max);
+        for (round, at) in turns(contenders.len(), rounds) {
+            let (Some(contender), Some(found)) = (contenders.get(at), reports.get_mut(at)) else {
+                continue;
+            };
+            if found.trouble.is_some() {
+                continue;
+            }
+            progress(&format!("{}, {}, round {} …", row.name, contender.name, round + 1));
+            match self.measure(contender, row.beside).await {
+                Ok((ready, measured)) => {
+                    found.trouble = wrong(&measured.answer);
+                    found.ready = ready;
+                    found.rounds.push(measured);
                 }
-                progress(&format!("{}, {}, round {} …", row.name, contender.name, round + 1));
-                match self.measure(contender, row.beside).await {
-                    Ok((ready, measured)) => {
-                        found.trouble = wrong(&measured.answer);
-                        found.ready = ready;
-                        found.rounds.push(measured);
-                    }
-                    Err(error) => found.trouble = Some(one_line(&error)),
-                }
+                Err(error) => found.trouble = Some(one_line(&error)),
             }
         }
         progress("");

@@ -25,3 +25,22 @@ pub fn rate<C: Measured>(contenders: &[C], name: &str) -> f64 {
 pub fn times<C: Measured>(contenders: &[C], own: &str, other: &str, factor: f64) -> Condition {
     Condition::times(rate(contenders, own), rate(contenders, other), other, factor)
 }
+
+/// Rounds in which each of so many contenders is run once: the round, and who has its turn. The
+/// first one of each round changes, so that none always runs in the wake of the same other.
+pub fn turns(contenders: usize, rounds: usize) -> impl Iterator<Item = (usize, usize)> {
+    let round = move |round| (0..contenders).map(move |turn| (round, (turn + round) % contenders));
+    (0..rounds).flat_map(round)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::turns;
+
+    #[test]
+    fn each_contender_has_a_turn_in_each_round_and_another_one_begins() {
+        let found: Vec<_> = turns(3, 2).collect();
+        assert_eq!(found, [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (1, 0)]);
+        assert_eq!(turns(0, 5).count(), 0);
+    }
+}
