@@ -139,16 +139,25 @@ impl FaultyStore {
 
     /// Ends when no call runs and nobody who is awake begins one.
     pub async fn idle(&self) {
+        self.runs_at_most(0).await;
+    }
+
+    /// As [`FaultyStore::idle`], but for the calls that hang.
+    pub async fn still(&self) {
+        self.runs_at_most(*self.hanging.borrow()).await;
+    }
+
+    async fn runs_at_most(&self, calls: u64) {
         let mut running = self.running.subscribe();
         loop {
             for _ in 0..WAKE_TURNS {
                 tokio::task::yield_now().await;
             }
-            if *running.borrow_and_update() == 0 {
+            if *running.borrow_and_update() <= calls {
                 return;
             }
             // The sender lives as long as the store, so this cannot fail.
-            let _ = running.wait_for(|count| *count == 0).await;
+            let _ = running.wait_for(|count| *count <= calls).await;
         }
     }
 

@@ -271,7 +271,7 @@ async fn a_wait_that_ends_during_a_pass_keeps_its_place(b: Bench) {
     e.store.plan(Verb::Due, 1, Fault::Hang);
     e.bench.advance(ms(20_050));
     e.store.hanging(1).await;
-    turns().await;
+    e.store.still().await;
     assert!(!ends.is_finished(), "what is due may be for it");
     send(&q, "now").await;
     assert_eq!(texts(ends).await, ["now"]);
@@ -291,10 +291,10 @@ async fn a_receive_that_does_not_wait_keeps_its_place_during_a_pass(b: Bench) {
     let calls = e.store.calls(Verb::Claim);
     let looks = receiving(&q, ReceiveRequest::up_to(1));
     until("it looks", async || e.store.calls(Verb::Claim) > calls).await;
-    turns().await;
+    e.store.still().await;
     assert!(!looks.is_finished(), "what is due may be for it");
     let later = receiving(&q, ReceiveRequest::up_to(1).wait(s(3600)));
-    turns().await;
+    e.store.still().await;
     for (receive, text) in [(first, "one"), (looks, "two")] {
         send(&q, text).await;
         assert_eq!(texts(receive).await, [text]);
