@@ -75,8 +75,6 @@ CREATE TABLE lease (
     session INTEGER NOT NULL
 ) STRICT;
 
-CREATE INDEX lease_session ON lease (first_position) WHERE session = 1;
-
 CREATE TABLE item (
     id INTEGER PRIMARY KEY,
     queue_id INTEGER NOT NULL,

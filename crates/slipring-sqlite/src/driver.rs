@@ -192,7 +192,7 @@ impl Driver {
             let load = task.load();
             (task, load)
         }));
-        ring.end(round.turn);
+        ring.end(std::mem::take(&mut round.turn));
         drop(ring);
         if let Some(error) = served.poison {
             self.log.poison(error);
@@ -327,6 +327,16 @@ impl Calls for Round<'_> {
 
     fn rest(&mut self) -> Vec<WriterTask> {
         self.driver.ring.lock().take_all()
+    }
+}
+
+impl Drop for Round<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.driver.ring.lock().abandon();
+            // The thread answers those that wait: nothing is written any more.
+            self.driver.wake();
+        }
     }
 }
 

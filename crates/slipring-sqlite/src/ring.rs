@@ -313,6 +313,13 @@ impl<T> Ring<T> {
         }
     }
 
+    /// The call under way has panicked, and its transaction has no end: those behind it wait on.
+    pub(crate) fn abandon(&mut self) {
+        if let Some(owner) = self.serving.take() {
+            self.line_up(owner);
+        }
+    }
+
     /// Takes all that waits. The accounts stay: what is put back is served as if it had waited on.
     pub(crate) fn take_all(&mut self) -> Vec<T> {
         let mut calls = Vec::with_capacity(self.len);

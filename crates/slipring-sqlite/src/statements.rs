@@ -252,13 +252,7 @@ mod tests {
         const SORTS: [&str; 2] = ["leases_in_order", "items_of_slot"];
         // All queues are listed; one ends at the first row of each table; the indexes of the others
         // hold only rows that are looked for.
-        const SCANS: [&str; 5] = [
-            "queues",
-            "anything_timed",
-            "deleted_queue",
-            "end_lease_sessions",
-            "end_item_sessions",
-        ];
+        const SCANS: [&str; 4] = ["queues", "anything_timed", "deleted_queue", "end_item_sessions"];
         // One look at the end of an index.
         const ENDS: [&str; 1] = ["dedup_until"];
         let connection = migrated();

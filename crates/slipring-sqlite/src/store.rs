@@ -267,7 +267,8 @@ impl fmt::Debug for SqliteStore {
 /// Ends the leases of connections of processes that are no more, as lapses (see the failure table
 /// of `docs/semantics.md`), in steps.
 fn end_sessions(core: &mut Core) -> Outcome<()> {
-    while core.alone(|writer| writer.end_sessions())? {}
+    let mut from = 0;
+    while core.alone(|writer| writer.end_sessions(&mut from))? {}
     loop {
         match core.alone(|writer| writer.lapse_sessions()) {
             Ok(true) => {}

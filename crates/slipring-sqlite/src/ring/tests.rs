@@ -359,6 +359,18 @@ fn all_is_taken_at_once_also_what_came_behind_the_call_under_way() {
 }
 
 #[test]
+fn calls_behind_one_that_panicked_wait_on() {
+    let mut ring = Ring::new();
+    push(&mut ring, queue(1), "panics");
+    assert_eq!(ring.next(&mut Turn::default(), 0), Some("panics"));
+    push(&mut ring, queue(1), "behind");
+    assert!(!ring.has_calls(false));
+    ring.abandon();
+    assert!(ring.has_calls(false));
+    assert_eq!(ring.take_all(), ["behind"]);
+}
+
+#[test]
 fn accounts_of_queues_without_calls_are_forgotten_once_others_have_caught_up() {
     let mut ring = Ring::new();
     for number in 1..=10_000 {
