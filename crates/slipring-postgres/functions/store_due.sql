@@ -37,7 +37,7 @@ BEGIN
             WHERE i.queue_id = v_row.queue_id AND i.state = 0 AND i.turn <= p_now_ms);
         CONTINUE WHEN v_ids = '{}';
         PERFORM slipring.item_set(v_queue, v_ids, array_fill(1, ARRAY[cardinality(v_ids)]),
-            NULL);
+            NULL, p_before => slipring.fifo_known(v_queue));
         PERFORM slipring.tally_fold(v_queue);
         RETURN QUERY SELECT v_row.queue_id, cardinality(v_ids)::bigint, 0::bigint, NULL::bigint,
             NULL::bigint;

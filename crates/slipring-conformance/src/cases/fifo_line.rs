@@ -21,6 +21,7 @@ pub(super) const CASES: &[Case] = &[
     case!(a_parked_first_message_leaves_its_group_in_its_place, "S7.2", "S7.7"),
     case!(a_dead_letter_leaves_its_group_in_its_place, "S7.2", "S7.7"),
     case!(a_group_whose_next_message_is_far_behind_keeps_its_place, "S7.7"),
+    case!(a_group_of_which_all_was_parked_is_a_new_one_beside_a_delay, "S7.7"),
     case!(the_head_of_a_queue_is_that_of_the_first_group, "S7.6", "S7.7"),
     case!(failed_messages_are_given_beside_others, "S11.3"),
     case!(the_last_try_of_a_message_is_alone, "S11.3"),
@@ -198,6 +199,28 @@ async fn a_group_whose_next_message_is_far_behind_keeps_its_place(b: Bench) {
     q.nack(&first).await.unwrap();
     assert_eq!(q.take(1).await, ["b1"]);
     assert_eq!(q.take(1).await, ["a2"]);
+}
+
+async fn a_group_of_which_all_was_parked_is_a_new_one_beside_a_delay(b: Bench) {
+    for ends in [false, true] {
+        let q = fifo(&b).await;
+        q.send_all(["a1", "b1", "b2"].map(g)).await;
+        let taken = q.claim(3).await;
+        assert_eq!(bodies(&taken), ["a1", "b1", "b2"]);
+        q.ack(&taken[1]).await.unwrap();
+        q.park(&taken[2]).await.unwrap();
+        q.send(g("b3")).await;
+        q.send(g("b4").delay(s(1))).await;
+        if ends {
+            b.advance(s(2));
+            b.store().due(b.now()).await.unwrap();
+        }
+        assert_eq!(q.kick(1).await, 1);
+        q.nack(&taken[0]).await.unwrap();
+        let all = ["b2", "b3", "b4", "a1"];
+        let in_line: Vec<_> = all.into_iter().filter(|text| ends || *text != "b4").collect();
+        assert_eq!(q.take(10).await, in_line, "the delay ended: {ends}");
+    }
 }
 
 async fn the_head_of_a_queue_is_that_of_the_first_group(b: Bench) {
