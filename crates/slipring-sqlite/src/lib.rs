@@ -56,6 +56,7 @@ mod ring;
 mod room;
 mod rows;
 mod serving;
+mod sessions;
 mod settle;
 mod slots;
 mod sound;
