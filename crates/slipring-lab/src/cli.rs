@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use crate::{crash, foundation, postgres, workloads};
+use crate::{cases, crash, foundation, postgres, workloads};
 
 /// Load driver, workloads and reports for Slipring and its peers.
 #[derive(Debug, Parser)]
@@ -22,6 +22,8 @@ enum Command {
     },
     /// The names of the rows of each table.
     List,
+    /// Run one of the five published cases: the published design, the effect, and ours beside it.
+    Case(cases::Options),
     /// Kill the real server again and again under clients of both protocols, then check that
     /// nothing was lost, invented, repeated without reason or out of order.
     Crash(crash::Options),
@@ -58,6 +60,7 @@ pub fn run(arguments: Arguments) -> Result<()> {
             postgres::list();
             Ok(())
         }
+        Command::Case(options) => cases::run(&options),
         Command::Crash(options) => crash::run(&options),
         Command::CrashClient(options) => crash::client::run(&options),
         Command::PostgresDriver(options) => postgres::serve::run(&options),

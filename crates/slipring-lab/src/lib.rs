@@ -5,9 +5,11 @@
 #![allow(clippy::print_stdout)] // a command-line program: its output is what it is for
 
 mod body;
+mod cases;
 mod child;
 pub mod cli;
 mod crash;
+mod findings;
 mod folder;
 mod foundation;
 mod ledger;

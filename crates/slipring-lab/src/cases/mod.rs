@@ -1,0 +1,68 @@
+//! `case`: the published cases. Each has its published design built anew as a baseline, the effect
+//! its author saw, and ours on the same work, side by side in one run.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+
+use crate::findings::Findings;
+use crate::folder;
+
+/// Which case is run, and what becomes of it.
+#[derive(Debug, clap::Args)]
+pub struct Options {
+    /// Its number.
+    #[arg(value_parser = clap::value_parser!(u8).range(1..=5))]
+    number: u8,
+    /// Tiny sizes; the figures mean nothing.
+    #[arg(long)]
+    pub smoke: bool,
+    /// Measured seconds of each step that is measured for a time.
+    #[arg(long)]
+    pub seconds: Option<f64>,
+    /// Keep tables, plots and raw data in a dated folder inside this one; otherwise they go to
+    /// target/lab, into a folder of the case's name.
+    #[arg(long)]
+    pub out: Option<PathBuf>,
+    /// Fail when a check is missed.
+    #[arg(long)]
+    pub strict: bool,
+}
+
+impl Options {
+    /// The measured seconds of a step: what the command line says, or a default for each size.
+    pub fn seconds(&self, full: f64, smoke: f64) -> f64 {
+        self.seconds.unwrap_or(if self.smoke { smoke } else { full })
+    }
+}
+
+/// Runs a case and prints what it found.
+///
+/// # Errors
+/// When it fails, or cannot be kept; with `--strict`, also when a check is missed. What was found
+/// until then is printed and kept.
+pub fn run(options: &Options) -> Result<()> {
+    let findings = find(options)?;
+    let data = folder::data()?;
+    let folder = match &options.out {
+        Some(out) => out.join(findings.head.folder_name()),
+        None => data.join(&findings.name),
+    };
+    print!("{}", findings.text());
+    findings.keep(&folder)?;
+    println!("raw data: {}", folder.display());
+    if let Some(why) = &findings.incomplete {
+        bail!("{} is incomplete: {why}", findings.name);
+    }
+    let missed = findings.missed();
+    if options.strict && missed > 0 {
+        bail!("{missed} checks were missed");
+    }
+    Ok(())
+}
+
+/// Runs a case.
+fn find(options: &Options) -> Result<Findings> {
+    // One module for each case: `match options.number { 1 => waiters::run(options), … }`.
+    bail!("case {} is not built yet", options.number)
+}
