@@ -164,6 +164,7 @@ impl Store for PostgresStore {
             shared: true,
             transactions: true,
             calls_one_by_one: true,
+            appends_and_claims: false,
             passes_by_queue: false,
             call_messages_max: 8192,
             call_bytes_max: 8 << 20,

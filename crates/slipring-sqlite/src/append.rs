@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use slipring::lifecycle::{self, Next};
-use slipring::store::{AppendBatch, Sent};
+use slipring::store::{AppendBatch, Appended, ClaimBatch, Sent};
 use slipring::{Error, ErrorKind, MessageId, MessageState, NewMessage, Timestamp};
 
 use crate::dedup::{self, Plan};
-use crate::fault::Outcome;
+use crate::fault::{Fault, Outcome};
 use crate::item::{ItemHead, headers_to_sql, ms_to_sql};
 use crate::picture::Picture;
 use crate::position::to_sql;
@@ -42,6 +42,21 @@ impl Writer<'_> {
             || Err(Error::new(ErrorKind::Invalid, "the message belongs to no unit of the batch"));
         answers.extend(rest.iter().map(|_| outside()));
         Ok(answers)
+    }
+
+    /// Stores messages, and hands out ready ones of the same queue. A claim that is refused takes
+    /// nothing back of what was stored.
+    pub(crate) fn append_and_claim(
+        &mut self,
+        batch: &AppendBatch,
+        claim: &ClaimBatch,
+    ) -> Outcome<Appended> {
+        let sent = self.append(batch)?;
+        let claimed = match self.claim(claim) {
+            Err(Fault::Refused(error)) => Err(error),
+            claimed => Ok(claimed?),
+        };
+        Ok(Appended { sent, claimed })
     }
 
     fn append_unit(

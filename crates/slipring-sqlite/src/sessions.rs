@@ -7,7 +7,7 @@ use crate::fault::Outcome;
 use crate::passes::PASS_MESSAGES_MAX;
 use crate::position::{from_sql, to_sql};
 use crate::statements::Query;
-use crate::writer::Writer;
+use crate::writer::{Core, Writer};
 
 impl Writer<'_> {
     /// Sets the deadline of leases of connections to 0, of at most a pass at a time, from a
@@ -28,5 +28,21 @@ impl Writer<'_> {
     pub(crate) fn lapse_sessions(&mut self) -> Outcome<bool> {
         let pass = self.expire(Timestamp::from_millis(0))?;
         Ok(pass.next == Some(Timestamp::from_millis(0)))
+    }
+}
+
+/// Ends the leases of connections of processes that are no more, as lapses (see the failure table
+/// of `docs/semantics.md`), in steps.
+pub(crate) fn end_sessions(core: &mut Core) -> Outcome<()> {
+    let mut from = 0;
+    while core.alone(|writer| writer.end_sessions(&mut from))? {}
+    loop {
+        match core.alone(|writer| writer.lapse_sessions()) {
+            Ok(true) => {}
+            Ok(false) => return Ok(()),
+            // A full file opens all the same, so that it can be emptied; later passes go on.
+            Err(fault) if fault.is_full() => return Ok(()),
+            Err(fault) => return Err(fault),
+        }
     }
 }

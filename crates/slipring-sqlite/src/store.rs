@@ -11,8 +11,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use slipring::store::{
-    AppendBatch, Capabilities, ClaimAny, ClaimBatch, Claimed, ClaimedAny, Deadlines, Demand,
-    ExtendBatch, Head, Pass, Sent, SettleBatch, Settled, Store,
+    AppendBatch, Appended, Capabilities, ClaimAny, ClaimBatch, Claimed, ClaimedAny, Deadlines,
+    Demand, ExtendBatch, Head, Pass, Sent, SettleBatch, Settled, Store,
 };
 use slipring::{Clock, Delivery, Error, MessageId, NewMessage, QueueId, ReceiptKey, Timestamp};
 
@@ -29,6 +29,7 @@ use crate::place::{self, Place};
 use crate::probe::Probes;
 use crate::reader::{Reader, ReaderTask, start_reading};
 use crate::ring::{Load, Owner};
+use crate::sessions::end_sessions;
 use crate::sound;
 use crate::task::{Call, Classes};
 use crate::warm::Body;
@@ -264,22 +265,6 @@ impl fmt::Debug for SqliteStore {
     }
 }
 
-/// Ends the leases of connections of processes that are no more, as lapses (see the failure table
-/// of `docs/semantics.md`), in steps.
-fn end_sessions(core: &mut Core) -> Outcome<()> {
-    let mut from = 0;
-    while core.alone(|writer| writer.end_sessions(&mut from))? {}
-    loop {
-        match core.alone(|writer| writer.lapse_sessions()) {
-            Ok(true) => {}
-            Ok(false) => return Ok(()),
-            // A full file opens all the same, so that it can be emptied; later passes go on.
-            Err(fault) if fault.is_full() => return Ok(()),
-            Err(fault) => return Err(fault),
-        }
-    }
-}
-
 fn receipt_key(connection: &rusqlite::Connection) -> Result<ReceiptKey, Error> {
     let text = include_str!("../queries/receipt_key.sql");
     let key = connection.query_row(text, (), |row| row.get::<_, [u8; 32]>(0));
@@ -295,6 +280,7 @@ impl Store for SqliteStore {
             shared: true,
             transactions: false,
             calls_one_by_one: false,
+            appends_and_claims: true,
             passes_by_queue: true,
             call_messages_max: CALL_MESSAGES_MAX,
             call_bytes_max: CALL_BYTES_MAX,
@@ -309,6 +295,19 @@ impl Store for SqliteStore {
         let bytes = batch.messages.iter().map(NewMessage::size_bytes).sum();
         let load = Load::of(Owner::Queue(batch.queue), batch.messages.len()).writing(bytes);
         self.write("append", load, move |writer| writer.append(&batch)).await
+    }
+
+    async fn append_and_claim(
+        &self,
+        batch: AppendBatch,
+        demands: Vec<Demand>,
+    ) -> Result<Appended, Error> {
+        let bytes = batch.messages.iter().map(NewMessage::size_bytes).sum();
+        let handed_out = demands.iter().map(|demand| demand.up_to as usize).sum::<usize>();
+        let messages = batch.messages.len() + handed_out.min(batch.messages.len());
+        let load = Load::of(Owner::Queue(batch.queue), messages).writing(bytes);
+        let claim = ClaimBatch { queue: batch.queue, now: batch.now, demands };
+        self.write("append", load, move |writer| writer.append_and_claim(&batch, &claim)).await
     }
 
     async fn claim(&self, batch: ClaimBatch) -> Result<Claimed, Error> {

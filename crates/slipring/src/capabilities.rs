@@ -21,6 +21,9 @@ pub struct Capabilities {
     /// Otherwise two combined calls of each kind may be under way, so that a store which takes
     /// calls in while it writes has the next one there.
     pub calls_one_by_one: bool,
+    /// Whether [`Store::append_and_claim`] costs less than its two parts. The engine then hands a
+    /// message out to a receive that rests in the call that stores it.
+    pub appends_and_claims: bool,
     /// Whether [`Store::due_in`] and [`Store::expire_in`] pass over one queue, and
     /// [`Store::deadlines`] tells which queues have something to do. Otherwise the engine makes
     /// passes over all queues together, and one with much to do delays the others (S5.6).

@@ -172,7 +172,11 @@ impl Line<'_> {
         if meanwhile {
             self.e.store.plan(Verb::Claim, 1, Fault::Hang);
         }
-        send(&self.queues[queue], text).await;
+        // The look may go along with the send, which then hangs too.
+        let sending = tokio::spawn({
+            let (queue, message) = (self.queues[queue].clone(), m(text));
+            async move { queue.send(message).await }
+        });
         if meanwhile {
             self.e.store.hanging(1).await;
             for _ in 0..self.below(3) {
@@ -184,6 +188,7 @@ impl Line<'_> {
             self.come().await;
             self.e.store.release();
         }
+        within("the send", sending).await.unwrap().unwrap();
         while self.first(queue).is_none() {
             self.come().await;
         }
@@ -197,7 +202,10 @@ impl Line<'_> {
 }
 
 async fn receives_over_any_queues_are_served_in_the_order_in_which_they_came(b: Bench) {
-    let e = EngineBench::open(b).await;
+    served_in_order(EngineBench::open(b).await).await;
+}
+
+pub(super) async fn served_in_order(e: EngineBench) {
     for seed in 0..6 {
         let queues = several(&e, 3, &format!("s{seed}")).await;
         let random = SeededRandomness::new(seed);
@@ -216,7 +224,10 @@ async fn receives_over_any_queues_are_served_in_the_order_in_which_they_came(b: 
 }
 
 async fn receives_over_any_queues_miss_nothing(b: Bench) {
-    let e = EngineBench::open(b).await;
+    miss_nothing(EngineBench::open(b).await).await;
+}
+
+pub(super) async fn miss_nothing(e: EngineBench) {
     let queues = several(&e, 4, "queue").await;
     let done: Arc<Mutex<HashSet<String>>> = Arc::default();
     let mut workers = JoinSet::new();

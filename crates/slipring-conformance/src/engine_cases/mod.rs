@@ -2,6 +2,7 @@
 //!
 //! The engine's clock is the bench's, so nothing happens that a case did not bring about.
 
+mod along;
 mod arrival;
 mod cancelled;
 mod combining;
@@ -34,6 +35,7 @@ use crate::fault::{FaultyStore, Verb};
 pub fn all() -> impl Iterator<Item = &'static Case> {
     let subjects = [
         waiting::CASES,
+        along::CASES,
         unblocked::CASES,
         timers::CASES,
         neighbours::CASES,
@@ -72,6 +74,12 @@ impl EngineBench {
     /// Over a store that wants calls of no more messages than this.
     async fn with_calls_of(bench: Bench, messages: u32) -> EngineBench {
         let store = FaultyStore::with_calls_of(bench.store(), Some(messages));
+        EngineBench::over(bench, store, Limits::default()).await
+    }
+
+    /// Over a store that appends and claims in one call.
+    async fn along(bench: Bench) -> EngineBench {
+        let store = FaultyStore::with_appends_and_claims(bench.store());
         EngineBench::over(bench, store, Limits::default()).await
     }
 

@@ -112,7 +112,10 @@ async fn a_backlog_is_shared_out_without_waiting(b: Bench) {
 }
 
 async fn no_wake_up_is_lost_between_sender_and_receiver(b: Bench) {
-    let e = EngineBench::open(b).await;
+    wake_ups(EngineBench::open(b).await).await;
+}
+
+pub(super) async fn wake_ups(e: EngineBench) {
     let q = e.plain().await;
     for round in 0..400 {
         let receive = receiving(&q, ReceiveRequest::up_to(1).wait(s(3600)));
@@ -142,9 +145,12 @@ async fn a_send_between_look_and_rest_is_not_missed(b: Bench) {
 }
 
 async fn every_message_finds_a_receiver_among_many(b: Bench) {
+    many_receivers(EngineBench::open(b).await).await;
+}
+
+pub(super) async fn many_receivers(e: EngineBench) {
     const SENDERS: usize = 4;
     const EACH: usize = 100;
-    let e = EngineBench::open(b).await;
     let q = e.plain().await;
     let all = Arc::new(Mutex::new(BTreeSet::new()));
     let receivers: Vec<_> = (0..6)
@@ -255,7 +261,10 @@ async fn the_deletion_of_a_queue_ends_receives_that_are_looking(b: Bench) {
 }
 
 async fn a_queue_that_pings_and_one_that_pongs_never_stop(b: Bench) {
-    let e = EngineBench::open(b).await;
+    to_and_fro(EngineBench::open(b).await).await;
+}
+
+pub(super) async fn to_and_fro(e: EngineBench) {
     let ping = e.queue("ping", QueueSettings::default()).await;
     let pong = e.queue("pong", QueueSettings::default()).await;
     let answers = tokio::spawn({

@@ -53,6 +53,7 @@ impl QueueCore {
             receives: Arc::clone(&receives),
             schedule: Arc::clone(&schedule),
             registry: Arc::clone(registry),
+            along: services.store.capabilities().appends_and_claims,
         };
         let classes = |lock, turn| CombinerClasses { lock, turn };
         Arc::new(QueueCore {

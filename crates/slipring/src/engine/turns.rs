@@ -8,11 +8,13 @@ use crate::lease::Receipt;
 use crate::lifecycle::Settlement;
 use crate::message::NewMessage;
 use crate::queue::QueueId;
-use crate::store::{AppendBatch, ExtendBatch, Prolong, Sent, SettleBatch, Settled, Store};
+use crate::store::{
+    AppendBatch, Appended, ExtendBatch, Prolong, Sent, SettleBatch, Settled, Store,
+};
 
 use super::combiner::Turn;
 use super::portions::{CallSize, PROLONGATION, of_message, of_settlement};
-use super::receives::Receives;
+use super::receives::{Along, Receives};
 use super::registry::Registry;
 use super::schedule::Schedule;
 
@@ -26,6 +28,8 @@ pub(super) struct TurnParts {
     pub(super) receives: Arc<Receives>,
     pub(super) schedule: Arc<Schedule>,
     pub(super) registry: Arc<Registry>,
+    /// Whether the store hands out in the call that stores.
+    pub(super) along: bool,
 }
 
 impl TurnParts {
@@ -106,12 +110,17 @@ impl Turn for SendTurn {
             }
         }
         let parts = &self.0;
+        let ready = messages.iter().filter(|message| message.delay.is_none_or(|d| d.is_zero()));
+        let ready = if parts.along { ready.count() as u64 } else { 0 };
         let batch = AppendBatch { queue: parts.queue, now: parts.clock.now(), messages, units };
-        match parts.store.append(batch).await {
-            Ok(sent) => {
-                self.announce(&sent);
-                deal(sent.into_iter(), shapes)
-            }
+        let sent = match parts.receives.along(ready) {
+            Some(along) => self.append_along(batch, along).await,
+            None => parts.store.append(batch).await.inspect(|sent| {
+                parts.receives.notify(self.announce(sent));
+            }),
+        };
+        match sent {
+            Ok(sent) => deal(sent.into_iter(), shapes),
             Err(error) => {
                 parts.look_again_after(&error);
                 deal(std::iter::repeat(Err(error)), shapes)
@@ -121,7 +130,27 @@ impl Turn for SendTurn {
 }
 
 impl SendTurn {
-    fn announce(&self, sent: &[Result<Sent, Error>]) {
+    /// Stores messages and hands out what is ready to receives at rest, in one call.
+    async fn append_along(
+        &self,
+        batch: AppendBatch,
+        along: Along<'_>,
+    ) -> Result<Vec<Result<Sent, Error>>, Error> {
+        let now = batch.now;
+        match self.0.store.append_and_claim(batch, along.demands()).await {
+            Ok(Appended { sent, claimed }) => {
+                along.sent(self.announce(&sent), now, claimed);
+                Ok(sent)
+            }
+            Err(error) => {
+                along.failed(now);
+                Err(error)
+            }
+        }
+    }
+
+    /// Sees to what is due later; answers how many messages are ready.
+    fn announce(&self, sent: &[Result<Sent, Error>]) -> u64 {
         let mut ready = 0;
         let mut first_due = Timestamp::MAX;
         for sent in sent.iter().flatten().filter(|sent| !sent.duplicate) {
@@ -130,10 +159,10 @@ impl SendTurn {
                 Some(due) => first_due = first_due.min(due),
             }
         }
-        self.0.receives.notify(ready);
         if first_due < Timestamp::MAX {
             self.0.schedule.due_at(first_due);
         }
+        ready
     }
 }
 

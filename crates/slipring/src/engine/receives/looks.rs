@@ -23,27 +23,39 @@ impl Drop for HandingBack<'_> {
 }
 
 /// Whom a look is for, and what counted when it began.
-struct Chosen {
-    waiters: Vec<(Ticket, Waiter)>,
-    generation: u64,
-    room: u64,
+pub(super) struct Chosen {
+    pub(super) waiters: Vec<(Ticket, Waiter)>,
+    pub(super) generation: u64,
+    pub(super) room: u64,
 }
 
 /// What a look into the store brought.
-struct Look {
-    now: Timestamp,
-    generation: u64,
-    room: u64,
-    end: ClaimEnd,
+pub(super) struct Look {
+    pub(super) now: Timestamp,
+    pub(super) generation: u64,
+    pub(super) room: u64,
+    pub(super) end: ClaimEnd,
     /// It gave something, and there may be more: a store bounds what one claim gives. Those who
     /// got nothing look again, which ends, for each of these looks gives something.
-    cut_short: bool,
+    pub(super) cut_short: bool,
 }
 
 /// Gives the looking back when a look ends by a fault, and goes on for those who still wait.
-struct DriveGuard<'a> {
+pub(super) struct DriveGuard<'a> {
     receives: &'a Receives,
     driving: bool,
+}
+
+impl<'a> DriveGuard<'a> {
+    /// Of a look that begins now.
+    pub(super) fn new(receives: &'a Receives) -> DriveGuard<'a> {
+        DriveGuard { receives, driving: true }
+    }
+
+    /// The look ended by itself.
+    pub(super) fn end(mut self) {
+        self.driving = false;
+    }
 }
 
 impl Drop for DriveGuard<'_> {
@@ -118,7 +130,7 @@ impl State {
 impl Receives {
     /// Looks as long as there are receives to look after.
     pub(super) async fn drive(self: Arc<Self>) {
-        let mut guard = DriveGuard { receives: &self, driving: true };
+        let guard = DriveGuard::new(&self);
         loop {
             let _pass = self.parts.turnstile.pass(|| self.to_look_after()).await;
             let Some(Chosen { waiters, generation, room }) = self.choose() else { break };
@@ -127,18 +139,7 @@ impl Receives {
             let batch = ClaimBatch { queue: self.queue, now, demands };
             match self.parts.store.claim(batch).await {
                 Ok(claimed) => {
-                    let mut rest = Vec::new();
-                    let mut lists = claimed.deliveries.into_iter();
-                    let mut gave = false;
-                    for (ticket, waiter) in waiters {
-                        match lists.next() {
-                            Some(list) if !list.is_empty() => {
-                                gave = true;
-                                self.deliver(waiter, list);
-                            }
-                            _ => rest.push((ticket, waiter)),
-                        }
-                    }
+                    let (rest, gave) = self.deal_out(waiters, claimed.deliveries);
                     let cut_short = claimed.end == ClaimEnd::More && gave;
                     let look = Look { now, generation, room, end: claimed.end, cut_short };
                     self.settle_down(&look, rest);
@@ -155,8 +156,29 @@ impl Receives {
                 }
             }
         }
-        guard.driving = false;
+        guard.end();
         self.idle.notify_waiters();
+    }
+
+    /// Answers those who got something; the others, and whether there was anything.
+    pub(super) fn deal_out(
+        &self,
+        waiters: Vec<(Ticket, Waiter)>,
+        lists: Vec<Vec<Delivery>>,
+    ) -> (Vec<(Ticket, Waiter)>, bool) {
+        let mut rest = Vec::new();
+        let mut lists = lists.into_iter();
+        let mut gave = false;
+        for (ticket, waiter) in waiters {
+            match lists.next() {
+                Some(list) if !list.is_empty() => {
+                    gave = true;
+                    self.deliver(waiter, list);
+                }
+                _ => rest.push((ticket, waiter)),
+            }
+        }
+        (rest, gave)
     }
 
     fn to_look_after(&self) -> usize {
@@ -168,7 +190,11 @@ impl Receives {
     /// Picks whom to look after, in order of arrival: of those who rest as many as there may be
     /// messages, and all who have not looked yet or must look again. `None` ends the driving.
     fn choose(&self) -> Option<Chosen> {
-        let mut state = self.lock();
+        self.choose_from(&mut self.lock())
+    }
+
+    /// As [`Receives::choose`], of a state that is held.
+    pub(super) fn choose_from(&self, state: &mut State) -> Option<Chosen> {
         let mut chosen: Vec<(Ticket, Waiter)> = Vec::new();
         let (mut wanted, mut called) = (0, None);
         while wanted < self.parts.call_max.messages {
@@ -206,7 +232,7 @@ impl Receives {
     }
 
     /// After a look: corrects the hint, and puts those to rest who got nothing and have time.
-    fn settle_down(&self, look: &Look, rest: Vec<(Ticket, Waiter)>) {
+    pub(super) fn settle_down(&self, look: &Look, rest: Vec<(Ticket, Waiter)>) {
         let overdue = self.parts.schedule.overdue(look.now);
         let mut over = Vec::new();
         let mut early = Vec::new();

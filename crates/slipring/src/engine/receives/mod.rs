@@ -7,11 +7,13 @@
 //! wait. A receive that would end empty while a pass over due messages is owed looks once more
 //! after it (S5.5). A receive over several queues rests in the same order as the others (S2.5).
 
+mod along;
 mod looks;
 mod overtime;
 mod seat;
 mod state;
 
+pub(super) use along::Along;
 pub(super) use looks::is_in_flight_limit;
 pub(super) use seat::{Entry, Seat, Seen, place_now};
 

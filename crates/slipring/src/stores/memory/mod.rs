@@ -200,6 +200,7 @@ impl Store for MemoryStore {
             shared: false,
             transactions: false,
             calls_one_by_one: false,
+            appends_and_claims: false,
             passes_by_queue: true,
             call_messages_max: 2048,
             call_bytes_max: 8 << 20,

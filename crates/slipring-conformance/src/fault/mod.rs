@@ -2,6 +2,8 @@
 //!
 //! The verbs of [`Store`] have faults, and a few of administration; the others pass through.
 
+mod admin;
+
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
@@ -10,13 +12,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use slipring::store::{
-    AppendBatch, ClaimAny, ClaimBatch, Claimed, ClaimedAny, Deadlines, Demand, ExtendBatch, Head,
-    Pass, Sent, SettleBatch, Settled,
+    AppendBatch, Appended, ClaimAny, ClaimBatch, Claimed, ClaimedAny, Deadlines, Demand,
+    ExtendBatch, Head, Pass, Sent, SettleBatch, Settled,
 };
 use slipring::{
-    AdminStore, Capabilities, Clock, Delivery, Error, ErrorKind, MessageId, MoveRequest,
-    PeekFilter, Peeked, QueueId, QueueInfo, QueueName, QueueSettings, QueueStats, ReceiptKey,
-    Reconfigured, Retry, Store, Timestamp,
+    Capabilities, Clock, Delivery, Error, ErrorKind, MessageId, QueueId, Retry, Store, Timestamp,
 };
 use tokio::sync::watch;
 
@@ -28,6 +28,7 @@ const WAKE_TURNS: u32 = 20;
 #[allow(missing_docs, reason = "each is named like the verb of the store")]
 pub enum Verb {
     Append,
+    AppendAndClaim,
     Claim,
     ClaimAny,
     ClaimMessage,
@@ -59,6 +60,9 @@ pub struct FaultyStore {
     inner: Arc<dyn Store>,
     /// What it says of the largest call in place of the store.
     call_messages_max: Option<u32>,
+    /// Whether it is asked to append and claim in one call. Without it a send and the look after it
+    /// are calls of their own in all stores, whose faults can be planned one by one.
+    appends_and_claims: bool,
     plan: Mutex<Plan>,
     hanging: watch::Sender<u64>,
     releases: watch::Sender<u64>,
@@ -97,14 +101,25 @@ impl FaultyStore {
 
     /// A wrapper that wants calls of no more messages than this.
     pub fn with_calls_of(inner: Arc<dyn Store>, messages: Option<u32>) -> Arc<FaultyStore> {
-        Arc::new(FaultyStore {
+        Arc::new(FaultyStore { call_messages_max: messages, ..FaultyStore::plain(inner) })
+    }
+
+    /// A wrapper that is asked to append and claim in one call, also where the store has no call of
+    /// its own for it.
+    pub fn with_appends_and_claims(inner: Arc<dyn Store>) -> Arc<FaultyStore> {
+        Arc::new(FaultyStore { appends_and_claims: true, ..FaultyStore::plain(inner) })
+    }
+
+    fn plain(inner: Arc<dyn Store>) -> FaultyStore {
+        FaultyStore {
             inner,
-            call_messages_max: messages,
+            call_messages_max: None,
+            appends_and_claims: false,
             plan: Mutex::default(),
             hanging: watch::Sender::new(0),
             releases: watch::Sender::new(0),
             running: watch::Sender::new(0),
-        })
+        }
     }
 
     /// Makes the `nth` call of `verb` from now on go wrong; 1 is the next.
@@ -172,14 +187,32 @@ impl FaultyStore {
         call: impl Future<Output = Result<T, Error>> + Send,
     ) -> Result<T, Error> {
         let _running = Running::begin(&self.running);
-        let fault = {
-            let mut plan = self.plan.lock();
-            let calls = plan.calls.entry(verb).or_default();
-            *calls += 1;
-            let key = (verb, *calls);
-            plan.faults.remove(&key)
-        };
-        match fault {
+        self.part(verb, call).await
+    }
+
+    /// Counts the next call of `verb`; answers what is planned for it.
+    fn count(&self, verb: Verb) -> Option<Fault> {
+        let mut plan = self.plan.lock();
+        let calls = plan.calls.entry(verb).or_default();
+        *calls += 1;
+        let key = (verb, *calls);
+        plan.faults.remove(&key)
+    }
+
+    /// Whether something is planned for the next call of `verb`.
+    fn is_planned(&self, verb: Verb) -> bool {
+        let plan = self.plan.lock();
+        let next = plan.calls.get(&verb).copied().unwrap_or(0) + 1;
+        plan.faults.contains_key(&(verb, next))
+    }
+
+    /// As [`FaultyStore::through`], of a part of a call that is counted as running.
+    async fn part<T>(
+        &self,
+        verb: Verb,
+        call: impl Future<Output = Result<T, Error>> + Send,
+    ) -> Result<T, Error> {
+        match self.count(verb) {
             None => call.await,
             Some(Fault::Before) => Err(broken(verb, Retry::Later)),
             Some(Fault::After) => {
@@ -218,7 +251,7 @@ impl Store for FaultyStore {
     fn capabilities(&self) -> Capabilities {
         let own = self.inner.capabilities();
         let call_messages_max = self.call_messages_max.unwrap_or(own.call_messages_max);
-        Capabilities { call_messages_max, ..own }
+        Capabilities { call_messages_max, appends_and_claims: self.appends_and_claims, ..own }
     }
 
     fn clock(&self) -> Option<Arc<dyn Clock>> {
@@ -228,6 +261,28 @@ impl Store for FaultyStore {
     async fn append(&self, batch: AppendBatch) -> Result<Vec<Result<Sent, Error>>, Error> {
         self.sized(Verb::Append, batch.messages.len());
         self.through(Verb::Append, self.inner.append(batch)).await
+    }
+
+    /// Counts as an append and a claim, and has the faults of both beside its own.
+    async fn append_and_claim(
+        &self,
+        batch: AppendBatch,
+        demands: Vec<Demand>,
+    ) -> Result<Appended, Error> {
+        self.sized(Verb::Append, batch.messages.len());
+        let call = async {
+            if !self.is_planned(Verb::Append) && !self.is_planned(Verb::Claim) {
+                self.count(Verb::Append);
+                self.count(Verb::Claim);
+                return self.inner.append_and_claim(batch, demands).await;
+            }
+            let (queue, now) = (batch.queue, batch.now);
+            let sent = self.part(Verb::Append, self.inner.append(batch)).await?;
+            let claim = ClaimBatch { queue, now, demands };
+            let claimed = self.part(Verb::Claim, self.inner.claim(claim)).await;
+            Ok(Appended { sent, claimed })
+        };
+        self.through(Verb::AppendAndClaim, call).await
     }
 
     async fn claim(&self, batch: ClaimBatch) -> Result<Claimed, Error> {
@@ -297,97 +352,5 @@ impl Store for FaultyStore {
 
     async fn queue_changes(&self) -> Result<u64, Error> {
         self.inner.queue_changes().await
-    }
-}
-
-#[async_trait]
-impl AdminStore for FaultyStore {
-    async fn receipt_key(&self) -> Result<ReceiptKey, Error> {
-        self.inner.receipt_key().await
-    }
-
-    async fn create_queue(
-        &self,
-        name: &QueueName,
-        settings: &QueueSettings,
-        now: Timestamp,
-    ) -> Result<(QueueInfo, bool), Error> {
-        self.inner.create_queue(name, settings, now).await
-    }
-
-    async fn configure(
-        &self,
-        queue: QueueId,
-        settings: &QueueSettings,
-        now: Timestamp,
-    ) -> Result<QueueInfo, Error> {
-        self.inner.configure(queue, settings, now).await
-    }
-
-    async fn reconfigure(
-        &self,
-        queue: QueueId,
-        seen: Timestamp,
-        settings: &QueueSettings,
-        now: Timestamp,
-    ) -> Result<Reconfigured, Error> {
-        self.inner.reconfigure(queue, seen, settings, now).await
-    }
-
-    async fn delete_queue(&self, queue: QueueId) -> Result<(), Error> {
-        self.through(Verb::DeleteQueue, self.inner.delete_queue(queue)).await
-    }
-
-    async fn queues(&self) -> Result<Vec<Arc<QueueInfo>>, Error> {
-        self.inner.queues().await
-    }
-
-    async fn stats(&self, queue: QueueId, now: Timestamp) -> Result<QueueStats, Error> {
-        self.inner.stats(queue, now).await
-    }
-
-    async fn peek(
-        &self,
-        queue: QueueId,
-        filter: PeekFilter,
-        now: Timestamp,
-    ) -> Result<Vec<Peeked>, Error> {
-        self.inner.peek(queue, filter, now).await
-    }
-
-    async fn lookup(&self, message: MessageId, now: Timestamp) -> Result<Option<Peeked>, Error> {
-        self.inner.lookup(message, now).await
-    }
-
-    async fn cancel(&self, message: MessageId, now: Timestamp) -> Result<QueueId, Error> {
-        self.inner.cancel(message, now).await
-    }
-
-    async fn kick(&self, queue: QueueId, limit: u32, now: Timestamp) -> Result<u64, Error> {
-        self.through(Verb::Kick, self.inner.kick(queue, limit, now)).await
-    }
-
-    async fn kick_message(&self, message: MessageId, now: Timestamp) -> Result<QueueId, Error> {
-        self.inner.kick_message(message, now).await
-    }
-
-    async fn purge(&self, queue: QueueId, limit: u32, sent_until: Timestamp) -> Result<u64, Error> {
-        self.inner.purge(queue, limit, sent_until).await
-    }
-
-    async fn move_messages(
-        &self,
-        request: MoveRequest,
-        now: Timestamp,
-    ) -> Result<Vec<(QueueId, u64)>, Error> {
-        self.inner.move_messages(request, now).await
-    }
-
-    async fn check(&self) -> Result<(), Error> {
-        self.inner.check().await
-    }
-
-    async fn close(&self) -> Result<(), Error> {
-        self.inner.close().await
     }
 }
