@@ -1,5 +1,5 @@
 // The driver's half of the lab's line protocol, for peers whose library is JavaScript: work comes
-// in as JSON lines, windows and answers go out as JSON lines (see src/postgres/protocol.rs).
+// in as JSON lines, windows and answers go out as JSON lines (see src/driver/protocol.rs).
 //
 // A peer gives `serve` an object with:
 //   ready                         version and how it is driven
