@@ -35,6 +35,26 @@ class Latencies {
   }
 }
 
+// The time between the ends of operations of one kind.
+class Gaps {
+  #last = performance.now();
+  #max = 0;
+
+  completed() {
+    const now = performance.now();
+    this.#max = Math.max(this.#max, now - this.#last);
+    this.#last = now;
+  }
+
+  // The longest since the last call, in milliseconds; the one that has not ended is included, and
+  // goes on.
+  take() {
+    const longest = Math.max(this.#max, performance.now() - this.#last);
+    this.#max = 0;
+    return longest;
+  }
+}
+
 // Which numbers were sent and which came back.
 class Ledger {
   next = 0;
@@ -147,10 +167,12 @@ async function cycle(command, peer) {
 async function paced(command, peer) {
   const [ledger, all] = [new Ledger(), new Latencies()];
   let window = { sent: 0, received: 0, latencies: new Latencies() };
+  const [sends, receives] = [new Gaps(), new Gaps()];
   await peer.work(command.callers, command.batch, (payload) => {
     const us = Math.max(0, performance.now() - payload.due) * 1000;
     ledger.note(payload.n);
     window.received += 1;
+    receives.completed();
     window.latencies.add(us);
     all.add(us);
   });
@@ -163,6 +185,7 @@ async function paced(command, peer) {
       else if (wait < -5) state.late += 1;
       await peer.send(payloads(ledger, command.batch, due));
       window.sent += command.batch;
+      sends.completed();
     }
   };
   const callers = Array.from({ length: command.callers }, caller);
@@ -172,12 +195,14 @@ async function paced(command, peer) {
     await race(sleep((number === 0 ? command.warmup : command.seconds) * 1000), callers);
     const seen = window;
     window = { sent: 0, received: 0, latencies: new Latencies() };
+    const stall_max_ms = Math.max(sends.take(), receives.take());
     if (number === 0) continue;
     const length = (performance.now() - begun) / 1000;
     messages += seen.received;
     seconds += length;
     const { sent, received } = seen;
-    say({ window: { seconds: length, sent, received, end_to_end: seen.latencies.buckets() } });
+    const end_to_end = seen.latencies.buckets();
+    say({ window: { seconds: length, sent, received, end_to_end, stall_max_ms } });
   }
   state.stop = true;
   await Promise.all(callers);

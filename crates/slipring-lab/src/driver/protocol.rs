@@ -66,6 +66,15 @@ pub struct Window {
     pub stall_max_ms: Option<f64>,
 }
 
+impl Window {
+    /// With percentiles in place of the histogram.
+    #[must_use]
+    pub fn in_percentiles(self) -> Window {
+        let end_to_end = Spread::Percentiles(self.end_to_end.percentiles());
+        Window { end_to_end, ..self }
+    }
+}
+
 /// What the work came to.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Answer {

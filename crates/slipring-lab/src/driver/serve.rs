@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use super::protocol::{Answer, Line, Ready, Window};
 use crate::process::Usage;
-use crate::targets::postgres::{Pgmq, Pgq, SkipLocked, Sql, Table, URL_VARIABLE};
+use crate::targets::postgres::{Pgmq, Pgq, SkipLocked, Sql, Table, URL_VARIABLE, url};
 use crate::targets::{Kind, RawFile, RawSqlite, SqsServer, Store, Target, TubeServer};
 use crate::workloads::{self, Settings, Work};
 use crate::{body, slow_disk};
@@ -90,6 +90,14 @@ pub fn once(settings: &Settings) -> Result<()> {
 
 fn start(settings: &Settings, source: Source) -> Result<()> {
     settings.check()?;
+    let kind = settings.target;
+    if kind.has_driver() {
+        let name = kind.name();
+        bail!("{name} has a driver of its own: slipring-lab run postgres --contender {name}");
+    }
+    if kind.in_postgres() {
+        url(settings)?;
+    }
     let temporary;
     let folder = match &settings.folder {
         Some(folder) => {
@@ -103,8 +111,8 @@ fn start(settings: &Settings, source: Source) -> Result<()> {
         }
     };
     slow_disk::check(settings.flush_us, folder)?;
-    let runtime = runtime(settings.target)?;
-    match settings.target {
+    let runtime = runtime(kind)?;
+    match kind {
         Kind::RawFile => runtime.block_on(serve::<RawFile>(settings, folder, source)),
         Kind::RawSqlite => runtime.block_on(serve::<RawSqlite>(settings, folder, source)),
         Kind::Store | Kind::Memory | Kind::Postgres => {
@@ -124,10 +132,9 @@ fn start(settings: &Settings, source: Source) -> Result<()> {
         Kind::SkipLocked => runtime.block_on(serve::<SkipLocked>(settings, folder, source)),
         Kind::Pgmq => runtime.block_on(serve::<Pgmq>(settings, folder, source)),
         Kind::Pgq => runtime.block_on(serve::<Pgq>(settings, folder, source)),
-        Kind::GraphileWorker | Kind::River | Kind::PgBoss | Kind::Awa => bail!(
-            "{0} has a driver of its own; see `slipring-lab run postgres --contender {0}`",
-            settings.target.name()
-        ),
+        Kind::GraphileWorker | Kind::River | Kind::PgBoss | Kind::Awa => {
+            bail!("{} has a driver of its own", kind.name())
+        }
     }
 }
 
@@ -148,7 +155,10 @@ async fn serve<T: Target>(settings: &Settings, folder: &Path, mut source: Source
     let durability = kind.durability().to_owned();
     let version = kind.version(settings.postgres.as_deref()).await?;
     say(&Line::Ready(Ready { version, how: kind.how().to_owned(), durability }))?;
-    let tell = |window: Window| say(&Line::Window(window));
+    let for_people = matches!(source, Source::Given(_));
+    let tell = |window: Window| {
+        say(&Line::Window(if for_people { window.in_percentiles() } else { window }))
+    };
     let mut failed = None;
     while let Some(given) = source.next().await? {
         // What the target was started with is the same for all its work.

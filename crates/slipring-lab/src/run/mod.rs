@@ -114,6 +114,9 @@ pub fn run(options: &Options) -> Result<()> {
         }
     });
     report.incomplete = ended.err().map(|error| format!("{error:#}"));
+    if let (Some(_), Some(begun)) = (&report.incomplete, report.rows.last()) {
+        print!("{}", table::row(begun));
+    }
     print!("{}", report.summary());
     let folder = match &options.out {
         Some(out) => out.join(report.head.folder_name()),

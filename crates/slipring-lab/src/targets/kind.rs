@@ -119,6 +119,11 @@ impl Kind {
         Peer::ALL.iter().copied().find(|peer| peer.kind() == self)
     }
 
+    /// Whether a program of its own drives it, in the language of its library.
+    pub fn has_driver(self) -> bool {
+        matches!(self, Kind::GraphileWorker | Kind::River | Kind::PgBoss | Kind::Awa)
+    }
+
     /// Its name on the command line.
     pub fn name(self) -> String {
         let value = clap::ValueEnum::to_possible_value(&self);
