@@ -1,5 +1,5 @@
 // The driver's half of the lab's line protocol, for peers whose library is JavaScript: work comes
-// in as JSON lines, windows and answers go out as JSON lines (see src/postgres/protocol.rs).
+// in as JSON lines, windows and answers go out as JSON lines (see src/driver/protocol.rs).
 //
 // A peer gives `serve` an object with:
 //   ready                         version and how it is driven
@@ -32,6 +32,26 @@ class Latencies {
 
   buckets() {
     return [...this.#counts].sort((a, b) => a[0] - b[0]);
+  }
+}
+
+// The time between the ends of operations of one kind.
+class Gaps {
+  #last = performance.now();
+  #max = 0;
+
+  completed() {
+    const now = performance.now();
+    this.#max = Math.max(this.#max, now - this.#last);
+    this.#last = now;
+  }
+
+  // The longest since the last call, in milliseconds; the one that has not ended is included, and
+  // goes on.
+  take() {
+    const longest = Math.max(this.#max, performance.now() - this.#last);
+    this.#max = 0;
+    return longest;
   }
 }
 
@@ -147,10 +167,12 @@ async function cycle(command, peer) {
 async function paced(command, peer) {
   const [ledger, all] = [new Ledger(), new Latencies()];
   let window = { sent: 0, received: 0, latencies: new Latencies() };
+  const [sends, receives] = [new Gaps(), new Gaps()];
   await peer.work(command.callers, command.batch, (payload) => {
     const us = Math.max(0, performance.now() - payload.due) * 1000;
     ledger.note(payload.n);
     window.received += 1;
+    receives.completed();
     window.latencies.add(us);
     all.add(us);
   });
@@ -163,6 +185,7 @@ async function paced(command, peer) {
       else if (wait < -5) state.late += 1;
       await peer.send(payloads(ledger, command.batch, due));
       window.sent += command.batch;
+      sends.completed();
     }
   };
   const callers = Array.from({ length: command.callers }, caller);
@@ -172,12 +195,14 @@ async function paced(command, peer) {
     await race(sleep((number === 0 ? command.warmup : command.seconds) * 1000), callers);
     const seen = window;
     window = { sent: 0, received: 0, latencies: new Latencies() };
+    const stall_max_ms = Math.max(sends.take(), receives.take());
     if (number === 0) continue;
     const length = (performance.now() - begun) / 1000;
     messages += seen.received;
     seconds += length;
     const { sent, received } = seen;
-    say({ window: { seconds: length, sent, received, end_to_end: seen.latencies.buckets() } });
+    const end_to_end = seen.latencies.buckets();
+    say({ window: { seconds: length, sent, received, end_to_end, stall_max_ms } });
   }
   state.stop = true;
   await Promise.all(callers);

@@ -22,20 +22,9 @@ impl Group {
     /// # Errors
     /// When it does not start.
     pub fn start(arguments: &[String]) -> Result<Group> {
-        Group::start_in(arguments, Vec::new())
-    }
-
-    /// Starts this program with other arguments, and with more in its environment.
-    ///
-    /// # Errors
-    /// When it does not start.
-    pub fn start_in(
-        arguments: &[String],
-        environment: Vec<(&'static str, String)>,
-    ) -> Result<Group> {
         let program = std::env::current_exe().context("finding this program")?;
         let mut command = Command::new(program);
-        command.args(arguments).envs(environment).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
         let child = command.stderr(Stdio::piped()).process_group(0).spawn();
         child.context("starting this program anew").map(Group)
     }

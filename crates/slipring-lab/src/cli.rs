@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use crate::{cases, crash, foundation, postgres, workloads};
+use crate::{cases, crash, driver, run, workloads};
 
 /// Load driver, workloads and reports for Slipring and its peers.
 #[derive(Debug, Parser)]
@@ -16,10 +16,7 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run a whole table of rows and print it with pass or miss per target.
-    Run {
-        #[command(subcommand)]
-        table: Table,
-    },
+    Run(run::Options),
     /// The names of the rows of each table.
     List,
     /// Run one of the five published cases: the published design, the effect, and ours beside it.
@@ -30,19 +27,11 @@ enum Command {
     /// A client process of `crash`.
     #[command(hide = true)]
     CrashClient(crash::client::Options),
-    /// A driver process of `run postgres`.
+    /// A driver: a process that loads one target, with work as JSON lines on stdin.
     #[command(hide = true)]
-    PostgresDriver(postgres::serve::Options),
+    Driver(driver::serve::Options),
     /// Run one workload on one target in this process, and print what it found as JSON.
     Workload(workloads::Settings),
-}
-
-#[derive(Debug, Subcommand)]
-enum Table {
-    /// The project's speed table: store in-process, both wires, backlog, waiters, neighbours.
-    Foundation(foundation::Options),
-    /// The speed table of the PostgreSQL store, beside its peers.
-    Postgres(postgres::Options),
 }
 
 /// Does what the command line asks for.
@@ -51,22 +40,15 @@ enum Table {
 /// What went wrong, for people.
 pub fn run(arguments: Arguments) -> Result<()> {
     match arguments.command {
-        Command::Run { table: Table::Foundation(options) } => foundation::run(&options),
-        Command::Run { table: Table::Postgres(options) } => postgres::run(&options),
+        Command::Run(options) => run::run(&options),
         Command::List => {
-            println!("run foundation");
-            foundation::list();
-            println!("run postgres");
-            postgres::list();
+            run::list();
             Ok(())
         }
         Command::Case(options) => cases::run(&options),
         Command::Crash(options) => crash::run(&options),
         Command::CrashClient(options) => crash::client::run(&options),
-        Command::PostgresDriver(options) => postgres::serve::run(&options),
-        Command::Workload(settings) => {
-            println!("{}", serde_json::to_string(&workloads::run(&settings)?)?);
-            Ok(())
-        }
+        Command::Driver(options) => driver::serve::run(&options),
+        Command::Workload(settings) => driver::serve::once(&settings),
     }
 }

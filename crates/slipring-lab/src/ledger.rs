@@ -1,5 +1,6 @@
 //! What was sent and what came back: nothing lost, duplicates and displacement counted.
 
+use std::ops::AddAssign;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Result, bail};
@@ -118,12 +119,26 @@ pub struct Checks {
     pub received: u64,
     /// Messages received that had been received before.
     pub duplicates: u64,
-    /// Messages received after one that was sent later.
+    /// Messages received after one that was sent later; drivers of peers may not say.
+    #[serde(default)]
     pub displaced: u64,
     /// By how many sends at most.
+    #[serde(default)]
     pub displacement_max: u64,
     /// Messages sent that never came back, where the run waited for all.
     pub missing: u64,
+}
+
+impl AddAssign for Checks {
+    /// Adds those of other queues of the same run.
+    fn add_assign(&mut self, other: Checks) {
+        self.sent += other.sent;
+        self.received += other.received;
+        self.duplicates += other.duplicates;
+        self.displaced += other.displaced;
+        self.displacement_max = self.displacement_max.max(other.displacement_max);
+        self.missing += other.missing;
+    }
 }
 
 #[cfg(test)]

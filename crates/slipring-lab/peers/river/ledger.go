@@ -46,6 +46,32 @@ func (l *Ledger) outstanding() int64 {
 	return l.next.Load() - (l.received.Load() - l.duplicates.Load())
 }
 
+// Gaps is the time between the ends of operations of one kind, in nanoseconds.
+type Gaps struct {
+	lock    sync.Mutex
+	last    int64
+	longest int64
+}
+
+func newGaps() *Gaps { return &Gaps{last: now()} }
+
+func (g *Gaps) completed() {
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	at := now()
+	g.longest = max(g.longest, at-g.last)
+	g.last = at
+}
+
+// take answers the longest since the last call; the one that has not ended is included, and goes on.
+func (g *Gaps) take() int64 {
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	longest := max(g.longest, now()-g.last)
+	g.longest = 0
+	return longest
+}
+
 // Latencies counts microseconds to two digits.
 type Latencies struct {
 	lock   sync.Mutex

@@ -123,7 +123,9 @@ func (l *load) cycle(ctx context.Context) (Answer, error) {
 
 // paced sends at a fixed rate, in windows; the first is the warm-up.
 func (l *load) paced(ctx context.Context) (Answer, error) {
+	sends, receives := newGaps(), newGaps()
 	err := l.work(ctx, func(latency int64) {
+		receives.completed()
 		l.all.add(latency)
 		l.window.Load().add(latency)
 	})
@@ -142,6 +144,7 @@ func (l *load) paced(ctx context.Context) (Answer, error) {
 		}
 		err := l.peer.Send(ctx, l.ledger.payloads(l.command.Batch, due))
 		sent.Add(int64(l.command.Batch))
+		sends.completed()
 		return err
 	})
 	var messages int64
@@ -156,6 +159,7 @@ func (l *load) paced(ctx context.Context) (Answer, error) {
 			return Answer{}, err
 		}
 		seen := l.window.Swap(newLatencies())
+		stall := float64(max(sends.take(), receives.take())) / 1e6
 		if number == 0 {
 			continue
 		}
@@ -163,6 +167,7 @@ func (l *load) paced(ctx context.Context) (Answer, error) {
 		messages, seconds = messages+came, seconds+took
 		say(map[string]any{"window": map[string]any{
 			"seconds": took, "sent": sent.Load() - sentBefore, "received": came, "end_to_end": seen.buckets(),
+			"stall_max_ms": stall,
 		}})
 	}
 	l.stop.Store(true)

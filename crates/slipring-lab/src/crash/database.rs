@@ -6,7 +6,7 @@ use nix::unistd::Pid;
 use tokio_postgres::Client;
 
 use super::dice::Dice;
-use crate::postgres::cluster::Cluster;
+use crate::run::cluster::Cluster;
 
 /// A PostgreSQL with one database, and the runtime that speaks to it.
 pub struct Database {

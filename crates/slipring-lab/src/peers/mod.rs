@@ -53,12 +53,15 @@ impl Peer {
         self != Peer::Pgq
     }
 
-    /// Our own driver's target, for a peer that is a set of SQL functions.
-    pub fn kind(self) -> Option<Kind> {
+    /// The target that it is.
+    pub fn kind(self) -> Kind {
         match self {
-            Peer::Pgmq => Some(Kind::Pgmq),
-            Peer::Pgq => Some(Kind::Pgq),
-            _ => None,
+            Peer::Pgmq => Kind::Pgmq,
+            Peer::Pgq => Kind::Pgq,
+            Peer::GraphileWorker => Kind::GraphileWorker,
+            Peer::River => Kind::River,
+            Peer::PgBoss => Kind::PgBoss,
+            Peer::Awa => Kind::Awa,
         }
     }
 
@@ -86,7 +89,7 @@ pub struct Prepared {
     pub version: Option<String>,
     /// SQL that a database needs.
     sql: Option<String>,
-    /// Its driver; the address of the database follows.
+    /// Its driver, where it has one of its own; the address of the database follows.
     program: Vec<String>,
 }
 
@@ -100,11 +103,11 @@ impl Prepared {
         connect(url).await?.batch_execute(sql).await.context("running its SQL")
     }
 
-    /// The driver on a database.
-    pub fn process(&self, url: &str) -> Command {
-        let mut words = self.program.iter();
-        let mut command = Command::new(words.next().map_or("", String::as_str));
-        command.args(words).arg(url);
-        command
+    /// Its driver on a database; nothing for a set of SQL functions, which ours drives.
+    pub fn process(&self, url: &str) -> Option<Command> {
+        let (program, arguments) = self.program.split_first()?;
+        let mut command = Command::new(program);
+        command.args(arguments).arg(url);
+        Some(command)
     }
 }

@@ -1,5 +1,6 @@
-//! What the reports of all tables have: a head, rows with their targets, two files that are kept.
+//! What a run found, as it is kept: a head, rows with their targets, two files.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -8,7 +9,9 @@ use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
 
 use super::condition::Condition;
+use super::rounds::ContenderReport;
 use crate::machine::Machine;
+use crate::rows::Sizes;
 use crate::time;
 
 /// When, how and on what a run was made.
@@ -67,9 +70,9 @@ fn command_line(arguments: impl Iterator<Item = String>) -> String {
     words.join(" ")
 }
 
-/// One row with the contenders `S` that it ran by turns.
+/// One row.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct RowReport<S> {
+pub struct RowReport {
     /// What `--row` calls it.
     pub name: String,
     /// What is measured, in words.
@@ -77,26 +80,43 @@ pub struct RowReport<S> {
     /// What was asked, and whether it was met.
     pub conditions: Vec<Condition>,
     /// What was run by turns.
-    pub contenders: Vec<S>,
+    pub contenders: Vec<ContenderReport>,
 }
 
-/// A whole run of a table, which is described by `D` and whose rows have contenders of `S`.
+impl RowReport {
+    /// One of which nothing is measured yet.
+    pub fn new(name: &str, what: &str) -> RowReport {
+        let (name, what) = (name.to_owned(), what.to_owned());
+        RowReport { name, what, conditions: Vec::new(), contenders: Vec::new() }
+    }
+}
+
+/// A whole run of a table.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Report<D, S> {
+pub struct Report {
     /// When, how and on what it was made.
     #[serde(flatten)]
     pub head: Head,
-    /// How it was run.
-    #[serde(flatten)]
-    pub details: D,
+    /// How long and how often things were measured.
+    pub sizes: Sizes,
+    /// The settings of PostgreSQL that matter; empty where it was not needed.
+    pub settings: BTreeMap<String, String>,
+    /// Why the run came to an end before all rows were run.
+    pub incomplete: Option<String>,
     /// The rows that were run.
-    pub rows: Vec<RowReport<S>>,
+    pub rows: Vec<RowReport>,
 }
 
-impl<D: Serialize, S: Serialize> Report<D, S> {
+impl Report {
     /// A report without rows yet, of the run that begins now with its data in `folder`.
-    pub fn new(folder: &Path, details: D) -> Report<D, S> {
-        Report { head: Head::here(folder), details, rows: Vec::new() }
+    pub fn new(folder: &Path, sizes: Sizes) -> Report {
+        Report {
+            head: Head::here(folder),
+            sizes,
+            settings: BTreeMap::new(),
+            incomplete: None,
+            rows: Vec::new(),
+        }
     }
 
     /// How many targets were missed.
@@ -115,7 +135,11 @@ impl<D: Serialize, S: Serialize> Report<D, S> {
         }
         let asked: usize = self.rows.iter().map(|row| row.conditions.len()).sum();
         let missed = self.missed();
-        text + &format!("{} of {asked} targets met, {missed} missed\n", asked - missed)
+        text += &format!("{} of {asked} targets met, {missed} missed\n", asked - missed);
+        if let Some(why) = &self.incomplete {
+            text += &format!("INCOMPLETE: {why}\n");
+        }
+        text
     }
 
     /// Writes a compressed JSON file with all raw figures, and what was printed, into `folder`;
@@ -141,11 +165,12 @@ mod tests {
     use std::io::Read;
 
     use super::*;
+    use crate::rows::Table;
 
     #[test]
     fn the_figures_of_a_kept_run_are_read_back_from_their_compressed_file() {
         let folder = tempfile::tempdir().unwrap();
-        let mut report = Report::<(), ()>::new(folder.path(), ());
+        let mut report = Report::new(folder.path(), Sizes::new(Table::Foundation, true));
         report.rows.push(RowReport {
             name: "row".into(),
             what: "what".into(),

@@ -1,5 +1,6 @@
 //! What is driven: raw loops that show what the machine can do, our store, our server, and peers.
 
+mod kind;
 pub mod postgres;
 mod raw_file;
 mod raw_sqlite;
@@ -19,93 +20,12 @@ use crate::body::Body;
 use crate::process::Usage;
 use crate::workloads::Settings;
 
+pub use kind::Kind;
 pub use raw_file::RawFile;
 pub use raw_sqlite::RawSqlite;
 pub use sqs::SqsServer;
 pub use store::Store;
 pub use tube::TubeServer;
-
-/// What can be driven, by the name used on the command line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// A plain file: append, then fdatasync.
-    RawFile,
-    /// A plain rusqlite loop: WAL, synchronous=FULL.
-    RawSqlite,
-    /// Our engine over the SQLite store, in this process.
-    Store,
-    /// Our engine over the in-memory store, in this process.
-    Memory,
-    /// Our server by the beanstalkd protocol.
-    SlipringBeanstalkd,
-    /// Our server by the SQS protocol.
-    SlipringSqs,
-    /// The original with a log that is flushed at each write (`-b DIR -f 0`).
-    Beanstalkd,
-    /// The original without a log.
-    BeanstalkdMemory,
-    /// Our engine over the PostgreSQL store, in this process.
-    Postgres,
-    /// Our server over the PostgreSQL store, by the beanstalkd protocol.
-    PostgresServer,
-    /// Our functions for users of SQL, with an engine beside them.
-    Sql,
-    /// PostgreSQL: COPY into a table without an index.
-    PgCopy,
-    /// PostgreSQL: COPY into a table with a primary key.
-    PgCopyIndexed,
-    /// PostgreSQL: multi-row INSERT into a table without an index.
-    PgInsert,
-    /// PostgreSQL: multi-row INSERT into a table with a primary key.
-    PgInsertIndexed,
-    /// PostgreSQL: an INSERT inside a function, for single sends in transactions only.
-    PgInsertByFunction,
-    /// PostgreSQL: a table claimed with SKIP LOCKED.
-    SkipLocked,
-    /// PostgreSQL: pgmq's functions.
-    Pgmq,
-    /// PostgreSQL: PgQ's functions.
-    Pgq,
-}
-
-impl Kind {
-    /// What an acknowledged send has survived, for the report.
-    pub fn durability(self) -> &'static str {
-        match self {
-            Kind::RawFile => "fdatasync per batch",
-            Kind::RawSqlite => "WAL, synchronous=FULL",
-            Kind::Store | Kind::SlipringBeanstalkd | Kind::SlipringSqs => "full",
-            Kind::Beanstalkd => "-b DIR -f 0",
-            _ if self.in_postgres() => "synchronous_commit=on",
-            _ => "none",
-        }
-    }
-
-    /// Whether load and target are threads of one process.
-    pub fn in_process(self) -> bool {
-        matches!(self, Kind::RawFile | Kind::RawSqlite | Kind::Store | Kind::Memory)
-    }
-
-    /// Whether the load is a client of PostgreSQL. Such a client turns rows into bytes and back,
-    /// and one thread of it would be the limit.
-    pub fn in_postgres(self) -> bool {
-        matches!(
-            self,
-            Kind::Postgres
-                | Kind::PostgresServer
-                | Kind::Sql
-                | Kind::PgCopy
-                | Kind::PgCopyIndexed
-                | Kind::PgInsert
-                | Kind::PgInsertIndexed
-                | Kind::PgInsertByFunction
-                | Kind::SkipLocked
-                | Kind::Pgmq
-                | Kind::Pgq
-        )
-    }
-}
 
 /// A running target.
 pub trait Target: Sized + Send + Sync + 'static {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 
 use super::closed_loop::{self, Load, Step, Until};
-use super::{Found, Settings, send};
+use super::{Answer, Settings, send};
 use crate::ledger::{Ledger, MESSAGES_MAX};
 use crate::process::Usage;
 use crate::targets::{Caller, Target};
@@ -21,14 +21,14 @@ use crate::targets::{Caller, Target};
 const QUEUE: &str = "backlog";
 
 /// Runs it; see the file's head for the shape.
-pub async fn run<T: Target>(settings: &Settings, target: &T, folder: &Path) -> Result<Found> {
+pub async fn run<T: Target>(settings: &Settings, target: &T, folder: &Path) -> Result<Answer> {
     let notes = folder.join("next-number");
     let first = match std::fs::read_to_string(&notes) {
         Ok(text) => text.trim().parse().with_context(|| format!("in {}", notes.display()))?,
         Err(_) => 0,
     };
     let ledger = Arc::new(Ledger::new(first, MESSAGES_MAX));
-    let mut found = Found::default();
+    let mut found = Answer::default();
     let mut load = Load {
         callers: settings.callers,
         batch: settings.batch,
@@ -62,7 +62,7 @@ pub async fn run<T: Target>(settings: &Settings, target: &T, folder: &Path) -> R
         closed_loop::drain(target, QUEUE, settings.batch.max(100), &ledger).await?;
         found.checks = ledger.final_checks();
     }
-    found.rate = measured.rate();
-    found.latencies.insert("cycle".into(), measured.latencies.percentiles());
+    (found.messages, found.seconds) = (measured.messages, measured.seconds);
+    found.latency("cycle", &measured.latencies);
     Ok(found)
 }

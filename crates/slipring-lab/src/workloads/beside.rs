@@ -9,7 +9,7 @@ use anyhow::Result;
 
 use super::closed_loop::{self, Load, Step, Until};
 use super::prober::{Probed, probe};
-use super::{Found, Settings};
+use super::{Answer, Settings};
 use crate::ledger::{Ledger, MESSAGES_MAX};
 use crate::targets::{Caller, Target};
 
@@ -43,7 +43,7 @@ impl<'a, T: Target> Beside<'a, T> {
         let (prober, alone) = (target.caller("quiet").await?, Probed::new()?);
         let ledger = Ledger::new(0, MESSAGES_MAX / 16);
         let mut beside = Beside { settings, prober, ledger, alone };
-        let length = Duration::from_secs_f64(settings.seconds.max(0.0));
+        let length = settings.measured();
         let Beside { prober, ledger, alone, .. } = &mut beside;
         probe(prober, settings.rate, length, ledger, alone).await?;
         Ok(beside)
@@ -54,7 +54,7 @@ impl<'a, T: Target> Beside<'a, T> {
     pub async fn with<O>(
         mut self,
         trouble: impl Future<Output = Result<O>>,
-    ) -> Result<(O, Duration, Found)> {
+    ) -> Result<(O, Duration, Answer)> {
         let (over, mut beside) = (AtomicBool::new(false), Probed::new()?);
         let trouble = async {
             let begun = Instant::now();
@@ -73,15 +73,15 @@ impl<'a, T: Target> Beside<'a, T> {
         let (ended, probed) = tokio::join!(trouble, probing);
         probed?;
         let (ended, took) = ended?;
-        let mut found = Found { checks: self.ledger.final_checks(), ..Found::default() };
+        let mut found = Answer { checks: self.ledger.final_checks(), ..Answer::default() };
         let (with, without) = (beside.from_due.percentiles(), self.alone.from_due.percentiles());
         let ratio = with.p99_us / without.p99_us.max(0.001);
         found.figures.insert("p99_beside_over_alone".into(), ratio);
         found.figures.insert("stall_max_ms".into(), with.max_us / 1000.0);
         found.figures.insert("stall_max_alone_ms".into(), without.max_us / 1000.0);
         for (name, probed) in [("alone", &self.alone), ("beside", &beside)] {
-            found.latencies.insert(name.into(), probed.from_due.percentiles());
-            found.latencies.insert(format!("{name}_uncorrected"), probed.from_start.percentiles());
+            found.latency(name, &probed.from_due);
+            found.latency(&format!("{name}_uncorrected"), &probed.from_start);
         }
         Ok((ended, took, found))
     }

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use tokio::task::JoinSet;
 
+use super::Answer;
 use crate::body::{self, Body, Content};
-use crate::ledger::Ledger;
+use crate::ledger::{Checks, Ledger};
 use crate::stats::Latencies;
 use crate::targets::{Caller, Target};
 use crate::time::monotonic_ns;
@@ -59,6 +60,13 @@ pub struct Measured {
 }
 
 impl Measured {
+    /// The answer of a workload that is these callers: the latency of a whole step gets a name.
+    pub fn answer(&self, name: &str, checks: Checks) -> Answer {
+        let mut answer = Answer::new(self.messages, self.seconds, checks);
+        answer.latency(name, &self.latencies);
+        answer
+    }
+
     /// Messages per second.
     pub fn rate(&self) -> f64 {
         if self.seconds > 0.0 { self.messages as f64 / self.seconds } else { 0.0 }

@@ -10,11 +10,11 @@ use anyhow::{Result, bail};
 
 use super::beside::{Beside, Count, FULL, fill, until_left};
 use super::closed_loop::{PATIENCE, drain_by};
-use super::{Found, Settings};
+use super::{Answer, Settings};
 use crate::targets::{Caller, Target};
 
 /// Runs it; see the file's head for the shape.
-pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Found> {
+pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Answer> {
     let filled = fill(settings, target, settings.batch).await?;
     let (mut holder, mut other) = (target.caller(FULL).await?, target.caller(FULL).await?);
     let (mut held, count) = (0, filled.next());
@@ -33,12 +33,8 @@ pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Found> {
     };
     let ((), took, mut found) = beside.with(ended).await?;
     drain_by(&mut other, settings.batch, &filled).await?;
-    let checks = filled.final_checks();
-    found.checks.sent += checks.sent;
-    found.checks.received += checks.received;
-    found.checks.missing += checks.missing;
-    found.checks.duplicates += checks.duplicates;
-    found.rate = count as f64 / took.as_secs_f64().max(1e-9);
+    found.checks += filled.final_checks();
+    (found.messages, found.seconds) = (count, took.as_secs_f64());
     found.figures.insert("end_seconds".into(), took.as_secs_f64());
     Ok(found)
 }

@@ -11,13 +11,13 @@ use std::sync::Arc;
 use anyhow::Result;
 
 use super::closed_loop::{self, Load, Step};
-use super::{Found, Settings, send};
+use super::{Answer, Settings, send};
 use crate::ledger::{Ledger, MESSAGES_MAX};
 use crate::targets::Target;
 
 /// Runs it; see the file's head for the shape. Nothing may be left behind: the queue is drained
 /// at the end in any case.
-pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Found> {
+pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Answer> {
     let ledger = Arc::new(Ledger::new(0, MESSAGES_MAX));
     let load = Load {
         callers: settings.callers,
@@ -27,7 +27,5 @@ pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Found> {
     };
     let measured = closed_loop::run(load, target, "cycle", &ledger).await?;
     closed_loop::drain(target, "cycle", settings.batch.max(100), &ledger).await?;
-    let latencies = [("cycle".to_owned(), measured.latencies.percentiles())].into();
-    let checks = ledger.final_checks();
-    Ok(Found { rate: measured.rate(), latencies, checks, ..Found::default() })
+    Ok(measured.answer("cycle", ledger.final_checks()))
 }

@@ -12,7 +12,7 @@ use anyhow::Result;
 
 use super::closed_loop::{self, Load, Step, Until};
 use super::prober::{Probed, probe_apart};
-use super::{Found, Settings};
+use super::{Answer, Settings};
 use crate::ledger::{Ledger, MESSAGES_MAX};
 use crate::stats::Summary;
 use crate::targets::Target;
@@ -24,12 +24,12 @@ const TURNS: usize = 3;
 const BEGINNING: Duration = Duration::from_secs(1);
 
 /// Runs it; see the file's head for the shape.
-pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Found> {
+pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Answer> {
     let ledger = Arc::new(Ledger::new(0, MESSAGES_MAX / 16));
     let busy = Arc::new(Ledger::new(0, MESSAGES_MAX));
     let mut caller = target.caller("quiet").await?;
     let queues: Vec<String> = (0..settings.queues).map(|n| format!("busy-{n}")).collect();
-    let length = Duration::from_secs_f64(settings.seconds.max(0.0));
+    let length = settings.measured();
     let storm = Load {
         callers: settings.callers,
         batch: settings.batch,
@@ -38,7 +38,7 @@ pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Found> {
     };
     let (mut alone, mut beside) = (Probed::new()?, Probed::new()?);
     let mut beginning = Probed::new()?;
-    let (mut rates, mut ratios) = (Vec::new(), Vec::new());
+    let (mut storms, mut ratios) = (Vec::new(), Vec::new());
     for _ in 0..TURNS {
         let quiet;
         (caller, quiet) = probe_apart(caller, settings.rate, length, Arc::clone(&ledger)).await?;
@@ -53,7 +53,7 @@ pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Found> {
             tokio::join!(closed_loop::run_on(storm, target, &queues, &busy), delayed);
         let (first, stormy);
         (caller, first, stormy) = probed?;
-        rates.push(measured?.rate());
+        storms.push(measured?);
         let (with, without) = (stormy.from_due.percentiles(), quiet.from_due.percentiles());
         ratios.push(with.p95_us / without.p95_us.max(0.001));
         let phases = [(&mut alone, &quiet), (&mut beginning, &first), (&mut beside, &stormy)];
@@ -66,17 +66,18 @@ pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Found> {
     for queue in &queues {
         closed_loop::drain(target, queue, settings.batch.max(100), &busy).await?;
     }
-    let mut found = Found { checks: ledger.final_checks(), ..Found::default() };
+    let (messages, seconds) =
+        (storms.iter().map(|m| m.messages).sum(), storms.iter().map(|m| m.seconds).sum());
+    let mut found = Answer::new(messages, seconds, ledger.final_checks());
     found.checks.missing += busy.final_checks().missing;
     found.checks.duplicates += busy.final_checks().duplicates;
-    found.rate = Summary::of(&rates).map_or(0.0, |rates| rates.median);
     let ratio = Summary::of(&ratios).map_or(0.0, |ratios| ratios.median);
     found.figures.insert("p95_beside_over_alone".into(), ratio);
     found.figures.insert("late_starts".into(), (alone.late + beside.late) as f64);
     let phases = [("alone", &alone), ("beginning", &beginning), ("beside", &beside)];
     for (name, probed) in phases {
-        found.latencies.insert(name.into(), probed.from_due.percentiles());
-        found.latencies.insert(format!("{name}_uncorrected"), probed.from_start.percentiles());
+        found.latency(name, &probed.from_due);
+        found.latency(&format!("{name}_uncorrected"), &probed.from_start);
     }
     Ok(found)
 }

@@ -13,7 +13,7 @@ use anyhow::{Context, Result};
 use tokio::task::JoinSet;
 
 use super::prober::{LATE_NS, wait_until};
-use super::{Found, Settings};
+use super::{Answer, Settings};
 use crate::body::{self, Content};
 use crate::ledger::{Ledger, MESSAGES_MAX};
 use crate::stats::Latencies;
@@ -47,7 +47,7 @@ impl Published {
 
 /// Runs it; see the file's head for the shape. `callers` is the number of senders and of
 /// receivers.
-pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Found> {
+pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Answer> {
     let schedule = Arc::new(Schedule {
         start_ns: monotonic_ns() + 50_000_000,
         count: (settings.rate * settings.seconds) as u64,
@@ -70,13 +70,12 @@ pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Found> {
     }
     let seconds = monotonic_ns().saturating_sub(schedule.start_ns) as f64 / 1e9;
     wait_for_all(&schedule, &mut receivers).await?;
-    let mut found = Found { checks: schedule.ledger.final_checks(), ..Found::default() };
-    found.rate = schedule.count as f64 / seconds;
+    let mut found = Answer::new(schedule.count, seconds, schedule.ledger.final_checks());
     found.figures.insert("late_starts".into(), schedule.late.load(Ordering::Relaxed) as f64);
-    found.latencies.insert("publish".into(), published.from_due.percentiles());
-    found.latencies.insert("publish_uncorrected".into(), published.from_start.percentiles());
+    found.latency("publish", &published.from_due);
+    found.latency("publish_uncorrected", &published.from_start);
     let end_to_end = schedule.end_to_end.lock().unwrap_or_else(PoisonError::into_inner);
-    found.latencies.insert("end_to_end".into(), end_to_end.percentiles());
+    found.latency("end_to_end", &end_to_end);
     Ok(found)
 }
 

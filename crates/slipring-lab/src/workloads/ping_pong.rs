@@ -7,13 +7,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context, Result};
 use tokio::task::JoinSet;
 
 use super::closed_loop::PATIENCE;
-use super::{Found, Settings};
+use super::{Answer, Settings};
 use crate::body::{self, Content};
 use crate::ledger::{Ledger, MESSAGES_MAX};
 use crate::stats::Latencies;
@@ -21,7 +21,7 @@ use crate::targets::{Caller, Target};
 use crate::time::monotonic_ns;
 
 /// Runs it; see the file's head for the shape. The rate is round trips per second.
-pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Found> {
+pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Answer> {
     let ledger = Arc::new(Ledger::new(0, MESSAGES_MAX));
     let stop = Arc::new(AtomicBool::new(false));
     let (mut lefts, mut rights) = (JoinSet::new(), JoinSet::new());
@@ -41,7 +41,7 @@ pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Found> {
         lefts.spawn(left.serve(Arc::clone(&stop)));
         rights.spawn(right.answer());
     }
-    tokio::time::sleep(Duration::from_secs_f64(settings.seconds.max(0.0))).await;
+    tokio::time::sleep(settings.measured()).await;
     stop.store(true, Ordering::Relaxed);
     let seconds = begun.elapsed().as_secs_f64();
     let mut latencies = Latencies::new()?;
@@ -53,13 +53,10 @@ pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Found> {
     }
     // Every ball has come back: those on the right hold nothing, and wait for ever.
     rights.shutdown().await;
-    let percentiles = latencies.percentiles();
-    Ok(Found {
-        rate: percentiles.count as f64 / seconds,
-        latencies: [("round_trip".to_owned(), percentiles)].into(),
-        checks: ledger.final_checks(),
-        ..Found::default()
-    })
+    let round_trips = latencies.percentiles().count;
+    let mut found = Answer::new(round_trips, seconds, ledger.final_checks());
+    found.latency("round_trip", &latencies);
+    Ok(found)
 }
 
 struct Player<C> {

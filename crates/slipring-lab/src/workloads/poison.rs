@@ -12,13 +12,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use tokio::task::JoinSet;
 
 use super::closed_loop::{self, Load, PATIENCE, Step, Until};
-use super::{Found, Settings};
+use super::{Answer, Settings};
 use crate::body;
 use crate::ledger::{Ledger, MESSAGES_MAX};
 use crate::targets::{Caller, Target};
@@ -34,7 +34,7 @@ struct Meter {
 }
 
 /// Runs it; see the file's head for the shape.
-pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Found> {
+pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Answer> {
     let ledger = Arc::new(Ledger::new(0, MESSAGES_MAX));
     let poisons = settings.poisons as u64;
     let fill = |sent| Load {
@@ -79,17 +79,16 @@ pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Found> {
         ("poison_deliveries_per_s".to_owned(), failures / seconds.max(f64::MIN_POSITIVE)),
         ("poison_percent_of_deliveries".to_owned(), 100.0 * failures / (good + failures).max(1.0)),
     ];
-    let rate = good / seconds.max(f64::MIN_POSITIVE);
-    Ok(Found { rate, figures: figures.into(), checks, ..Found::default() })
+    Ok(Answer { figures: figures.into(), ..Answer::new(good as u64, seconds, checks) })
 }
 
 /// Lets the warm-up and the measured time pass; answers good messages, failures and seconds of the
 /// latter.
 async fn measure(settings: &Settings, meter: &Meter) -> [f64; 3] {
     let now = || [&meter.good, &meter.failures].map(|count| count.load(Ordering::Relaxed));
-    tokio::time::sleep(Duration::from_secs_f64(settings.warmup)).await;
+    tokio::time::sleep(settings.warmup()).await;
     let (before, begun) = (now(), Instant::now());
-    tokio::time::sleep(Duration::from_secs_f64(settings.seconds)).await;
+    tokio::time::sleep(settings.measured()).await;
     let (after, seconds) = (now(), begun.elapsed().as_secs_f64());
     meter.stop.store(true, Ordering::Relaxed);
     let [good, failures] = [after[0] - before[0], after[1] - before[1]];

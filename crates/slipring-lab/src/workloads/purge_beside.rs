@@ -12,11 +12,11 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 
 use super::beside::{Beside, FULL, fill};
-use super::{Found, Settings};
+use super::{Answer, Settings};
 use crate::targets::{Caller, Target};
 
 /// Runs it; see the file's head for the shape.
-pub async fn run<T: Target>(settings: &Settings, target: &T, folder: &Path) -> Result<Found> {
+pub async fn run<T: Target>(settings: &Settings, target: &T, folder: &Path) -> Result<Answer> {
     let filled = fill(settings, target, 1).await?;
     let mut purger = target.caller(FULL).await?;
     let beside = Beside::alone(settings, target).await?;
@@ -26,7 +26,7 @@ pub async fn run<T: Target>(settings: &Settings, target: &T, folder: &Path) -> R
     if purged != filled.next() || held > 0 {
         bail!("{purged} of {} messages were purged, {held} are left", filled.next());
     }
-    found.rate = purged as f64 / took.as_secs_f64().max(1e-9);
+    (found.messages, found.seconds) = (purged, took.as_secs_f64());
     found.figures.insert("purge_seconds".into(), took.as_secs_f64());
     Ok(found)
 }

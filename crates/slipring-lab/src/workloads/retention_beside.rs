@@ -11,14 +11,14 @@ use std::time::Duration;
 use anyhow::Result;
 
 use super::beside::{Beside, Count, FULL, fill, until_left};
-use super::{Found, Settings};
+use super::{Answer, Settings};
 use crate::targets::{Caller, Target};
 
 /// What is in the queue is older than this by then.
 const RETENTION: Duration = Duration::from_millis(10);
 
 /// Runs it; see the file's head for the shape.
-pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Found> {
+pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Answer> {
     let filled = fill(settings, target, 1).await?;
     let mut keeper = target.caller(FULL).await?;
     let beside = Beside::alone(settings, target).await?;
@@ -27,7 +27,7 @@ pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Found> {
         until_left(&mut keeper, 0, Count::All).await
     };
     let ((), took, mut found) = beside.with(grow_old).await?;
-    found.rate = filled.next() as f64 / took.as_secs_f64().max(1e-9);
+    (found.messages, found.seconds) = (filled.next(), took.as_secs_f64());
     found.figures.insert("retention_seconds".into(), took.as_secs_f64());
     Ok(found)
 }

@@ -7,17 +7,16 @@
 //! ```
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Result, bail};
 
 use super::closed_loop::{self, Load, Step, Until};
-use super::{Found, Settings};
+use super::{Answer, Settings};
 use crate::ledger::{Ledger, MESSAGES_MAX};
 use crate::targets::{Caller, Kind, Target};
 
 /// Runs it; see the file's head for the shape.
-pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Found> {
+pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Answer> {
     let ledger = Arc::new(Ledger::new(0, MESSAGES_MAX));
     let load = Load {
         callers: settings.callers,
@@ -39,14 +38,10 @@ pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Found> {
         closed_loop::drain(target, "send", settings.batch.max(100), &ledger).await?;
         checks = ledger.final_checks();
     }
-    let latencies = [("send".to_owned(), measured.latencies.percentiles())].into();
-    Ok(Found { rate: measured.rate(), latencies, checks, ..Found::default() })
+    Ok(measured.answer("send", checks))
 }
 
 /// Warm-up and measured time of a run.
 pub fn over(settings: &Settings) -> Until {
-    Until::Over {
-        warmup: Duration::from_secs_f64(settings.warmup.max(0.0)),
-        measured: Duration::from_secs_f64(settings.seconds.max(0.0)),
-    }
+    Until::Over { warmup: settings.warmup(), measured: settings.measured() }
 }

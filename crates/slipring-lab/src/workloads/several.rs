@@ -13,13 +13,13 @@ use anyhow::{Context, Result};
 use tokio::task::JoinSet;
 
 use super::closed_loop::{self, Load, Step, Until};
-use super::{Found, Settings, send};
+use super::{Answer, Settings, send};
 use crate::body;
 use crate::ledger::{Ledger, MESSAGES_MAX};
 use crate::targets::{Caller, Target};
 
 /// Runs it; see the file's head for the shape. The rate is that of the cycle.
-pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Found> {
+pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Answer> {
     let ledger = Arc::new(Ledger::new(0, MESSAGES_MAX));
     let queues: Vec<String> = (0..settings.queues).map(|nth| format!("queue-{nth}")).collect();
     let mut callers = Vec::with_capacity(settings.callers);
@@ -60,9 +60,7 @@ pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Found> {
     let measured = closed_loop::run_callers(load, callers, &ledger).await?;
     let mut last = target.caller_of(&queues).await?;
     closed_loop::drain_by(&mut last, settings.batch.max(100), &ledger).await?;
-    let mut found =
-        Found { rate: measured.rate(), checks: ledger.final_checks(), ..Found::default() };
+    let mut found = measured.answer("cycle", ledger.final_checks());
     found.figures.insert("drain_messages_per_s".into(), drain_rate);
-    found.latencies.insert("cycle".into(), measured.latencies.percentiles());
     Ok(found)
 }

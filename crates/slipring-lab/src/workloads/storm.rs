@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 
 use super::closed_loop::{self, PATIENCE};
 use super::prober::wait_until;
-use super::{Found, Settings};
+use super::{Answer, Settings};
 use crate::body::{self, Body, Content};
 use crate::ledger::{Ledger, MESSAGES_MAX};
 use crate::stats::Latencies;
@@ -28,7 +28,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 
 /// Runs it; see the file's head for the shape. `messages` end at once, and the rate is that of the
 /// looks and of the delays elsewhere, for `seconds` from that moment on.
-pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Found> {
+pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Answer> {
     let storm = Arc::new(Ledger::new(0, MESSAGES_MAX));
     let others = Arc::new(Ledger::new(0, MESSAGES_MAX / 16));
     let due_ns = monotonic_ns() + 2 * SECOND_NS + settings.messages * SECOND_NS / SENT_PER_SECOND;
@@ -63,17 +63,11 @@ pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Found> {
     late.merge(&waiting.await.context("the waiter panicked")??)?;
     let storm_ns = monotonic_ns().saturating_sub(due_ns).max(1);
     closed_loop::drain(target, "storm", settings.batch.max(100), &storm).await?;
-    let checks = [storm.final_checks(), others.final_checks()];
-    let mut found = Found::default();
-    for checks in checks {
-        found.checks.sent += checks.sent;
-        found.checks.received += checks.received;
-        found.checks.missing += checks.missing;
-        found.checks.duplicates += checks.duplicates;
-    }
-    found.rate = schedule.count as f64 / (storm_ns as f64 / 1e9);
-    found.latencies.insert("look".into(), looks.percentiles());
-    found.latencies.insert("late".into(), late.percentiles());
+    let mut checks = storm.final_checks();
+    checks += others.final_checks();
+    let mut found = Answer::new(schedule.count, storm_ns as f64 / 1e9, checks);
+    found.latency("look", &looks);
+    found.latency("late", &late);
     Ok(found)
 }
 

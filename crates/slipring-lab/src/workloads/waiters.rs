@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use tokio::task::JoinSet;
 
 use super::prober::wait_until;
-use super::{Found, Settings};
+use super::{Answer, Settings};
 use crate::body::{self, Content};
 use crate::ledger::{Ledger, MESSAGES_MAX};
 use crate::process::Usage;
@@ -30,7 +30,7 @@ const WOKEN_WITHIN: Duration = Duration::from_secs(10);
 const STRIDE: usize = 7919;
 
 /// Runs it; see the file's head for the shape. The rate is that of the sender.
-pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Found> {
+pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Answer> {
     let ledger = Arc::new(Ledger::new(0, MESSAGES_MAX / 16));
     let wakes = Arc::new(Mutex::new(Latencies::new()?));
     let mut waiters = JoinSet::new();
@@ -71,10 +71,9 @@ pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Found> {
     }
     let usage = usage()?;
     waiters.shutdown().await;
-    let mut found =
-        Found { rate: settings.rate, checks: ledger.final_checks(), ..Found::default() };
-    let percentiles = wakes.lock().unwrap_or_else(PoisonError::into_inner).percentiles();
-    found.latencies.insert("wake".into(), percentiles);
+    let checks = ledger.final_checks();
+    let mut found = Answer::new(checks.sent, checks.sent as f64 / settings.rate, checks);
+    found.latency("wake", &wakes.lock().unwrap_or_else(PoisonError::into_inner));
     found.figures.insert("idle_cpu_percent".into(), idle_cpu * 100.0);
     found.figures.insert("resident_mb".into(), idle.resident_bytes as f64 / 1e6);
     found.figures.insert("resident_peak_mb".into(), usage.resident_peak_bytes as f64 / 1e6);

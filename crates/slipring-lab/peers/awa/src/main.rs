@@ -1,6 +1,6 @@
 //! Drives awa by its batch paths: COPY into its queue storage, claims of 512, and the receipts of
 //! jobs without a deadline. It speaks the lab's line protocol: work comes in as JSON lines,
-//! windows and answers go out as JSON lines (see `src/postgres/protocol.rs`).
+//! windows and answers go out as JSON lines (see `src/driver/protocol.rs`).
 
 mod peer;
 mod seen;

@@ -42,6 +42,27 @@ impl Ledger {
     }
 }
 
+/// The time between the ends of operations of one kind, in nanoseconds.
+#[derive(Default)]
+pub struct Gaps(Mutex<(u64, u64)>);
+
+impl Gaps {
+    /// An operation has come to its end.
+    pub fn completed(&self, now: u64) {
+        let mut gaps = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (last, longest) = *gaps;
+        *gaps = (now, longest.max(now.saturating_sub(last)));
+    }
+
+    /// The longest since the last call; the one that has not ended is included, and goes on.
+    pub fn take(&self, now: u64) -> u64 {
+        let mut gaps = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (last, longest) = *gaps;
+        gaps.1 = 0;
+        longest.max(now.saturating_sub(last))
+    }
+}
+
 /// Microseconds to two digits, with counts.
 #[derive(Default)]
 pub struct Latencies(Mutex<BTreeMap<u64, u64>>);

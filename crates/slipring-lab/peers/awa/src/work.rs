@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::peer::{Lab, Peer};
 use crate::say;
-use crate::seen::{Latencies, Ledger};
+use crate::seen::{Gaps, Latencies, Ledger};
 
 /// Batches that each sender may be ahead of the workers.
 const AHEAD: u64 = 16;
@@ -36,6 +36,8 @@ struct Load {
     ledger: Ledger,
     all: Latencies,
     window: Latencies,
+    sends: Gaps,
+    receives: Gaps,
     done: AtomicU64,
     next: AtomicU64,
     sent: AtomicU64,
@@ -64,6 +66,8 @@ pub async fn run(command: Command, peer: &Peer) -> Result<Value> {
         ledger: Ledger::default(),
         all: Latencies::default(),
         window: Latencies::default(),
+        sends: Gaps::default(),
+        receives: Gaps::default(),
         done: AtomicU64::new(0),
         next: AtomicU64::new(0),
         sent: AtomicU64::new(0),
@@ -128,7 +132,9 @@ async fn paced(load: Arc<Load>, peer: &Peer) -> Result<Value> {
     let seen = Arc::clone(&load);
     let take = move |message: &Lab| {
         seen.ledger.note(message.n);
-        let ns = seen.now().saturating_sub(message.due);
+        let now = seen.now();
+        seen.receives.completed(now);
+        let ns = now.saturating_sub(message.due);
         seen.all.add(ns);
         seen.window.add(ns);
         seen.done.fetch_add(1, Ordering::Relaxed);
@@ -148,6 +154,7 @@ async fn paced(load: Arc<Load>, peer: &Peer) -> Result<Value> {
             }
             peer.send(load.messages(due)).await?;
             load.sent.fetch_add(load.command.batch, Ordering::Relaxed);
+            load.sends.completed(load.now());
         }
         anyhow::Ok(())
     });
@@ -192,7 +199,8 @@ async fn windows(load: &Load) -> (u64, f64) {
         let before = load.done.load(Ordering::Relaxed);
         let (sent, begun) = (load.sent.load(Ordering::Relaxed), Instant::now());
         sleep(if number == 0 { load.command.warmup } else { load.command.seconds }).await;
-        let spread = load.window.drain();
+        let (spread, now) = (load.window.drain(), load.now());
+        let stall_ms = load.sends.take(now).max(load.receives.take(now)) as f64 / 1e6;
         if number == 0 {
             continue;
         }
@@ -200,8 +208,13 @@ async fn windows(load: &Load) -> (u64, f64) {
             (begun.elapsed().as_secs_f64(), load.done.load(Ordering::Relaxed) - before);
         let sent = load.sent.load(Ordering::Relaxed) - sent;
         (messages, seconds) = (messages + came, seconds + took);
-        let window = json!({"seconds": took, "sent": sent, "received": came, "end_to_end": spread});
-        say(&json!({ "window": window }));
+        say(&json!({ "window": {
+            "seconds": took,
+            "sent": sent,
+            "received": came,
+            "end_to_end": spread,
+            "stall_max_ms": stall_ms,
+        } }));
     }
     (messages, seconds)
 }

@@ -1,37 +1,20 @@
-//! What a run found, as it is kept.
-
-use std::collections::BTreeMap;
+//! What a row ran by turns, with its rounds, as it is kept.
 
 use serde::{Deserialize, Serialize};
 
-use super::Sizes;
+use super::held::Phase;
 use super::meter::Cost;
-use super::protocol::{Answer, Command, Ready, Window};
-use crate::run::contender::Measured;
-use crate::run::report;
+use crate::driver::protocol::{Answer, Ready, Window};
 use crate::stats::{Percentiles, Summary};
-
-/// A whole run.
-pub type Report = report::Report<Details, ContenderReport>;
-
-/// How it was run.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Details {
-    /// The settings of PostgreSQL that matter.
-    pub settings: BTreeMap<String, String>,
-    /// How long and how often things were measured.
-    pub sizes: Sizes,
-}
-
-/// One row.
-pub type RowReport = report::RowReport<ContenderReport>;
+use crate::targets::Wait;
+use crate::workloads::Settings;
 
 /// One of the things a row ran by turns.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct ContenderReport {
     /// Its name within the row.
     pub name: String,
-    /// Version and way of driving.
+    /// Version, way of driving, durability.
     pub ready: Ready,
     /// Why it could not be measured, or why its answers are not to be believed.
     pub trouble: Option<String>,
@@ -45,43 +28,45 @@ pub struct ContenderReport {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Round {
     /// What the driver was told.
-    pub command: Command,
+    pub settings: Settings,
     /// What it answered.
     pub answer: Answer,
-    /// What that cost PostgreSQL.
-    pub cost: Cost,
+    /// The target's wait table, where it has one; only that of the last round is kept.
+    pub waits: Vec<Wait>,
+    /// What that cost PostgreSQL, where the target is in one.
+    pub cost: Option<Cost>,
     /// Windows, where the work has them.
-    pub windows: Vec<Phase>,
+    pub windows: Vec<WindowReport>,
 }
 
 /// A window with the tables at its end.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Phase {
+pub struct WindowReport {
     /// What went on beside it.
-    pub phase: Held,
+    pub phase: Phase,
     /// What the driver saw.
     pub window: Window,
-    /// Dead rows of all tables of users.
-    pub dead_rows: i64,
-    /// Size of all tables of users with their indexes.
-    pub bytes: i64,
-}
-
-/// Whether somebody held a transaction open.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Held {
-    /// Not yet.
-    Before,
-    /// All the time.
-    During,
-    /// Not any more.
-    After,
+    /// Dead rows of all tables of users, where the target is in PostgreSQL.
+    pub dead_rows: Option<i64>,
+    /// Size of all tables of users with their indexes, likewise.
+    pub bytes: Option<i64>,
 }
 
 impl ContenderReport {
-    /// Fills in the summary of the rounds.
-    pub fn sum_up(&mut self) {
+    /// One that has not run yet.
+    pub fn new(name: &str) -> ContenderReport {
+        ContenderReport { name: name.to_owned(), ..ContenderReport::default() }
+    }
+
+    /// Adds a measurement.
+    pub fn add(&mut self, ready: Ready, round: Round) {
+        // Of the wait tables the last is kept; its predecessors say the same at length.
+        if let Some(before) = self.rounds.last_mut() {
+            before.waits.clear();
+        }
+        self.trouble = round.answer.wrong();
+        self.ready = ready;
+        self.rounds.push(round);
         let rates: Vec<f64> = self.rounds.iter().map(|round| round.answer.rate()).collect();
         self.rate = Summary::of(&rates);
     }
@@ -92,7 +77,8 @@ impl ContenderReport {
         Summary::of(&figures).map_or(f64::NAN, |summary| summary.median)
     }
 
-    /// The median over the rounds of one percentile of the latency of the table.
+    /// The median over the rounds of one percentile of the first latency by name, where it has
+    /// latencies.
     pub fn latency(&self, which: fn(&Percentiles) -> f64) -> f64 {
         self.median(|round| {
             let spread = round.answer.latencies.values().next()?;
@@ -101,21 +87,11 @@ impl ContenderReport {
     }
 }
 
-impl Measured for ContenderReport {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn rate(&self) -> Option<&Summary> {
-        self.rate.as_ref()
-    }
-}
-
 impl Round {
     /// A figure of the costs divided by the messages that came to an end, or were sent where the
     /// work is only to send.
     pub fn per_message(&self, figure: f64) -> Option<f64> {
-        let messages = self.answer.received.max(self.answer.sent);
+        let messages = self.answer.checks.received.max(self.answer.checks.sent);
         (messages > 0).then(|| figure / messages as f64)
     }
 }

@@ -13,10 +13,9 @@ use anyhow::{Context, Result, bail};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use super::answer;
+use super::{Answer, Settings};
 use crate::body::{self, Content};
 use crate::ledger::{Ledger, MESSAGES_MAX};
-use crate::postgres::protocol::{Answer, Command, Spread};
 use crate::stats::Latencies;
 use crate::targets::{Caller, Target};
 use crate::time::monotonic_ns;
@@ -35,26 +34,26 @@ struct Stream {
 }
 
 /// Runs it; see the file's head for the shape. The latency is that from send to receive.
-pub async fn run<T: Target>(command: &Command, target: &T) -> Result<Answer> {
+pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Answer> {
     let stream = Arc::new(Stream {
-        batch: command.batch,
-        ahead: Semaphore::new(command.callers * command.batch * AHEAD),
+        batch: settings.batch,
+        ahead: Semaphore::new(settings.callers * settings.batch * AHEAD),
         ledger: Ledger::new(0, MESSAGES_MAX),
         received: AtomicU64::new(0),
         measuring: AtomicBool::new(false),
         stop: AtomicBool::new(false),
     });
     let (mut senders, mut receivers) = (JoinSet::new(), JoinSet::new());
-    for _ in 0..command.callers {
+    for _ in 0..settings.callers {
         senders.spawn(send(target.caller("stream").await?, Arc::clone(&stream)));
     }
-    for _ in 0..target.receivers(command.callers) {
+    for _ in 0..target.receivers(settings.callers) {
         receivers.spawn(receive(target.caller("stream").await?, Arc::clone(&stream)));
     }
-    tokio::time::sleep(Duration::from_secs_f64(command.warmup.max(0.0))).await;
+    tokio::time::sleep(settings.warmup()).await;
     let (before, begun) = (stream.received.load(Ordering::Relaxed), Instant::now());
     stream.measuring.store(true, Ordering::Relaxed);
-    tokio::time::sleep(Duration::from_secs_f64(command.seconds.max(0.0))).await;
+    tokio::time::sleep(settings.measured()).await;
     let messages = stream.received.load(Ordering::Relaxed) - before;
     let seconds = begun.elapsed().as_secs_f64();
     stream.stop.store(true, Ordering::Relaxed);
@@ -66,8 +65,9 @@ pub async fn run<T: Target>(command: &Command, target: &T) -> Result<Answer> {
     while let Some(ended) = receivers.join_next().await {
         latencies.merge(&ended.context("a receiver panicked")??)?;
     }
-    let checks = stream.ledger.final_checks();
-    Ok(answer((messages, seconds), checks, ("end_to_end", Spread::from(&latencies))))
+    let mut found = Answer::new(messages, seconds, stream.ledger.final_checks());
+    found.latency("end_to_end", &latencies);
+    Ok(found)
 }
 
 async fn send<C: Caller>(mut caller: C, stream: Arc<Stream>) -> Result<()> {

@@ -1,12 +1,57 @@
 //! What is asked of rows, in figures.
 
-use super::contenders::SKIP_LOCKED;
-use super::report::{ContenderReport, Held, Phase, Round};
 use crate::peers::Peer;
 use crate::run::condition::Condition;
-pub use crate::run::contender::times;
-use crate::run::contender::{named, rate};
-use crate::stats::Summary;
+use crate::run::held::Phase;
+use crate::run::rounds::{ContenderReport, Round, WindowReport};
+use crate::stats::{Percentiles, Summary};
+
+/// The contender that most targets of PostgreSQL's table are multiples of.
+pub const SKIP_LOCKED: &str = "skip locked";
+
+/// The contender of a name.
+fn named<'a>(contenders: &'a [ContenderReport], name: &str) -> Option<&'a ContenderReport> {
+    contenders.iter().find(|contender| contender.name == name)
+}
+
+/// The median rate of a contender; not a number for one that is not there, which meets nothing.
+pub fn rate(contenders: &[ContenderReport], name: &str) -> f64 {
+    let rate = named(contenders, name).and_then(|contender| contender.rate.as_ref());
+    rate.map_or(f64::NAN, |rate| rate.median)
+}
+
+/// The median rate of one contender is at least `factor` times that of another.
+pub fn times(contenders: &[ContenderReport], own: &str, other: &str, factor: f64) -> Condition {
+    Condition::times(rate(contenders, own), rate(contenders, other), other, factor)
+}
+
+/// The median of a figure over the rounds of a contender.
+pub fn figure(contenders: &[ContenderReport], contender: &str, name: &str) -> f64 {
+    median(contenders, contender, |round| round.answer.figures.get(name).copied())
+}
+
+/// The largest of a figure over the rounds of a contender.
+pub fn peak(contenders: &[ContenderReport], contender: &str, name: &str) -> f64 {
+    worst(contenders, contender, |contender| {
+        let rounds = contender.rounds.iter();
+        rounds.filter_map(|round| round.answer.figures.get(name).copied()).collect()
+    })
+}
+
+/// The median over the rounds of a contender of one percentile.
+pub fn latency(
+    contenders: &[ContenderReport],
+    contender: &str,
+    name: &str,
+    which: fn(&Percentiles) -> f64,
+) -> f64 {
+    let of = |round: &Round| Some(which(&round.answer.latencies.get(name)?.percentiles()));
+    median(contenders, contender, of)
+}
+
+fn median(contenders: &[ContenderReport], name: &str, of: impl Fn(&Round) -> Option<f64>) -> f64 {
+    named(contenders, name).map_or(f64::NAN, |contender| contender.median(of))
+}
 
 /// As [`times`], of the fastest peer whose messages each have an outcome of their own.
 pub fn times_fastest_peer(contenders: &[ContenderReport], ours: &str, factor: f64) -> Condition {
@@ -21,7 +66,7 @@ pub fn times_fastest_peer(contenders: &[ContenderReport], ours: &str, factor: f6
 /// No table of users holds a dead row in the end of any round.
 pub fn no_dead_rows(contenders: &[ContenderReport], contender: &str) -> Condition {
     let of = |round: &Round| {
-        let dead = round.cost.tables.dead_rows() as f64;
+        let dead = round.cost.as_ref()?.tables.dead_rows() as f64;
         round.per_message(dead * 1e6)
     };
     let worst =
@@ -32,7 +77,7 @@ pub fn no_dead_rows(contenders: &[ContenderReport], contender: &str) -> Conditio
 /// No table of users holds a dead row at the end of any window.
 pub fn no_dead_rows_in_windows(contenders: &[ContenderReport], contender: &str) -> Condition {
     let worst = worst(contenders, contender, |contender| {
-        phases(contender).map(|p| p.dead_rows as f64).collect()
+        phases(contender).filter_map(|p| Some(p.dead_rows? as f64)).collect()
     });
     Condition::at_most(&format!("{contender}: dead rows while held"), "rows", worst, 0.0)
 }
@@ -58,9 +103,9 @@ pub fn retired(contenders: &[ContenderReport], name: &str) -> Condition {
     let contender = named(contenders, name);
     let last = |phase| {
         let found = contender.into_iter().flat_map(phases).filter(move |p| p.phase == phase).last();
-        found.map_or(f64::NAN, |phase| phase.bytes as f64 / 1e6)
+        found.and_then(|phase| phase.bytes).map_or(f64::NAN, |bytes| bytes as f64 / 1e6)
     };
-    let (before, held, after) = (last(Held::Before), last(Held::During), last(Held::After));
+    let (before, held, after) = (last(Phase::Before), last(Phase::During), last(Phase::After));
     let growth = (held - before).max(0.0);
     let allowed = before + growth / 5.0 + ROTATION_MB.min(growth / 2.0);
     Condition::at_most(&format!("{name}: tables after it ended"), "MB", after, allowed)
@@ -85,15 +130,16 @@ impl Change {
     /// Of the windows of a contender: the median before, and that of the last fifth of the windows
     /// while it was held.
     pub fn of(contender: &ContenderReport) -> Option<Change> {
-        let of =
-            |phase| -> Vec<&Phase> { phases(contender).filter(|p| p.phase == phase).collect() };
-        let (before, held) = (of(Held::Before), of(Held::During));
+        let of = |phase| -> Vec<&WindowReport> {
+            phases(contender).filter(|p| p.phase == phase).collect()
+        };
+        let (before, held) = (of(Phase::Before), of(Phase::During));
         let (_, end) = held.split_at_checked(held.len() - held.len().div_ceil(5))?;
-        let rate = |phases: &[&Phase]| {
+        let rate = |phases: &[&WindowReport]| {
             let rates = phases.iter().map(|p| p.window.received as f64 / p.window.seconds);
             Summary::of(&rates.collect::<Vec<_>>()).map(|summary| summary.median)
         };
-        let p99 = |phases: &[&Phase]| {
+        let p99 = |phases: &[&WindowReport]| {
             let figures = phases.iter().map(|p| p.window.end_to_end.percentiles().p99_us);
             Summary::of(&figures.collect::<Vec<_>>()).map(|summary| summary.median)
         };
@@ -103,31 +149,27 @@ impl Change {
 
 /// 95 of 100 wakes take at most so many milliseconds.
 pub fn wakes_within(contenders: &[ContenderReport], contender: &str, ms: f64) -> Condition {
-    let found = named(contenders, contender);
-    let p95 = found.map_or(f64::NAN, |contender| contender.latency(|p| p.p95_us));
+    let p95 = latency(contenders, contender, "wake", |p| p.p95_us);
     Condition::at_most(&format!("{contender}: P95 send to wake"), "ms", p95 / 1000.0, ms)
 }
 
 /// Doing nothing writes no WAL and takes under one percent of a processor, ours and
 /// PostgreSQL's together.
 pub fn costs_nothing(contenders: &[ContenderReport], contender: &str) -> Vec<Condition> {
-    let contender = named(contenders, contender);
-    let of = |figure: fn(&Round) -> Option<f64>| {
-        contender.map_or(f64::NAN, |contender| contender.median(figure))
-    };
+    let of = |figure: fn(&Round) -> Option<f64>| median(contenders, contender, figure);
     let cpu = |round: &Round| {
         let driver = round.answer.figures.get("driver_cpu_seconds")?;
-        // Unknown where the server is somebody else's: that meets nothing.
-        let both = driver + round.cost.cpu_seconds?;
+        // Unknown where the server was not started here: that meets nothing.
+        let both = driver + round.cost.as_ref()?.cpu_seconds?;
         Some(both / round.answer.seconds * 100.0)
     };
     vec![
-        Condition::at_most("WAL", "bytes", of(|round| Some(round.cost.wal_bytes)), 0.0),
+        Condition::at_most("WAL", "bytes", of(|round| Some(round.cost.as_ref()?.wal_bytes)), 0.0),
         Condition::at_most("CPU, ours and PostgreSQL's", "%", of(cpu), 1.0),
     ]
 }
 
-fn phases(contender: &ContenderReport) -> impl Iterator<Item = &Phase> {
+fn phases(contender: &ContenderReport) -> impl Iterator<Item = &WindowReport> {
     contender.rounds.iter().flat_map(|round| &round.windows)
 }
 
@@ -143,42 +185,37 @@ fn worst(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::postgres::meter::Cost;
-    use crate::postgres::protocol::{Answer, Command, Spread, Window, Work};
+    use crate::driver::protocol::{Answer, Ready, Spread, Window};
+    use crate::ledger::Checks;
+    use crate::run::meter::Cost;
+    use crate::targets::Kind;
+    use crate::workloads::{Settings, Work};
 
-    fn phase(phase: Held, received: u64, p99_us: f64, dead_rows: i64, bytes: i64) -> Phase {
+    fn phase(phase: Phase, received: u64, p99_us: f64, dead_rows: i64, bytes: i64) -> WindowReport {
         let end_to_end = Spread::Buckets(vec![(p99_us, 100)]);
-        let window = Window { seconds: 2.0, sent: received, received, end_to_end };
-        Phase { phase, window, dead_rows, bytes }
+        let window =
+            Window { seconds: 2.0, sent: received, received, end_to_end, stall_max_ms: None };
+        WindowReport { phase, window, dead_rows: Some(dead_rows), bytes: Some(bytes) }
     }
 
-    fn contender(name: &str, messages: u64, windows: Vec<Phase>) -> ContenderReport {
-        let command = Command {
-            work: Work::Paced,
-            callers: 1,
-            batch: 1,
-            seconds: 1.0,
-            warmup: 0.0,
-            windows: windows.len(),
-            rate: 1.0,
-            queues: 1,
-            poisons: 0,
-            drain: true,
-        };
-        let answer = Answer { messages, seconds: 1.0, received: messages, ..Answer::default() };
-        let round = Round { command, answer, cost: Cost::default(), windows };
-        let mut contender =
-            ContenderReport { name: name.into(), rounds: vec![round], ..Default::default() };
-        contender.sum_up();
+    fn contender(name: &str, messages: u64, windows: Vec<WindowReport>) -> ContenderReport {
+        let settings = Settings::new(Work::Paced, Kind::Postgres);
+        let checks = Checks { received: messages, ..Checks::default() };
+        let answer = Answer::new(messages, 1.0, checks);
+        let cost = Some(Cost::default());
+        let round = Round { settings, answer, waits: vec![], cost, windows };
+        let mut contender = ContenderReport::new(name);
+        contender.add(Ready::default(), round);
         contender
     }
 
     #[test]
     fn a_rate_that_falls_and_a_latency_that_grows_while_something_is_held_are_misses() {
-        let before = || phase(Held::Before, 4000, 10_000.0, 0, 0);
-        let steady = phase(Held::During, 3900, 14_000.0, 0, 0);
-        let fallen = phase(Held::During, 3000, 16_000.0, 5, 0);
-        let of = |end| contender("ours", 1, vec![before(), phase(Held::During, 1, 1.0, 0, 0), end]);
+        let before = || phase(Phase::Before, 4000, 10_000.0, 0, 0);
+        let steady = phase(Phase::During, 3900, 14_000.0, 0, 0);
+        let fallen = phase(Phase::During, 3000, 16_000.0, 5, 0);
+        let of =
+            |end| contender("ours", 1, vec![before(), phase(Phase::During, 1, 1.0, 0, 0), end]);
         // Only the end of what is held counts, not its first window.
         let good = [of(steady)];
         assert!(unmoved(&good, "ours").iter().all(|condition| condition.pass));
@@ -189,12 +226,12 @@ mod tests {
     }
 
     #[test]
-    fn doing_nothing_for_a_cost_that_nobody_knows_is_a_miss() {
+    fn doing_nothing_for_an_unknown_cost_is_a_miss() {
         let of = |cpu_seconds| {
             let mut contender = contender("ours", 0, vec![]);
             let round = &mut contender.rounds[0];
             round.answer.figures.insert("driver_cpu_seconds".to_owned(), 0.001);
-            round.cost.cpu_seconds = cpu_seconds;
+            round.cost.as_mut().unwrap().cpu_seconds = cpu_seconds;
             costs_nothing(&[contender], "ours").remove(1).pass
         };
         assert!(of(Some(0.005)));
@@ -205,11 +242,11 @@ mod tests {
     #[test]
     fn tables_that_stay_as_large_as_they_grew_are_a_miss() {
         let of = |after| {
-            let held = phase(Held::During, 1, 1.0, 0, 1_000_000_000);
-            contender("ours", 1, vec![phase(Held::Before, 1, 1.0, 0, 0), held, after])
+            let held = phase(Phase::During, 1, 1.0, 0, 1_000_000_000);
+            contender("ours", 1, vec![phase(Phase::Before, 1, 1.0, 0, 0), held, after])
         };
-        assert!(retired(&[of(phase(Held::After, 1, 1.0, 0, 250_000_000))], "ours").pass);
-        assert!(!retired(&[of(phase(Held::After, 1, 1.0, 0, 300_000_000))], "ours").pass);
+        assert!(retired(&[of(phase(Phase::After, 1, 1.0, 0, 250_000_000))], "ours").pass);
+        assert!(!retired(&[of(phase(Phase::After, 1, 1.0, 0, 300_000_000))], "ours").pass);
     }
 
     #[test]

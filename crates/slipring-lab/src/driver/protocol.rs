@@ -3,17 +3,20 @@
 //!
 //! ```text
 //!   driver                         lab
-//!   {"ready": …}        ─────▶               its schema is made, its connections are open
-//!                       ◀─────  {"work": …}  any number of times
+//!   {"ready": …}        ─────▶               its target is there, its schema is made
+//!                       ◀─────  {"work": …}  the settings of a work, any number of times
 //!   {"window": …}       ─────▶               while it works, where the work has windows
 //!   {"done": …}         ─────▶               or {"failed": "…"}
-//!                       ◀─────  end of input: the driver ends
+//!                       ◀─────  end of input: the driver stops its target
+//!   {"waits": […]}      ─────▶               where the target has a wait table; the driver ends
 //! ```
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::ledger::Checks;
+use crate::process::Usage;
 use crate::stats::{Latencies, Percentiles};
 use crate::targets::Wait;
 
@@ -29,6 +32,8 @@ pub enum Line {
     Done(Answer),
     /// The work failed, or an answer was wrong.
     Failed(String),
+    /// The target's own wait table, in the end.
+    Waits(Vec<Wait>),
 }
 
 /// Who answers.
@@ -38,64 +43,9 @@ pub struct Ready {
     pub version: String,
     /// By which calls and settings it is driven: its own recommended fast path.
     pub how: String,
-}
-
-/// What a driver is to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "snake_case")]
-pub enum Work {
-    /// Callers send batches as fast as they can.
-    Send,
-    /// Everything that is sent is received and acked, as fast as it goes.
-    Cycle,
-    /// A fixed rate, in windows.
-    Paced,
-    /// As before, but one batch in ten fails and comes again a little later.
-    Failing,
-    /// Good messages beside some that are given back at once, over and over.
-    Poison,
-    /// Single sends, each in a transaction of its own of a user.
-    Transactions,
-    /// As before, each transaction also writing a row of the user's.
-    Business,
-    /// Single messages now and then wake a receive that waits.
-    Wake,
-    /// As before, but the message is sent by SQL.
-    WakeBySql,
-    /// Messages sent with the same pauses, and nobody receives.
-    Commits,
-    /// Makes many queues; what follows works on some of them.
-    MakeQueues,
-    /// Cycles on a few queues, a caller each.
-    Queues,
-    /// A waiting receive on each of a few queues, and nothing happens.
-    Idle,
-}
-
-/// One piece of work.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Command {
-    /// What to do.
-    pub work: Work,
-    /// How many callers (connections, workers) at a time.
-    pub callers: usize,
-    /// Messages in one call.
-    pub batch: usize,
-    /// Measured seconds, or seconds of a window.
-    pub seconds: f64,
-    /// Seconds before, not measured.
-    pub warmup: f64,
-    /// How many windows.
-    pub windows: usize,
-    /// Messages per second of a fixed rate.
-    pub rate: f64,
-    /// Queues that exist.
-    pub queues: usize,
-    /// Messages that always fail.
+    /// What an acknowledged send has survived, where the driver says.
     #[serde(default)]
-    pub poisons: usize,
-    /// Receive everything at the end and check that nothing is missing.
-    pub drain: bool,
+    pub durability: String,
 }
 
 /// What was seen within one window of a fixed rate.
@@ -109,37 +59,75 @@ pub struct Window {
     pub received: u64,
     /// Latency from the due time to the receive.
     pub end_to_end: Spread,
+    /// The longest time without the end of a send, or without that of a receive with messages, in
+    /// milliseconds; one that began before this window is counted whole. Drivers of peers may not
+    /// say.
+    #[serde(default)]
+    pub stall_max_ms: Option<f64>,
+}
+
+impl Window {
+    /// With percentiles in place of the histogram.
+    #[must_use]
+    pub fn in_percentiles(self) -> Window {
+        let end_to_end = Spread::Percentiles(self.end_to_end.percentiles());
+        Window { end_to_end, ..self }
+    }
 }
 
 /// What the work came to.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Answer {
-    /// Messages in the measured time.
+    /// Messages (round trips for `ping_pong`) in the measured time.
     pub messages: u64,
     /// The measured time.
     pub seconds: f64,
-    /// Messages sent in all, warm-up and draining included.
-    pub sent: u64,
-    /// Messages received in all, duplicates included.
-    pub received: u64,
-    /// Messages received that had been received before.
-    pub duplicates: u64,
-    /// Messages sent that never came, where everything was waited for.
-    pub missing: u64,
-    /// Latencies by name; the first is that of the table.
+    /// All messages, warm-up and draining included.
+    #[serde(flatten)]
+    pub checks: Checks,
+    /// Latencies by name.
     pub latencies: BTreeMap<String, Spread>,
     /// Further figures by name, with their unit in the name.
     #[serde(default)]
     pub figures: BTreeMap<String, f64>,
-    /// The target's own wait table, where it has one.
+    /// Memory and processor time of the driver: the load and, in-process, the target.
     #[serde(default)]
-    pub waits: Vec<Wait>,
+    pub load: Option<Usage>,
+    /// Those of the target's process, where it is another.
+    #[serde(default)]
+    pub server: Option<Usage>,
 }
 
 impl Answer {
+    /// So many messages in a measured time, with the counts of all.
+    pub fn new(messages: u64, seconds: f64, checks: Checks) -> Answer {
+        Answer { messages, seconds, checks, ..Answer::default() }
+    }
+
+    /// Adds latencies under a name.
+    pub fn latency(&mut self, name: &str, latencies: &Latencies) {
+        self.latencies.insert(name.to_owned(), Spread::from(latencies));
+    }
+
     /// Messages per second of the measured time.
     pub fn rate(&self) -> f64 {
         if self.seconds > 0.0 { self.messages as f64 / self.seconds } else { 0.0 }
+    }
+
+    /// Why it is not to be believed.
+    pub fn wrong(&self) -> Option<String> {
+        let Checks { sent, missing, duplicates, .. } = self.checks;
+        (missing > 0 || duplicates > 0)
+            .then(|| format!("of {sent} messages {missing} did not come, {duplicates} came twice"))
+    }
+
+    /// With percentiles in place of histograms: for people, and shorter.
+    #[must_use]
+    pub fn in_percentiles(mut self) -> Answer {
+        for spread in self.latencies.values_mut() {
+            *spread = Spread::Percentiles(spread.percentiles());
+        }
+        self
     }
 }
 

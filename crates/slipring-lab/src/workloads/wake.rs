@@ -12,10 +12,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use super::answer;
+use super::{Answer, Settings};
 use crate::body::{self, Content};
 use crate::ledger::{Checks, Ledger, MESSAGES_MAX};
-use crate::postgres::protocol::{Answer, Command, Spread};
 use crate::stats::Latencies;
 use crate::targets::{Caller, Target};
 use crate::time::monotonic_ns;
@@ -30,7 +29,7 @@ const PAUSE_MAX: Duration = Duration::from_millis(1200);
 /// Runs it; see the file's head for the shape. The latency counts from the moment the send is
 /// begun, its commit included.
 pub async fn run<R: Target, S: Target>(
-    command: &Command,
+    settings: &Settings,
     receiving: &R,
     sending: &S,
 ) -> Result<Answer> {
@@ -60,10 +59,10 @@ pub async fn run<R: Target, S: Target>(
     let (mut begun, mut pause) = (Instant::now(), PAUSE_MIN);
     let (mut warm, mut unmeasured) = (false, 0);
     loop {
-        if !warm && begun.elapsed() >= Duration::from_secs_f64(command.warmup) {
+        if !warm && begun.elapsed() >= settings.warmup() {
             (warm, begun, unmeasured) = (true, Instant::now(), ledger.checks().sent);
         }
-        if warm && begun.elapsed() >= Duration::from_secs_f64(command.seconds) {
+        if warm && begun.elapsed() >= settings.measured() {
             break;
         }
         tokio::select! {
@@ -86,19 +85,20 @@ pub async fn run<R: Target, S: Target>(
         bail!("{} messages woke nobody within {WOKEN_WITHIN:?}", ledger.outstanding());
     };
     let latencies = ended.context("the receive panicked")??;
-    let spread = Spread::from(&latencies);
-    Ok(answer((sent, seconds), ledger.final_checks(), ("wake", spread)))
+    let mut found = Answer::new(sent, seconds, ledger.final_checks());
+    found.latency("wake", &latencies);
+    Ok(found)
 }
 
 /// Sends with the same pauses, and nobody receives: what the database takes for a commit that
 /// comes alone.
-pub async fn commits<S: Target>(command: &Command, sending: &S) -> Result<Answer> {
+pub async fn commits<S: Target>(settings: &Settings, sending: &S) -> Result<Answer> {
     let ledger = Ledger::new(0, MESSAGES_MAX / 16);
     let mut sender = sending.caller("wake").await?;
     let mut latencies = Latencies::new()?;
     let (started, mut pause, mut sent) = (Instant::now(), PAUSE_MIN, 0);
-    let measured = |at: Instant| at.duration_since(started).as_secs_f64() - command.warmup;
-    while measured(Instant::now()) < command.seconds {
+    let measured = |at: Instant| at.duration_since(started).as_secs_f64() - settings.warmup;
+    while measured(Instant::now()) < settings.seconds {
         tokio::time::sleep(pause).await;
         pause = after(pause);
         let begun = Instant::now();
@@ -110,7 +110,9 @@ pub async fn commits<S: Target>(command: &Command, sending: &S) -> Result<Answer
         }
     }
     let checks = Checks { sent: ledger.checks().sent, ..Checks::default() };
-    Ok(answer((sent, command.seconds), checks, ("wake", Spread::from(&latencies))))
+    let mut found = Answer::new(sent, settings.seconds, checks);
+    found.latency("wake", &latencies);
+    Ok(found)
 }
 
 /// The pause that follows one.

@@ -3,7 +3,7 @@
 //! ```text
 //!   caller 1 ──cycle──▶ │ queue 0   │
 //!   caller n ──cycle──▶ │ queue n-1 │        idle: callers wait in a receive instead
-//!                       │ queue …   │        nobody looks at these
+//!                       │ queue …   │        these have no callers
 //! ```
 
 use std::sync::Arc;
@@ -12,18 +12,17 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use tokio::task::JoinSet;
 
-use super::answer;
+use super::closed_loop::{self, Load, Step};
+use super::{Answer, Settings, send};
 use crate::body;
 use crate::ledger::{Checks, Ledger, MESSAGES_MAX};
-use crate::postgres::protocol::{Answer, Command, Spread};
 use crate::process::Usage;
 use crate::stats::Latencies;
 use crate::targets::{Caller, Target};
-use crate::workloads::closed_loop::{self, Load, Step, Until};
 
 /// Makes `queues` queues.
-pub async fn make<T: Target>(command: &Command, target: &T) -> Result<Answer> {
-    for number in 0..command.queues {
+pub async fn make<T: Target>(settings: &Settings, target: &T) -> Result<Answer> {
+    for number in 0..settings.queues {
         // A caller that goes away again: only its queue is wanted.
         drop(target.caller(&name(number)).await?);
     }
@@ -31,17 +30,14 @@ pub async fn make<T: Target>(command: &Command, target: &T) -> Result<Answer> {
 }
 
 /// Cycles on the first `callers` queues.
-pub async fn run<T: Target>(command: &Command, target: &T) -> Result<Answer> {
-    let until = Until::Over {
-        warmup: Duration::from_secs_f64(command.warmup.max(0.0)),
-        measured: Duration::from_secs_f64(command.seconds.max(0.0)),
-    };
-    let load = Load { callers: 1, batch: command.batch, step: Step::Cycle, until };
-    let names: Vec<String> = (0..command.callers).map(name).collect();
+pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Answer> {
+    let until = send::over(settings);
+    let load = Load { callers: 1, batch: settings.batch, step: Step::Cycle, until };
+    let names: Vec<String> = (0..settings.callers).map(name).collect();
     let one = async |queue: &str| {
         let ledger = Arc::new(Ledger::new(0, MESSAGES_MAX / 8));
         let measured = closed_loop::run(load, target, queue, &ledger).await?;
-        closed_loop::drain(target, queue, command.batch.max(100), &ledger).await?;
+        closed_loop::drain(target, queue, settings.batch.max(100), &ledger).await?;
         anyhow::Ok((measured, ledger.final_checks()))
     };
     let mut latencies = Latencies::new()?;
@@ -51,18 +47,17 @@ pub async fn run<T: Target>(command: &Command, target: &T) -> Result<Answer> {
         messages += measured.messages;
         seconds = seconds.max(measured.seconds);
         latencies.merge(&measured.latencies)?;
-        checks.sent += own.sent;
-        checks.received += own.received;
-        checks.duplicates += own.duplicates;
-        checks.missing += own.missing;
+        checks += own;
     }
-    Ok(answer((messages, seconds), checks, ("cycle", Spread::from(&latencies))))
+    let mut found = Answer::new(messages, seconds, checks);
+    found.latency("cycle", &latencies);
+    Ok(found)
 }
 
 /// Lets receives wait on the first `callers` queues, and does nothing.
-pub async fn idle<T: Target>(command: &Command, target: &T) -> Result<Answer> {
+pub async fn idle<T: Target>(settings: &Settings, target: &T) -> Result<Answer> {
     let mut waiting = JoinSet::new();
-    for number in 0..command.callers {
+    for number in 0..settings.callers {
         let mut caller = target.caller(&name(number)).await?;
         waiting.spawn(async move {
             let mut nothing = |body: &[u8]| body::read(body).map(|_| ());
@@ -72,7 +67,7 @@ pub async fn idle<T: Target>(command: &Command, target: &T) -> Result<Answer> {
         });
     }
     let before = Usage::own()?;
-    tokio::time::sleep(Duration::from_secs_f64(command.seconds.max(0.0))).await;
+    tokio::time::sleep(settings.measured()).await;
     let cpu = Usage::own()?.cpu_seconds - before.cpu_seconds;
     if let Some(ended) = waiting.try_join_next() {
         let ended: Result<()> = ended.context("a waiting receive panicked")?;
@@ -80,7 +75,7 @@ pub async fn idle<T: Target>(command: &Command, target: &T) -> Result<Answer> {
     }
     waiting.shutdown().await;
     let figures = [("driver_cpu_seconds".to_owned(), cpu)].into();
-    Ok(Answer { seconds: command.seconds, figures, ..Answer::default() })
+    Ok(Answer { seconds: settings.seconds, figures, ..Answer::default() })
 }
 
 fn name(number: usize) -> String {

@@ -1,10 +1,12 @@
 //! The rows of the bad days: a backlog, many waiters, and one participant beside the others.
 
-use super::conditions::{figure, latency, peak, rate, times};
-use super::rows::{Contender, Row, cycle, ours, settings};
+use super::{cycle, ours, settings};
+use crate::rows::conditions::{figure, latency, peak, rate, times};
+use crate::rows::{Contender, Row};
 use crate::run::condition::Condition;
+use crate::run::held::Held;
 use crate::targets::Kind;
-use crate::workloads::{Settings, Shape};
+use crate::workloads::{Settings, Work};
 
 /// The rows of what one participant does to the others.
 pub(super) fn rows() -> Vec<Row> {
@@ -26,13 +28,14 @@ fn backlog() -> Row {
         name: "backlog",
         what: "10 million messages in the backlog, cycles of 4 × 1,000",
         rounds_max: 3,
+        held: Held::Nothing,
         contenders: |sizes, folder| {
-            let mut full = ours(sizes, Shape::Backlog, 4, 1000);
+            let mut full = ours(sizes, Work::Backlog, 4, 1000);
             full.settings.messages = sizes.backlog;
             // Only a first and last round may be drained; the backlog is to stay.
             full.settings.drain = sizes.smoke && sizes.rounds == 1;
             full.settings.folder = Some(folder.join("backlog"));
-            let mut empty = ours(sizes, Shape::Cycle, 4, 1000);
+            let mut empty = ours(sizes, Work::Cycle, 4, 1000);
             empty.name = "empty";
             vec![full, empty]
         },
@@ -55,9 +58,10 @@ fn waiters() -> Row {
         name: "waiters",
         what: "10,000 waiting receives over 1,000 queues, in-process",
         rounds_max: 3,
+        held: Held::Nothing,
         contenders: |sizes, _| {
             let (waiters, queues) = if sizes.smoke { (200, 20) } else { (10_000, 1000) };
-            let mut many = ours(sizes, Shape::Waiters, waiters, 1);
+            let mut many = ours(sizes, Work::Waiters, waiters, 1);
             many.settings.queues = queues;
             many.settings.rate = 200.0;
             many.settings.seconds = sizes.seconds.max(if sizes.smoke { 0.2 } else { 3.0 });
@@ -127,9 +131,10 @@ fn neighbours() -> Row {
         name: "neighbours",
         what: "1, 8, 64 busy queues (128 callers; 64 of 1 MB) beside a quiet queue, in-process",
         rounds_max: 3,
+        held: Held::Nothing,
         contenders: |sizes, _| {
             let contender = |row: &Neighbours| {
-                let mut contender = ours(sizes, Shape::Neighbours, row.callers, 1);
+                let mut contender = ours(sizes, Work::Neighbours, row.callers, 1);
                 contender.name = row.name;
                 (contender.settings.queues, contender.settings.body) = (row.queues, row.bytes);
                 contender.settings.rate = row.rate;
@@ -154,8 +159,9 @@ fn purge_beside() -> Row {
         name: "purge_beside",
         what: "a purge of 2,000 × 1 MB from the disk beside a quiet queue, in-process",
         rounds_max: 3,
+        held: Held::Nothing,
         contenders: |sizes, _| {
-            let mut contender = ours(sizes, Shape::PurgeBeside, 1, 1);
+            let mut contender = ours(sizes, Work::PurgeBeside, 1, 1);
             let (messages, body) = if sizes.smoke { (50, 256 << 10) } else { (2000, 1_000_000) };
             (contender.settings.messages, contender.settings.body) = (messages, body);
             contender.settings.rate = 20.0;
@@ -177,9 +183,10 @@ fn connection_end_beside() -> Row {
         name: "connection_end_beside",
         what: "the end of a connection with 120,000 reservations beside a quiet tube",
         rounds_max: 3,
+        held: Held::Nothing,
         contenders: |sizes, _| {
             let mut contender = cycle(sizes, "ours", Kind::SlipringBeanstalkd, 1, 1000);
-            contender.settings.shape = Shape::ConnectionEndBeside;
+            contender.settings.work = Work::ConnectionEndBeside;
             contender.settings.messages = if sizes.smoke { 2000 } else { 120_000 };
             contender.settings.rate = 20.0;
             vec![contender]
@@ -196,8 +203,9 @@ fn retention_beside() -> Row {
         name: "retention_beside",
         what: "4,000 × 250 kB that grow too old beside a quiet queue, in-process",
         rounds_max: 3,
+        held: Held::Nothing,
         contenders: |sizes, _| {
-            let mut contender = ours(sizes, Shape::RetentionBeside, 1, 1);
+            let mut contender = ours(sizes, Work::RetentionBeside, 1, 1);
             let (messages, body) = if sizes.smoke { (50, 64 << 10) } else { (4000, 250_000) };
             (contender.settings.messages, contender.settings.body) = (messages, body);
             contender.settings.rate = 20.0;
@@ -215,8 +223,9 @@ fn storm() -> Row {
         name: "storm",
         what: "a million delays that end at once in one queue, beside two others, in-process",
         rounds_max: 1,
+        held: Held::Nothing,
         contenders: |sizes, _| {
-            let mut storm = ours(sizes, Shape::Storm, 1, 1000);
+            let mut storm = ours(sizes, Work::Storm, 1, 1000);
             storm.settings.messages = if sizes.smoke { 20_000 } else { 1_000_000 };
             storm.settings.seconds = if sizes.smoke { 1.0 } else { 10.0 };
             vec![storm]
@@ -237,10 +246,11 @@ fn several_tubes() -> Row {
         name: "several_tubes",
         what: "beanstalkd wire, 8 connections, 100 in flight, each over 1 to 1,000 tubes",
         rounds_max: 5,
+        held: Held::Nothing,
         contenders: |sizes, _| {
             let contender = |name, queues| {
                 let mut contender = cycle(sizes, name, Kind::SlipringBeanstalkd, 8, 100);
-                (contender.settings.shape, contender.settings.queues) = (Shape::Several, queues);
+                (contender.settings.work, contender.settings.queues) = (Work::Several, queues);
                 contender.settings.messages = if sizes.smoke { 2000 } else { 100_000 };
                 contender
             };
@@ -295,10 +305,11 @@ fn poison() -> Row {
         name: "poison",
         what: "good messages by tens beside 1, 10 and 100 that are given back at once",
         rounds_max: 5,
+        held: Held::Nothing,
         contenders: |sizes, _| {
             let messages = if sizes.smoke { 200 } else { 10_000 };
             let contender = |(name, kind, callers, poisons)| {
-                let plain = settings(sizes, Shape::Poison, kind);
+                let plain = settings(sizes, Work::Poison, kind);
                 let settings = Settings { callers, batch: 10, messages, poisons, ..plain };
                 Contender { name, settings }
             };

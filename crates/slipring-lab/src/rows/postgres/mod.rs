@@ -1,39 +1,13 @@
-//! The rows of PostgreSQL's speed table as data: what is run, and what is asked of it.
+//! The rows of PostgreSQL's speed table, each in a fresh database of one PostgreSQL.
 
-use super::Sizes;
-use super::conditions;
-use super::contenders::{self, BY_SERVER, Contender, PLAIN, SKIP_LOCKED};
-use super::protocol::{Command, Work};
-use super::report::ContenderReport;
-use crate::run::condition::Condition;
+mod contenders;
+
+use self::contenders::{BY_SERVER, PLAIN};
+use super::conditions::{self, SKIP_LOCKED};
+use super::{Row, Sizes};
+use crate::run::held::Held;
 use crate::targets::Kind;
-
-/// One row.
-pub struct Row {
-    /// What `--row` calls it.
-    pub name: &'static str,
-    /// What is measured, in words.
-    pub what: &'static str,
-    /// More rounds than this show nothing new, or take too long.
-    pub rounds_max: usize,
-    /// What is run by turns.
-    pub contenders: fn(Sizes) -> Vec<Contender>,
-    /// What goes on beside it.
-    pub beside: Beside,
-    /// What is asked; empty for rows that only inform.
-    pub conditions: fn(&[ContenderReport]) -> Vec<Condition>,
-}
-
-/// What goes on beside the load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Beside {
-    /// Nothing.
-    Nothing,
-    /// A transaction that only reads holds its snapshot open.
-    Reader,
-    /// A transaction that has written stays open.
-    Writer,
-}
+use crate::workloads::{Settings, Work};
 
 /// Both ways to us, where the target is one for all that is ours.
 const OURS: [&str; 2] = ["ours", "ours by SQL"];
@@ -51,7 +25,7 @@ const POISONED: [(&str, Kind, usize); 8] = [
 ];
 
 /// All rows, in the order of the table.
-pub fn all() -> Vec<Row> {
+pub(super) fn all() -> Vec<Row> {
     let mut rows = batches();
     rows.extend([transactions(), business(), single(), dead_rows()]);
     rows.extend([held_snapshot(), failing(), poison(), writing_transaction()]);
@@ -65,19 +39,19 @@ fn batches() -> Vec<Row> {
             name: "batch_send",
             what: "sends in batches of 1,000, 4 callers",
             rounds_max: usize::MAX,
-            contenders: |sizes| {
-                let command = batch(sizes, Work::Send, 1000);
+            contenders: |sizes, _| {
+                let settings = batch(sizes, Work::Send, 1000);
                 // Rows of a raw table are counted in the end; nobody can receive them.
-                let raw = Command { drain: false, ..command.clone() };
+                let raw = Settings { drain: false, ..settings.clone() };
                 let raw = [
-                    contenders::own("insert indexed", Kind::PgInsertIndexed, &raw),
-                    contenders::own("insert bare", Kind::PgInsert, &raw),
-                    contenders::own("COPY indexed", Kind::PgCopyIndexed, &raw),
-                    contenders::own("COPY bare", Kind::PgCopy, &raw),
+                    contenders::on("insert indexed", Kind::PgInsertIndexed, &raw),
+                    contenders::on("insert bare", Kind::PgInsert, &raw),
+                    contenders::on("COPY indexed", Kind::PgCopyIndexed, &raw),
+                    contenders::on("COPY bare", Kind::PgCopy, &raw),
                 ];
-                contenders::with(raw, sizes, &command)
+                contenders::with(raw, sizes, &settings)
             },
-            beside: Beside::Nothing,
+            held: Held::Nothing,
             conditions: |contenders| {
                 vec![conditions::times(contenders, "ours", "insert indexed", 0.8)]
             },
@@ -86,11 +60,11 @@ fn batches() -> Vec<Row> {
             name: "batch_cycle",
             what: "send + receive + ack in batches of 1,000, 4 callers",
             rounds_max: usize::MAX,
-            contenders: |sizes| {
-                let command = batch(sizes, Work::Cycle, 1000);
-                contenders::all(sizes, &command)
+            contenders: |sizes, _| {
+                let settings = batch(sizes, Work::Cycle, 1000);
+                contenders::all(sizes, &settings)
             },
-            beside: Beside::Nothing,
+            held: Held::Nothing,
             conditions: |contenders| {
                 vec![
                     conditions::times(contenders, "ours", SKIP_LOCKED, 5.0),
@@ -103,11 +77,11 @@ fn batches() -> Vec<Row> {
             name: "small_batch_cycle",
             what: "send + receive + ack in batches of 100, 4 callers",
             rounds_max: usize::MAX,
-            contenders: |sizes| {
-                let command = batch(sizes, Work::Cycle, 100);
-                contenders::all(sizes, &command)
+            contenders: |sizes, _| {
+                let settings = batch(sizes, Work::Cycle, 100);
+                contenders::all(sizes, &settings)
             },
-            beside: Beside::Nothing,
+            held: Held::Nothing,
             conditions: |contenders| {
                 vec![
                     conditions::times(contenders, "ours", SKIP_LOCKED, 3.0),
@@ -124,8 +98,8 @@ fn transactions() -> Row {
         name: "transaction_send",
         what: "single sends by SQL, a transaction each, 16 connections; beside a plain INSERT",
         rounds_max: usize::MAX,
-        contenders: |sizes| contenders::in_transactions(&transaction(sizes, Work::Transactions)),
-        beside: Beside::Nothing,
+        contenders: |sizes, _| contenders::in_transactions(&transaction(sizes, Work::Transactions)),
+        held: Held::Nothing,
         conditions: |contenders| vec![conditions::times(contenders, "ours by SQL", PLAIN, 0.9)],
     }
 }
@@ -135,8 +109,8 @@ fn business() -> Row {
         name: "business_send",
         what: "as before, inside a transaction that also writes a row of the user's",
         rounds_max: usize::MAX,
-        contenders: |sizes| contenders::in_transactions(&transaction(sizes, Work::Business)),
-        beside: Beside::Nothing,
+        contenders: |sizes, _| contenders::in_transactions(&transaction(sizes, Work::Business)),
+        held: Held::Nothing,
         conditions: |contenders| vec![conditions::times(contenders, "ours by SQL", PLAIN, 0.9)],
     }
 }
@@ -146,15 +120,15 @@ fn single() -> Row {
         name: "single_cycle",
         what: "64 callers of single send, receive, ack: one engine, one server; 64 connections",
         rounds_max: usize::MAX,
-        contenders: |sizes| {
+        contenders: |sizes, _| {
             let callers = if sizes.smoke { 8 } else { 64 };
-            let command = Command { callers, ..batch(sizes, Work::Cycle, 1) };
-            let server = contenders::own(BY_SERVER, Kind::PostgresServer, &command);
+            let settings = Settings { callers, ..batch(sizes, Work::Cycle, 1) };
+            let server = contenders::on(BY_SERVER, Kind::PostgresServer, &settings);
             // The limit of the server's way: as many sockets, and nothing behind them.
-            let wire = contenders::own("wire alone", Kind::BeanstalkdMemory, &command);
-            contenders::with([server, wire], sizes, &command)
+            let wire = contenders::on("wire alone", Kind::BeanstalkdMemory, &settings);
+            contenders::with([server, wire], sizes, &settings)
         },
-        beside: Beside::Nothing,
+        held: Held::Nothing,
         conditions: |contenders| {
             vec![
                 conditions::times(contenders, "ours", SKIP_LOCKED, 5.0),
@@ -170,11 +144,11 @@ fn dead_rows() -> Row {
         name: "dead_rows",
         what: "the happy path at 2,000 messages/s: dead rows of all tables",
         rounds_max: 1,
-        contenders: |sizes| {
-            let command = Command { windows: 3, ..paced(sizes) };
-            contenders::all(sizes, &command)
+        contenders: |sizes, _| {
+            let settings = Settings { windows: 3, ..paced(sizes) };
+            contenders::all(sizes, &settings)
         },
-        beside: Beside::Nothing,
+        held: Held::Nothing,
         conditions: |contenders| {
             vec![
                 conditions::no_dead_rows(contenders, "ours"),
@@ -189,8 +163,8 @@ fn held_snapshot() -> Row {
         name: "held_snapshot",
         what: "2,000 messages/s while a transaction that only reads stays open",
         rounds_max: 1,
-        contenders: |sizes| contenders::all(sizes, &paced(sizes)),
-        beside: Beside::Reader,
+        contenders: |sizes, _| contenders::all(sizes, &paced(sizes)),
+        held: Held::Reader,
         conditions: |contenders| {
             let of = |name| {
                 let mut found = conditions::unmoved(contenders, name);
@@ -206,8 +180,8 @@ fn failing() -> Row {
     Row {
         name: "held_snapshot_failing",
         what: "as before, and one batch in ten fails and comes again 100 ms later",
-        contenders: |sizes| {
-            contenders::without_peers(&Command { work: Work::Failing, ..paced(sizes) })
+        contenders: |sizes, _| {
+            contenders::without_peers(&Settings { work: Work::Failing, ..paced(sizes) })
         },
         ..held_snapshot()
     }
@@ -218,15 +192,15 @@ fn poison() -> Row {
         name: "poison",
         what: "good messages by tens beside 1, 10 and 100 that are given back at once",
         rounds_max: 5,
-        contenders: |sizes| {
+        contenders: |sizes, _| {
             let contender = |(name, kind, poisons)| {
                 let seconds = sizes.seconds.min(10.0);
                 let plain = batch(sizes, Work::Poison, 10);
-                contenders::own(name, kind, &Command { callers: 8, seconds, poisons, ..plain })
+                contenders::on(name, kind, &Settings { callers: 8, seconds, poisons, ..plain })
             };
             POISONED.into_iter().map(contender).collect()
         },
-        beside: Beside::Nothing,
+        held: Held::Nothing,
         conditions: |contenders| {
             let with = POISONED.into_iter().filter(|(.., poisons)| *poisons > 0);
             let of = |(name, kind, _)| {
@@ -243,8 +217,8 @@ fn writing_transaction() -> Row {
         name: "writing_transaction",
         what: "2,000 messages/s while a transaction that has written stays open",
         rounds_max: 1,
-        contenders: |sizes| contenders::without_peers(&paced(sizes)),
-        beside: Beside::Writer,
+        contenders: |sizes, _| contenders::without_peers(&paced(sizes)),
+        held: Held::Writer,
         conditions: |contenders| {
             let of = |name| {
                 let mut found = conditions::unmoved(contenders, name);
@@ -261,12 +235,12 @@ fn wake() -> Row {
         name: "wake",
         what: "from a send to the wake of a waiting receive, nothing else going on",
         rounds_max: 1,
-        contenders: |sizes| {
+        contenders: |sizes, _| {
             let seconds = if sizes.smoke { 0.5 } else { sizes.seconds.max(60.0) };
-            let wake = |work| Command { seconds, callers: 1, ..batch(sizes, work, 1) };
+            let wake = |work| Settings { seconds, callers: 1, ..batch(sizes, work, 1) };
             contenders::wake(&wake(Work::Wake), &wake(Work::WakeBySql), &wake(Work::Commits))
         },
-        beside: Beside::Nothing,
+        held: Held::Nothing,
         conditions: |contenders| {
             vec![
                 conditions::wakes_within(contenders, "ours", 5.0),
@@ -282,12 +256,12 @@ fn many_queues() -> Row {
         name: "many_queues",
         what: "10 busy queues of 1,000, a caller each, batches of 100",
         rounds_max: 3,
-        contenders: |sizes| {
-            let busy = Command { callers: 10, queues: 10, ..batch(sizes, Work::Queues, 100) };
-            let many = Command { queues: queues(sizes), ..busy.clone() };
+        contenders: |sizes, _| {
+            let busy = Settings { callers: 10, queues: 10, ..batch(sizes, Work::Queues, 100) };
+            let many = Settings { queues: queues(sizes), ..busy.clone() };
             contenders::queues(&busy, &many)
         },
-        beside: Beside::Nothing,
+        held: Held::Nothing,
         conditions: |contenders| vec![conditions::times(contenders, "ours", "ours alone", 0.9)],
     }
 }
@@ -297,54 +271,49 @@ fn idle() -> Row {
         name: "idle",
         what: "1,000 queues, receives waiting on 10 of them, nothing sent",
         rounds_max: 1,
-        contenders: |sizes| {
+        contenders: |sizes, _| {
             let seconds = if sizes.smoke { 0.5 } else { sizes.seconds.max(60.0) };
             let (callers, queues) = (10, queues(sizes));
-            let command = Command { seconds, callers, queues, ..batch(sizes, Work::Idle, 1) };
-            vec![contenders::own("ours", Kind::Postgres, &command)]
+            let settings = Settings { seconds, callers, queues, ..batch(sizes, Work::Idle, 1) };
+            vec![contenders::on("ours", Kind::Postgres, &settings)]
         },
-        beside: Beside::Nothing,
+        held: Held::Nothing,
         conditions: |contenders| conditions::costs_nothing(contenders, "ours"),
     }
 }
 
-fn transaction(sizes: Sizes, work: Work) -> Command {
+fn transaction(sizes: Sizes, work: Work) -> Settings {
     let callers = if sizes.smoke { 4 } else { 16 };
-    Command { callers, ..batch(sizes, work, 1) }
+    Settings { callers, ..batch(sizes, work, 1) }
 }
 
 fn queues(sizes: Sizes) -> usize {
     if sizes.smoke { 30 } else { 1000 }
 }
 
-fn batch(sizes: Sizes, work: Work, batch: usize) -> Command {
-    Command {
-        work,
+fn batch(sizes: Sizes, work: Work, batch: usize) -> Settings {
+    Settings {
         callers: 4,
         batch,
         seconds: sizes.seconds,
         warmup: if sizes.smoke { 0.1 } else { (sizes.seconds / 6.0).min(10.0) },
-        windows: 0,
-        rate: 0.0,
-        queues: 1,
-        poisons: 0,
+        messages: if sizes.smoke { 200 } else { 10_000 },
         drain: sizes.smoke,
+        ..Settings::new(work, Kind::Postgres)
     }
 }
 
 /// A fixed rate, with as many windows as [`Sizes`] say.
-fn paced(sizes: Sizes) -> Command {
+fn paced(sizes: Sizes) -> Settings {
     let plan = sizes.plan();
-    Command {
-        work: Work::Paced,
+    Settings {
         callers: 8,
         batch: 10,
         seconds: plan.seconds,
         warmup: if sizes.smoke { 0.2 } else { 5.0 },
         windows: plan.windows(),
         rate: 2000.0,
-        queues: 1,
-        poisons: 0,
         drain: true,
+        ..Settings::new(Work::Paced, Kind::Postgres)
     }
 }

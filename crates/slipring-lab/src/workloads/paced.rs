@@ -13,11 +13,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use tokio::task::JoinSet;
 
-use super::answer;
+use super::{Answer, Settings, Tell, Work};
 use crate::body::{self, Content};
+use crate::driver::protocol::{Spread, Window};
 use crate::ledger::{Ledger, MESSAGES_MAX};
-use crate::postgres::protocol::{Answer, Command, Line, Spread, Window, Work};
-use crate::postgres::serve::say;
 use crate::stats::Latencies;
 use crate::targets::{Caller, Target};
 use crate::time::monotonic_ns;
@@ -45,14 +44,54 @@ struct Pace {
 
 /// What came within a window.
 struct Seen {
+    begun_ns: u64,
     sent: u64,
     received: u64,
     latencies: Latencies,
+    sends: Gaps,
+    receives: Gaps,
+}
+
+/// The time between the ends of operations of one kind.
+#[derive(Clone, Copy)]
+struct Gaps {
+    last_ns: u64,
+    max_ns: u64,
+}
+
+impl Gaps {
+    fn completed(&mut self, now_ns: u64) {
+        self.max_ns = self.max_ns.max(now_ns.saturating_sub(self.last_ns));
+        self.last_ns = now_ns;
+    }
+
+    /// Goes on in the next window: a gap that began in this one is counted whole there.
+    fn next(self) -> Gaps {
+        Gaps { max_ns: 0, ..self }
+    }
+
+    /// The longest, the one that has not ended included.
+    fn max_ns(&self, now_ns: u64) -> u64 {
+        self.max_ns.max(now_ns.saturating_sub(self.last_ns))
+    }
 }
 
 impl Seen {
-    fn new() -> Result<Seen> {
-        Ok(Seen { sent: 0, received: 0, latencies: Latencies::new()? })
+    fn new(now_ns: u64, sends: Gaps, receives: Gaps) -> Result<Seen> {
+        let latencies = Latencies::new()?;
+        Ok(Seen { begun_ns: now_ns, sent: 0, received: 0, latencies, sends, receives })
+    }
+
+    /// What is told of it at its end.
+    fn window(&self, now_ns: u64) -> Window {
+        let stall_max_ns = self.sends.max_ns(now_ns).max(self.receives.max_ns(now_ns));
+        Window {
+            seconds: now_ns.saturating_sub(self.begun_ns) as f64 / 1e9,
+            sent: self.sent,
+            received: self.received,
+            end_to_end: Spread::from(&self.latencies),
+            stall_max_ms: Some(stall_max_ns as f64 / 1e6),
+        }
     }
 }
 
@@ -60,24 +99,35 @@ impl Pace {
     fn window(&self) -> std::sync::MutexGuard<'_, Seen> {
         self.window.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Begins the next window; answers what came in this one.
+    fn next_window(&self) -> Result<(Window, Latencies)> {
+        let mut seen = self.window();
+        let now_ns = monotonic_ns();
+        let next = Seen::new(now_ns, seen.sends.next(), seen.receives.next())?;
+        let seen = std::mem::replace(&mut *seen, next);
+        Ok((seen.window(now_ns), seen.latencies))
+    }
 }
 
 /// Runs it; see the file's head for the shape. `callers` is the number of senders and, where the
 /// target allows as many, of receivers.
-pub async fn run<T: Target>(command: &Command, target: &T) -> Result<Answer> {
+pub async fn run<T: Target>(settings: &Settings, target: &T, tell: Tell<'_>) -> Result<Answer> {
     // All are there before the first of them works: making one may lock the queue's tables.
-    let sending = callers(target, command.callers).await?;
-    let receiving = callers(target, target.receivers(command.callers)).await?;
+    let sending = callers(target, settings.callers).await?;
+    let receiving = callers(target, target.receivers(settings.callers)).await?;
+    let now_ns = monotonic_ns();
+    let gaps = Gaps { last_ns: now_ns, max_ns: 0 };
     let pace = Arc::new(Pace {
-        start_ns: monotonic_ns() + 50_000_000,
-        batch: command.batch.max(1) as u64,
-        rate: command.rate,
-        fails: command.work == Work::Failing,
+        start_ns: now_ns + 50_000_000,
+        batch: settings.batch.max(1) as u64,
+        rate: settings.rate,
+        fails: settings.work == Work::Failing,
         next: AtomicU64::new(0),
         stop: AtomicBool::new(false),
         late: AtomicU64::new(0),
         ledger: Ledger::new(0, MESSAGES_MAX),
-        window: Mutex::new(Seen::new()?),
+        window: Mutex::new(Seen::new(now_ns, gaps, gaps)?),
     });
     let (mut senders, mut receivers) = (JoinSet::new(), JoinSet::new());
     for caller in sending {
@@ -88,26 +138,19 @@ pub async fn run<T: Target>(command: &Command, target: &T) -> Result<Answer> {
     }
     let mut all = Latencies::new()?;
     let mut measured = (0, 0.0);
-    for number in 0..=command.windows {
+    for number in 0..=settings.windows {
         // The first is the warm-up.
-        let length = if number == 0 { command.warmup } else { command.seconds };
-        let begun = Instant::now();
-        tokio::time::sleep(Duration::from_secs_f64(length.max(0.0))).await;
+        let length = if number == 0 { settings.warmup() } else { settings.measured() };
+        tokio::time::sleep(length).await;
         fail_early(&mut senders)?;
         fail_early(&mut receivers)?;
-        let seen = std::mem::replace(&mut *pace.window(), Seen::new()?);
+        let (window, latencies) = pace.next_window()?;
         if number == 0 {
             continue;
         }
-        let seconds = begun.elapsed().as_secs_f64();
-        measured = (measured.0 + seen.received, measured.1 + seconds);
-        all.merge(&seen.latencies)?;
-        say(&Line::Window(Window {
-            seconds,
-            sent: seen.sent,
-            received: seen.received,
-            end_to_end: Spread::from(&seen.latencies),
-        }))?;
+        all.merge(&latencies)?;
+        measured = (measured.0 + window.received, measured.1 + window.seconds);
+        tell(window)?;
     }
     pace.stop.store(true, Ordering::Relaxed);
     while let Some(ended) = senders.join_next().await {
@@ -120,8 +163,8 @@ pub async fn run<T: Target>(command: &Command, target: &T) -> Result<Answer> {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     receivers.shutdown().await;
-    let mut answer =
-        answer(measured, pace.ledger.final_checks(), ("end_to_end", Spread::from(&all)));
+    let mut answer = Answer::new(measured.0, measured.1, pace.ledger.final_checks());
+    answer.latency("end_to_end", &all);
     answer.figures.insert("backlog_at_the_end".into(), left as f64);
     answer.figures.insert("late_starts".into(), pace.late.load(Ordering::Relaxed) as f64);
     Ok(answer)
@@ -162,7 +205,9 @@ async fn send<C: Caller>(mut caller: C, pace: Arc<Pace>) -> Result<()> {
         let numbers = first..first + pace.batch;
         bodies.extend(numbers.map(|number| body::write(Content { number, due_ns })));
         caller.send(&bodies).await?;
-        pace.window().sent += pace.batch;
+        let mut window = pace.window();
+        window.sent += pace.batch;
+        window.sends.completed(monotonic_ns());
     }
     Ok(())
 }
@@ -187,6 +232,9 @@ async fn receive<C: Caller>(mut caller: C, pace: Arc<Pace>) -> Result<()> {
             caller.ack().await?;
         }
         let mut window = pace.window();
+        if !came.is_empty() {
+            window.receives.completed(monotonic_ns());
+        }
         window.received += came.len() as u64;
         came.into_iter().for_each(|ns| window.latencies.add(ns));
     }

@@ -9,21 +9,19 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use tokio::task::JoinSet;
 use tokio_postgres::Client;
 
-use super::answer;
+use super::{Answer, Settings, Work};
 use crate::body::{self, Content};
 use crate::ledger::Checks;
-use crate::postgres::protocol::{Answer, Command, Spread, Work};
 use crate::stats::Latencies;
 use crate::targets::Kind;
 use crate::targets::postgres::{connect, url};
 use crate::time::monotonic_ns;
-use crate::workloads::Settings;
 
 #[derive(Default)]
 struct Meter {
@@ -44,14 +42,14 @@ impl Statements {
     fn of(kind: Kind) -> Result<Statements> {
         match kind {
             Kind::PgInsertIndexed => Ok(Statements {
-                make: include_str!("../../../queries/plain_table.sql"),
-                send: include_str!("../../../queries/plain_insert.sql"),
+                make: include_str!("../../queries/plain_table.sql"),
+                send: include_str!("../../queries/plain_insert.sql"),
                 count: "SELECT count(*) FROM plain",
             }),
             Kind::PgInsertByFunction => Ok(Statements {
                 make: concat!(
-                    include_str!("../../../queries/plain_table.sql"),
-                    include_str!("../../../queries/plain_function.sql")
+                    include_str!("../../queries/plain_table.sql"),
+                    include_str!("../../queries/plain_function.sql")
                 ),
                 send: "SELECT plain_send($1)",
                 count: "SELECT count(*) FROM plain",
@@ -68,23 +66,23 @@ impl Statements {
 
 /// Runs it; see the file's head for the shape. What was committed must be there, no more and no
 /// less.
-pub async fn run(command: &Command, settings: &Settings) -> Result<Answer> {
+pub async fn run(settings: &Settings) -> Result<Answer> {
     let statements = Statements::of(settings.target)?;
     let url = url(settings)?;
     let admin = connect(url).await?;
-    admin.batch_execute(include_str!("../../../queries/business_table.sql")).await?;
+    admin.batch_execute(include_str!("../../queries/business_table.sql")).await?;
     admin.batch_execute(statements.make).await?;
     let meter = Arc::new(Meter::default());
     let mut callers = JoinSet::new();
-    for _ in 0..command.callers {
+    for _ in 0..settings.callers {
         let client = connect(url).await?;
-        let business = command.work == Work::Business;
+        let business = settings.work == Work::Business;
         callers.spawn(call(client, statements.send, business, Arc::clone(&meter)));
     }
-    tokio::time::sleep(Duration::from_secs_f64(command.warmup.max(0.0))).await;
+    tokio::time::sleep(settings.warmup()).await;
     let (before, begun) = (meter.done.load(Ordering::Relaxed), Instant::now());
     meter.measuring.store(true, Ordering::Relaxed);
-    tokio::time::sleep(Duration::from_secs_f64(command.seconds.max(0.0))).await;
+    tokio::time::sleep(settings.measured()).await;
     let messages = meter.done.load(Ordering::Relaxed) - before;
     let seconds = begun.elapsed().as_secs_f64();
     meter.stop.store(true, Ordering::Relaxed);
@@ -98,7 +96,9 @@ pub async fn run(command: &Command, settings: &Settings) -> Result<Answer> {
         bail!("{sent} messages were committed, and {there} are there");
     }
     let checks = Checks { sent, ..Checks::default() };
-    Ok(answer((messages, seconds), checks, ("transaction", Spread::from(&latencies))))
+    let mut found = Answer::new(messages, seconds, checks);
+    found.latency("transaction", &latencies);
+    Ok(found)
 }
 
 async fn call(
@@ -108,7 +108,7 @@ async fn call(
     meter: Arc<Meter>,
 ) -> Result<Latencies> {
     let send = client.prepare(send).await?;
-    let row = client.prepare(include_str!("../../../queries/business_insert.sql")).await?;
+    let row = client.prepare(include_str!("../../queries/business_insert.sql")).await?;
     let mut latencies = Latencies::new()?;
     while !meter.stop.load(Ordering::Relaxed) {
         let number = meter.next.fetch_add(1, Ordering::Relaxed);

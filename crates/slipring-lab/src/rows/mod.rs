@@ -1,0 +1,120 @@
+//! The rows of the tables as data: what is run on what, under which condition, and what is asked
+//! of it.
+
+pub mod conditions;
+mod foundation;
+mod postgres;
+mod sizes;
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::run::condition::Condition;
+use crate::run::held::Held;
+use crate::run::rounds::ContenderReport;
+use crate::workloads::Settings;
+
+pub use sizes::{Plan, Sizes};
+
+/// A table: rows that are run together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum Table {
+    /// The project's speed table: store in-process, both wires, backlog, waiters, neighbours.
+    Foundation,
+    /// The speed table of the PostgreSQL store, beside its peers.
+    Postgres,
+}
+
+impl Table {
+    /// All of them.
+    pub const ALL: [Table; 2] = [Table::Foundation, Table::Postgres];
+
+    /// Its name on the command line, and that of what is kept of it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Table::Foundation => "foundation",
+            Table::Postgres => "postgres",
+        }
+    }
+
+    /// Its rows, in their order.
+    pub fn rows(self) -> Vec<Row> {
+        match self {
+            Table::Foundation => foundation::all(),
+            Table::Postgres => postgres::all(),
+        }
+    }
+}
+
+/// One row.
+pub struct Row {
+    /// What `--row` calls it.
+    pub name: &'static str,
+    /// What is measured, in words.
+    pub what: &'static str,
+    /// More rounds than this show nothing new, or take too long.
+    pub rounds_max: usize,
+    /// What is run by turns; the folder is kept between the rounds of a row.
+    pub contenders: fn(Sizes, &Path) -> Vec<Contender>,
+    /// What is held open beside it.
+    pub held: Held,
+    /// What is asked; empty for rows that only inform.
+    pub conditions: fn(&[ContenderReport]) -> Vec<Condition>,
+}
+
+/// One of the things a row runs by turns: a target with what is done on it.
+pub struct Contender {
+    /// Its name within the row.
+    pub name: &'static str,
+    /// What is run, and on what.
+    pub settings: Settings,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::targets::Kind;
+
+    fn contenders(row: &Row, table: Table, smoke: bool) -> Vec<Contender> {
+        (row.contenders)(Sizes::new(table, smoke), Path::new("x"))
+    }
+
+    #[test]
+    fn every_row_has_a_name_of_its_own_and_contenders_with_names_of_their_own() {
+        for (table, smoke) in Table::ALL.into_iter().flat_map(|t| [(t, true), (t, false)]) {
+            let rows = table.rows();
+            for row in &rows {
+                assert_eq!(rows.iter().filter(|other| other.name == row.name).count(), 1);
+                let all = contenders(row, table, smoke);
+                assert!(all.iter().any(|one| one.settings.target.is_ours()), "{}", row.name);
+                for one in &all {
+                    one.settings.check().unwrap();
+                    let same = all.iter().filter(|other| other.name == one.name).count();
+                    assert_eq!(same, 1, "{} {}", row.name, one.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_smoke_run_needs_no_peer_that_would_have_to_be_installed() {
+        for row in Table::Postgres.rows() {
+            let all = contenders(&row, Table::Postgres, true);
+            assert!(all.iter().all(|one| one.settings.target.peer().is_none()), "{}", row.name);
+        }
+        let rows = Table::Postgres.rows();
+        let full = rows.iter().flat_map(|row| contenders(row, Table::Postgres, false));
+        assert!(full.into_iter().any(|one| one.settings.target == Kind::River));
+    }
+
+    #[test]
+    fn what_was_not_measured_meets_no_target() {
+        for row in Table::ALL.into_iter().flat_map(Table::rows) {
+            for condition in (row.conditions)(&[]) {
+                assert!(!condition.pass, "{}: {condition:?}", row.name);
+            }
+        }
+    }
+}
