@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use crate::{cases, crash, driver, run, workloads};
+use crate::{cases, crash, driver, report, run, workloads};
 
 /// Load driver, workloads and reports for Slipring and its peers.
 #[derive(Debug, Parser)]
@@ -21,6 +21,8 @@ enum Command {
     List,
     /// Run one of the five published cases: the published design, the effect, and ours beside it.
     Case(cases::Options),
+    /// Make one page of kept runs that opens without a network, or Markdown.
+    Report(report::Options),
     /// Kill the real server again and again under clients of both protocols, then check that
     /// nothing was lost, invented, repeated without reason or out of order.
     Crash(crash::Options),
@@ -46,6 +48,7 @@ pub fn run(arguments: Arguments) -> Result<()> {
             Ok(())
         }
         Command::Case(options) => cases::run(&options),
+        Command::Report(options) => report::run(&options),
         Command::Crash(options) => crash::run(&options),
         Command::CrashClient(options) => crash::client::run(&options),
         Command::Driver(options) => driver::serve::run(&options),

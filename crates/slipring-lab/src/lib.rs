@@ -17,6 +17,7 @@ mod ledger;
 mod machine;
 mod peers;
 mod process;
+mod report;
 mod rows;
 mod run;
 mod slow_disk;

@@ -10,13 +10,20 @@ pub struct Condition {
     /// The unit of both figures.
     pub unit: String,
     /// What was measured.
+    #[serde(deserialize_with = "measured_or_not")]
     pub figure: f64,
     /// What was needed.
+    #[serde(deserialize_with = "measured_or_not")]
     pub needed: f64,
     /// Ours divided by what it is compared with, where the target is such a ratio.
     pub ratio: Option<f64>,
     /// Whether it was met.
     pub pass: bool,
+}
+
+/// JSON has no number for what was not measured.
+fn measured_or_not<'de, D: serde::Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    Ok(Option::<f64>::deserialize(from)?.unwrap_or(f64::NAN))
 }
 
 impl Condition {

@@ -1,0 +1,71 @@
+//! The tables and checks of runs as Markdown, for the page of benchmarks.
+
+use std::fmt::Write;
+
+use super::chapter::Chapter;
+use crate::findings::Table;
+use crate::run::condition::number;
+
+/// The text of some chapters, one section each.
+pub fn text(chapters: &[Chapter]) -> String {
+    let mut text = "# Benchmarks\n\n\
+        Written by `slipring-lab report --markdown` from the kept runs that are linked; no other \
+        number is published.\n"
+        .to_owned();
+    for chapter in chapters {
+        // Writing into a string does not fail.
+        let _ = section(&mut text, chapter);
+    }
+    text
+}
+
+fn section(text: &mut String, chapter: &Chapter) -> std::fmt::Result {
+    writeln!(text, "\n## {}: {}\n", chapter.name, chapter.title)?;
+    if let Some(why) = &chapter.incomplete {
+        writeln!(text, "**Incomplete:** {why}\n")?;
+    }
+    if let Some(head) = &chapter.head {
+        let machine = &head.machine;
+        writeln!(
+            text,
+            "{}, `{}`, {} × {}, Linux {}, {}\n",
+            head.date, head.command, machine.cores, machine.cpu, machine.kernel, machine.filesystem
+        )?;
+    }
+    if !chapter.conditions.is_empty() {
+        writeln!(text, "| check | figure | asked | unit | |\n|---|---:|---:|---|---|")?;
+        for condition in &chapter.conditions {
+            let result = if condition.pass { "pass" } else { "**miss**" };
+            let (figure, needed) = (number(condition.figure), number(condition.needed));
+            let target = cell(&condition.target);
+            writeln!(text, "| {target} | {figure} | {needed} | {} | {result} |", condition.unit)?;
+        }
+    }
+    for table in &chapter.tables {
+        writeln!(text, "\n{}\n", table.title)?;
+        figures(text, table)?;
+    }
+    for note in &chapter.notes {
+        writeln!(text, "\n{note}")?;
+    }
+    Ok(())
+}
+
+fn figures(text: &mut String, table: &Table) -> std::fmt::Result {
+    let line = |cells: &[String]| {
+        let cells: Vec<String> = cells.iter().map(|text| cell(text)).collect();
+        format!("| {} |", cells.join(" | "))
+    };
+    writeln!(text, "{}", line(&table.columns))?;
+    let rules =
+        table.columns.iter().enumerate().map(|(at, _)| if at == 0 { "---" } else { "---:" });
+    writeln!(text, "|{}|", rules.collect::<Vec<_>>().join("|"))?;
+    for row in &table.rows {
+        writeln!(text, "{}", line(row))?;
+    }
+    Ok(())
+}
+
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
+}

@@ -1,0 +1,141 @@
+//! `report`: kept runs as one page that opens without a network, and as Markdown.
+
+mod chapter;
+mod markdown;
+mod page;
+mod style;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::folder;
+use chapter::Chapter;
+
+/// Which runs, and what is made of them.
+#[derive(Debug, clap::Args)]
+pub struct Options {
+    /// Folders of kept runs, or single files of figures (`NAME.json.gz`).
+    #[arg(required = true)]
+    runs: Vec<PathBuf>,
+    /// Where the page goes; by default target/lab/report.html.
+    #[arg(long)]
+    html: Option<PathBuf>,
+    /// Write the tables and checks as Markdown into this file in place of the page.
+    #[arg(long, conflicts_with = "html")]
+    markdown: Option<PathBuf>,
+}
+
+/// Reads the runs and writes the page, or the Markdown.
+///
+/// # Errors
+/// When a run cannot be read, holds nothing, or the file cannot be written.
+pub fn run(options: &Options) -> Result<()> {
+    let mut chapters = Vec::new();
+    for run in &options.runs {
+        let found = chapter::read(run)?;
+        if found.is_empty() {
+            bail!("{} holds neither figures (*.json.gz) nor a text (*.txt)", run.display());
+        }
+        chapters.extend(found);
+    }
+    let (path, text) = match (&options.markdown, &options.html) {
+        (Some(path), _) => (path.clone(), markdown::text(&chapters)),
+        (None, Some(path)) => (path.clone(), page::html(&chapters, parent(path)?.as_path())?),
+        (None, None) => {
+            let path = folder::data()?.join("report.html");
+            (path.clone(), page::html(&chapters, parent(&path)?.as_path())?)
+        }
+    };
+    fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
+    let (met, asked) = checks(&chapters);
+    println!("{}: {} investigations, {met} of {asked} checks met", path.display(), chapters.len());
+    Ok(())
+}
+
+/// How many checks of the chapters were met, and how many there are.
+fn checks(chapters: &[Chapter]) -> (usize, usize) {
+    let conditions = || chapters.iter().flat_map(|chapter| &chapter.conditions);
+    (conditions().filter(|condition| condition.pass).count(), conditions().count())
+}
+
+/// The folder that a file is written into.
+fn parent(path: &Path) -> Result<PathBuf> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or_else(|| Path::new("."));
+    folder.canonicalize().with_context(|| format!("there is no folder {}", folder.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::findings::{Axis, Findings, Plot, Series, Table};
+    use crate::run::condition::Condition;
+
+    fn kept(folder: &Path) -> Findings {
+        let mut findings = Findings::new("case-9", "one lock & its <waits>", folder);
+        let mut table = Table::new("latency", &["threads", "P50 ms"]);
+        table.row(["1".to_owned(), "15 | 16".to_owned()]);
+        findings.tables.push(table);
+        findings.plots.push(Plot {
+            name: "latency".into(),
+            title: "latency by threads".into(),
+            x: Axis::linear("threads"),
+            y: Axis::linear("ms"),
+            series: vec![Series {
+                name: "ours".into(),
+                points: vec![(1.0, 2.0), (2.0, f64::NAN), (3.0, 4.0)],
+            }],
+        });
+        findings.conditions.push(Condition::at_most("P95", "ms", 3.0, 2.0));
+        findings.conditions.push(Condition::at_most("not measured", "ms", f64::NAN, 2.0));
+        findings.keep(folder).unwrap();
+        findings
+    }
+
+    #[test]
+    fn a_page_holds_all_that_a_run_found_and_needs_no_network() {
+        let folder = tempfile::tempdir().unwrap();
+        kept(folder.path());
+        let chapters = chapter::read(folder.path()).unwrap();
+        let html = page::html(&chapters, folder.path()).unwrap();
+        assert!(html.contains("one lock &amp; its &lt;waits&gt;"), "{html}");
+        assert!(html.contains("<svg") && html.contains("15 | 16"), "{html}");
+        assert_eq!(html.matches("class=\"miss\"").count(), 2);
+        assert!(html.contains("href=\"case-9.json.gz\""), "{html}");
+        let outside = html.replace("http://www.w3.org/2000/svg", "");
+        assert!(!outside.contains("http://") && !outside.contains("https://"), "{outside}");
+        assert!(!html.contains("<script"), "{html}");
+    }
+
+    #[test]
+    fn markdown_keeps_cells_and_checks() {
+        let folder = tempfile::tempdir().unwrap();
+        kept(folder.path());
+        let text = markdown::text(&chapter::read(folder.path()).unwrap());
+        assert!(text.contains("| 1 | 15 \\| 16 |"), "{text}");
+        assert!(text.contains("miss"), "{text}");
+    }
+
+    #[test]
+    fn a_folder_without_a_run_is_refused_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let runs = vec![folder.path().to_owned()];
+        let error = run(&Options { runs, html: None, markdown: None }).unwrap_err();
+        assert!(error.to_string().contains(&folder.path().display().to_string()), "{error}");
+    }
+
+    #[test]
+    fn every_run_of_the_repository_can_be_read() {
+        let runs = Path::new(env!("CARGO_MANIFEST_DIR")).join("runs");
+        for entry in fs::read_dir(runs).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                let chapters = chapter::read(&path).unwrap();
+                assert!(!chapters.is_empty(), "{}", path.display());
+                page::html(&chapters, &path).unwrap();
+            }
+        }
+    }
+}
