@@ -1,4 +1,5 @@
 //! The protocol of drivers, spoken by this program as any other driver has to speak it.
+#![allow(clippy::unwrap_used)]
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
