@@ -58,11 +58,11 @@ impl Ledger {
     /// Notes a received message.
     ///
     /// # Errors
-    /// When nobody sent it.
+    /// When it was not sent.
     pub fn note(&self, number: u64) -> Result<()> {
         let word = usize::try_from(number / 64).ok().and_then(|at| self.seen.get(at));
         let Some(word) = word.filter(|_| number < self.next.load(Ordering::Relaxed)) else {
-            bail!("message {number} was received, and nobody sent it");
+            bail!("message {number} was received, and was never sent");
         };
         let bit = 1 << (number % 64);
         self.received.fetch_add(1, Ordering::Relaxed);
@@ -152,7 +152,7 @@ mod tests {
         for number in (0..10).chain([10, 13, 12, 12]) {
             ledger.note(number).unwrap();
         }
-        assert!(ledger.note(15).unwrap_err().to_string().contains("nobody sent it"));
+        assert!(ledger.note(15).unwrap_err().to_string().contains("never sent"));
         let checks = ledger.final_checks();
         assert_eq!((checks.sent, checks.received, checks.duplicates), (5, 14, 1));
         assert_eq!((checks.missing, checks.displaced, checks.displacement_max), (2, 1, 1));

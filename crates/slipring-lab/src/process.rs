@@ -49,7 +49,7 @@ pub fn ended_children_cpu_seconds(pid: u32) -> Result<f64> {
     Ok(seconds(&stat, ENDED_CHILDREN))
 }
 
-/// Processor time spent on this machine since its start, in seconds, by everybody.
+/// Processor time spent on this machine since its start, in seconds, by all processes.
 ///
 /// # Errors
 /// When the kernel does not say.

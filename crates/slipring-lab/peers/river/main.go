@@ -1,6 +1,6 @@
 // Drives River by its batch paths: InsertManyFast (COPY) and its batching completer, with the
 // fetch settings of its own benchmark tool. It speaks the lab's line protocol: work comes in as
-// JSON lines, windows and answers go out as JSON lines (see src/postgres/protocol.rs).
+// JSON lines, windows and answers go out as JSON lines (see src/driver/protocol.rs).
 package main
 
 import (

@@ -74,7 +74,8 @@ impl<'a> Bench<'a> {
                 continue;
             }
             progress(&format!("{}, {}, round {} …", row.name, contender.name, round + 1));
-            match self.measure(contender, row.held).await {
+            let measured = self.measure(contender, row.held, &mut found.unfinished).await;
+            match measured {
                 Ok((ready, measured)) => found.add(ready, measured),
                 Err(error) => found.trouble = Some(one_line(&error)),
             }
@@ -89,7 +90,13 @@ impl<'a> Bench<'a> {
         Ok(troubles.next())
     }
 
-    async fn measure(&mut self, contender: &Contender, held: Held) -> Result<(Ready, Round)> {
+    /// Measures; the windows are in `told` at any moment, and not in what is answered.
+    async fn measure(
+        &mut self,
+        contender: &Contender,
+        held: Held,
+        told: &mut Vec<WindowReport>,
+    ) -> Result<(Ready, Round)> {
         let temporary = workloads::temporary_folder()?;
         let mut settings = contender.settings.clone();
         let folder = settings.folder.get_or_insert_with(|| temporary.path().join("data"));
@@ -97,7 +104,7 @@ impl<'a> Bench<'a> {
         let errors = temporary.path().join("stderr");
         if !settings.target.in_postgres() {
             let command = process::own(&settings)?;
-            return self.drive(command, &errors, &settings, held, None).await;
+            return self.drive((command, &errors), &settings, (held, told), None).await;
         }
         let databases = self.databases.as_mut().context("there is no PostgreSQL")?;
         let prepared = databases.prepare(settings.target).await?;
@@ -107,7 +114,7 @@ impl<'a> Bench<'a> {
         let inside = Some((databases, database.as_str()));
         let found = async {
             let command = databases.driver(&settings, &prepared).await?;
-            self.drive(command, &errors, &settings, held, inside).await
+            self.drive((command, &errors), &settings, (held, told), inside).await
         };
         let found = found.await;
         databases.remove(&database).await?;
@@ -118,10 +125,9 @@ impl<'a> Bench<'a> {
 
     async fn drive(
         &self,
-        command: Command,
-        errors: &Path,
+        (command, errors): (Command, &Path),
         settings: &Settings,
-        held: Held,
+        (held, told): (Held, &mut Vec<WindowReport>),
         inside: Option<Inside<'_>>,
     ) -> Result<(Ready, Round)> {
         let clock = Processors::now(inside)?;
@@ -139,7 +145,7 @@ impl<'a> Bench<'a> {
             }
             meter = Some(databases.meter(database).await?);
         }
-        let mut round = self.work(&mut driver, settings, inside, held).await?;
+        let mut round = self.work(&mut driver, settings, inside, (held, told)).await?;
         // A driver in another language does not say what it used itself.
         round.answer.load = round.answer.load.or(driver.usage().ok());
         let paused = match &meter {
@@ -161,12 +167,11 @@ impl<'a> Bench<'a> {
         driver: &mut Driver,
         settings: &Settings,
         inside: Option<Inside<'_>>,
-        held: Held,
+        (held, told): (Held, &mut Vec<WindowReport>),
     ) -> Result<Round> {
         let url = inside.map(|(databases, database)| databases.url(database)).unwrap_or_default();
         let mut held = Transaction::new(held, url, self.sizes.plan());
         driver.give(settings).await?;
-        let mut windows = Vec::new();
         let answer = loop {
             let window = match driver.step(limit(settings)).await? {
                 Step::Done(answer) => break answer,
@@ -176,7 +181,7 @@ impl<'a> Bench<'a> {
                 None => None,
                 Some((databases, database)) => Some(databases.tables(database).await?),
             };
-            windows.push(WindowReport {
+            told.push(WindowReport {
                 phase: held.phase(),
                 window,
                 dead_rows: tables.as_ref().map(|tables| tables.dead_rows()),
@@ -184,7 +189,9 @@ impl<'a> Bench<'a> {
             });
             held.window_over().await?;
         };
-        Ok(Round { settings: settings.clone(), answer, waits: Vec::new(), cost: None, windows })
+        // The folder is gone when this is read.
+        let settings = Settings { folder: None, ..settings.clone() };
+        Ok(Round { settings, answer, waits: Vec::new(), cost: None, windows: Vec::new() })
     }
 }
 

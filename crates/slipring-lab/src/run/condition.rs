@@ -1,6 +1,6 @@
 //! What is asked of a row, and whether it is met.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// One thing asked of a row.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -9,11 +9,11 @@ pub struct Condition {
     pub target: String,
     /// The unit of both figures.
     pub unit: String,
-    /// What was measured.
-    #[serde(deserialize_with = "measured_or_not")]
+    /// What was measured; not a number for what was not.
+    #[serde(deserialize_with = "measured")]
     pub figure: f64,
-    /// What was needed.
-    #[serde(deserialize_with = "measured_or_not")]
+    /// What was needed; likewise.
+    #[serde(deserialize_with = "measured")]
     pub needed: f64,
     /// Ours divided by what it is compared with, where the target is such a ratio.
     pub ratio: Option<f64>,
@@ -21,8 +21,8 @@ pub struct Condition {
     pub pass: bool,
 }
 
-/// JSON has no number for what was not measured.
-fn measured_or_not<'de, D: serde::Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+/// JSON writes null for what is not a number.
+fn measured<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     Ok(Option::<f64>::deserialize(from)?.unwrap_or(f64::NAN))
 }
 

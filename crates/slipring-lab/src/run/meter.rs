@@ -22,7 +22,7 @@ const SETTLE: Duration = Duration::from_millis(200);
 pub struct Tables {
     /// Dead rows by table, tables without any left out.
     pub dead: BTreeMap<String, i64>,
-    /// Rows ever updated or deleted: each has been a dead row, whoever cleaned it up.
+    /// Rows ever updated or deleted: each has been a dead row, no matter what cleaned it up.
     pub changed: i64,
     /// Dead rows of the catalogue, where making and truncating tables leaves some.
     pub dead_in_catalogue: i64,

@@ -4,7 +4,7 @@
 mod bench;
 pub mod cluster;
 pub mod condition;
-mod databases;
+pub mod databases;
 pub mod held;
 pub mod meter;
 pub mod report;

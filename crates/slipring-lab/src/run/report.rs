@@ -162,29 +162,51 @@ impl Report {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read;
-
     use super::*;
+    use crate::driver::protocol::{Answer, Ready};
+    use crate::ledger::Checks;
     use crate::rows::Table;
+    use crate::run::rounds::Round;
+    use crate::stats::Latencies;
+    use crate::targets::Kind;
+    use crate::workloads::{Settings, Work};
 
     #[test]
     fn the_figures_of_a_kept_run_are_read_back_from_their_compressed_file() {
         let folder = tempfile::tempdir().unwrap();
         let mut report = Report::new(folder.path(), Sizes::new(Table::Foundation, true));
-        report.rows.push(RowReport {
-            name: "row".into(),
-            what: "what".into(),
-            conditions: vec![Condition::at_most("longest stall", "ms", 7.5, 100.0)],
-            contenders: Vec::new(),
-        });
+        let mut row = RowReport::new("row", "what");
+        row.conditions.push(Condition::at_most("longest stall", "ms", 7.5, 100.0));
+        row.conditions.push(Condition::times(f64::NAN, 5.0, "raw", 0.5));
+        row.contenders.push(contender());
+        report.rows.push(row);
+        report.incomplete = Some("it was interrupted".into());
+        assert!(report.summary().ends_with("INCOMPLETE: it was interrupted\n"));
         report.keep(folder.path(), "table", "printed").unwrap();
         assert_eq!(std::fs::read_to_string(folder.path().join("table.txt")).unwrap(), "printed");
         let file = std::fs::File::open(folder.path().join("table.json.gz")).unwrap();
-        let mut text = String::new();
-        flate2::read::GzDecoder::new(file).read_to_string(&mut text).unwrap();
-        let read: serde_json::Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(read["rows"][0]["conditions"][0]["pass"], true);
-        assert_eq!(read["date"], report.head.date.as_str());
+        let read: Report = serde_json::from_reader(flate2::read::GzDecoder::new(file)).unwrap();
+        assert_eq!(read.incomplete, report.incomplete);
+        assert_eq!(read.head.date, report.head.date);
+        let row = &read.rows[0];
+        assert_eq!((row.conditions[0].pass, row.conditions[1].pass), (true, false));
+        assert!(row.conditions[1].figure.is_nan());
+        let round = &row.contenders[0].rounds[0];
+        assert_eq!(round.answer.latencies["send"].percentiles().count, 1);
+        assert_eq!(round.settings.postgres, None);
+    }
+
+    fn contender() -> ContenderReport {
+        let mut settings = Settings::new(Work::Send, Kind::Sql);
+        settings.postgres = Some("postgres://me:secret@here:5432/db".into());
+        let mut latencies = Latencies::new().unwrap();
+        latencies.add(1_000_000);
+        let mut answer = Answer::new(1, 1.0, Checks::default());
+        answer.latency("send", &latencies);
+        let round = Round { settings, answer, waits: vec![], cost: None, windows: vec![] };
+        let mut contender = ContenderReport::new("ours");
+        contender.add(Ready::default(), round);
+        contender
     }
 
     #[test]

@@ -22,6 +22,9 @@ pub struct ContenderReport {
     pub rate: Option<Summary>,
     /// The rounds.
     pub rounds: Vec<Round>,
+    /// The windows of a round that did not come to its end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unfinished: Vec<WindowReport>,
 }
 
 /// One measurement.
@@ -58,8 +61,9 @@ impl ContenderReport {
         ContenderReport { name: name.to_owned(), ..ContenderReport::default() }
     }
 
-    /// Adds a measurement.
-    pub fn add(&mut self, ready: Ready, round: Round) {
+    /// Adds a measurement; its windows are those that are unfinished until now.
+    pub fn add(&mut self, ready: Ready, mut round: Round) {
+        round.windows.append(&mut self.unfinished);
         // Of the wait tables the last is kept; its predecessors say the same at length.
         if let Some(before) = self.rounds.last_mut() {
             before.waits.clear();

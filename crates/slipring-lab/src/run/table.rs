@@ -4,7 +4,7 @@ use super::bench::OTHERS;
 use super::condition::number;
 use super::held::Phase;
 use super::report::{Report, RowReport};
-use super::rounds::{ContenderReport, Round};
+use super::rounds::{ContenderReport, Round, WindowReport};
 use crate::findings::Table;
 use crate::rows::conditions::Change;
 use crate::targets::Wait;
@@ -92,14 +92,15 @@ fn cells(contender: &ContenderReport) -> Vec<String> {
 
 /// Version, way of driving, trouble, figures, latencies, waits, windows.
 fn details(contender: &ContenderReport) -> String {
+    let unfinished = unfinished(&contender.unfinished);
     let Some(last) = contender.rounds.last() else {
         let trouble = contender.trouble.as_deref().unwrap_or("not measured");
-        return format!("  {}: {trouble}\n", contender.name);
+        return format!("  {}: {trouble}{unfinished}\n", contender.name);
     };
     let ready = &contender.ready;
     let said = [&ready.version, &ready.how, &ready.durability];
     let said: Vec<&str> = said.iter().map(|s| s.as_str()).filter(|s| !s.is_empty()).collect();
-    let mut text = format!("  {}: {}\n", contender.name, said.join("; "));
+    let mut text = format!("  {}: {}{unfinished}\n", contender.name, said.join("; "));
     let mut line = |what: &str, words: String| {
         if !words.is_empty() {
             text += &format!("      {what}: {words}\n");
@@ -192,6 +193,16 @@ fn windows(contender: &ContenderReport, last: &Round) -> String {
         text += &format!(", tables {} MB", sizes.join(" → "));
     }
     text
+}
+
+/// What was seen of a round that did not come to its end.
+fn unfinished(windows: &[WindowReport]) -> String {
+    let (Some(first), Some(last)) = (windows.first(), windows.last()) else {
+        return String::new();
+    };
+    let rate = |one: &WindowReport| number(one.window.received as f64 / one.window.seconds);
+    let (count, first, last) = (windows.len(), rate(first), rate(last));
+    format!("; {count} windows of a round without end, from {first} to {last}/s")
 }
 
 /// The wait table of ours in the last round, the longest waits first.

@@ -84,7 +84,7 @@ struct Meter {
 /// Runs the callers on one queue.
 ///
 /// # Errors
-/// When a call fails or hands out what nobody sent.
+/// When a call fails or hands out what was never sent.
 pub async fn run<T: Target>(
     load: Load,
     target: &T,

@@ -1,4 +1,4 @@
-//! Latency with nobody else there: one message goes to and fro.
+//! Latency without other load: one message goes to and fro.
 //!
 //! ```text
 //!   left ──send─▶ │ ping │ ─receive─▶ right        × n pairs, each with two queues of its own

@@ -93,7 +93,7 @@ pub async fn wait_until(due_ns: u64) {
     let now_ns = monotonic_ns();
     if due_ns > now_ns {
         let nap = Duration::from_nanos(due_ns - now_ns);
-        // It fails only when the runtime ends, and then nobody waits any more.
+        // It fails only when the runtime ends, and then the wait is over as well.
         let _ = tokio::task::spawn_blocking(move || std::thread::sleep(nap)).await;
     }
 }

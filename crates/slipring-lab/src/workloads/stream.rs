@@ -20,7 +20,7 @@ use crate::stats::Latencies;
 use crate::targets::{Caller, Target};
 use crate::time::monotonic_ns;
 
-/// Batches that each sender may be ahead; enough that whoever receives in bulk can do so.
+/// Batches that each sender may be ahead; enough for a target that receives in bulk.
 const AHEAD: usize = 16;
 const LEFT_WITHIN: Duration = Duration::from_secs(60);
 
@@ -83,7 +83,7 @@ async fn send<C: Caller>(mut caller: C, stream: Arc<Stream>) -> Result<()> {
     Ok(())
 }
 
-/// Receives until everything is there and nobody sends any more.
+/// Receives until everything is there and the senders have stopped.
 async fn receive<C: Caller>(mut caller: C, stream: Arc<Stream>) -> Result<Latencies> {
     let mut latencies = Latencies::new()?;
     let mut last = Instant::now();

@@ -62,7 +62,7 @@ pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Answer> {
     let deadline = Instant::now() + WOKEN_WITHIN;
     while ledger.outstanding() > 0 {
         if Instant::now() > deadline {
-            bail!("{} messages woke nobody", ledger.outstanding());
+            bail!("{} messages woke no receive", ledger.outstanding());
         }
         if let Some(ended) = waiters.try_join_next() {
             ended.context("a waiter panicked")??;

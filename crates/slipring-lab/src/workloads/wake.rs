@@ -82,7 +82,7 @@ pub async fn run<R: Target, S: Target>(
     sender.send(&[body::write(Content { number: ledger.take(1)?, due_ns: LAST })]).await?;
     let ended = tokio::time::timeout(WOKEN_WITHIN, waiter).await;
     let Ok(ended) = ended else {
-        bail!("{} messages woke nobody within {WOKEN_WITHIN:?}", ledger.outstanding());
+        bail!("{} messages woke no receive within {WOKEN_WITHIN:?}", ledger.outstanding());
     };
     let latencies = ended.context("the receive panicked")??;
     let mut found = Answer::new(sent, seconds, ledger.final_checks());
@@ -90,7 +90,7 @@ pub async fn run<R: Target, S: Target>(
     Ok(found)
 }
 
-/// Sends with the same pauses, and nobody receives: what the database takes for a commit that
+/// Sends with the same pauses, and none is received: what the database takes for a commit that
 /// comes alone.
 pub async fn commits<S: Target>(settings: &Settings, sending: &S) -> Result<Answer> {
     let ledger = Ledger::new(0, MESSAGES_MAX / 16);

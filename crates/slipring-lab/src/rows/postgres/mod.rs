@@ -41,7 +41,7 @@ fn batches() -> Vec<Row> {
             rounds_max: usize::MAX,
             contenders: |sizes, _| {
                 let settings = batch(sizes, Work::Send, 1000);
-                // Rows of a raw table are counted in the end; nobody can receive them.
+                // Rows of a raw table are counted in the end; they cannot be received.
                 let raw = Settings { drain: false, ..settings.clone() };
                 let raw = [
                     contenders::on("insert indexed", Kind::PgInsertIndexed, &raw),
