@@ -2,6 +2,8 @@
 //!
 //! The verbs of [`Store`] have faults, and a few of administration; the others pass through.
 
+mod loads;
+
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
