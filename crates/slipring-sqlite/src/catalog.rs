@@ -122,7 +122,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Removes a bounded part of what deleted queues and loads have left; answers whether there may be more.
+    /// Removes a bounded part of what deleted queues and ended loads have left; answers whether
+    /// there may be more.
     pub(crate) fn clear_away(&mut self) -> Outcome<bool> {
         let queue = self.db.first(Query::DeletedQueue, (), |row| row.get::<_, i64>(0))?;
         queue.map_or(Ok(false), |queue| self.clear_queue(queue).map(|()| true))
