@@ -149,3 +149,26 @@ CREATE TABLE "fifo_group" (
 CREATE UNIQUE INDEX fifo_group_name ON fifo_group (queue_id, name);
 
 CREATE INDEX fifo_group_line ON fifo_group (queue_id, turn) WHERE turn IS NOT NULL;
+
+CREATE TABLE load (
+    load_id INTEGER PRIMARY KEY,
+    queue_id INTEGER NOT NULL,
+    state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 1),
+    parts INTEGER NOT NULL,
+    messages INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    begun_ms INTEGER NOT NULL,
+    touched_ms INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX load_queue ON load (queue_id, state);
+
+CREATE INDEX load_touched ON load (touched_ms);
+
+CREATE TABLE load_part (
+    load_id INTEGER NOT NULL,
+    part INTEGER NOT NULL,
+    messages INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
+    PRIMARY KEY (load_id, part)
+) STRICT, WITHOUT ROWID;

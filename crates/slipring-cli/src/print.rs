@@ -116,6 +116,16 @@ pub fn progress(verb: &'static str, things: &'static str) -> ProgressBar {
     bar.with_finish(ProgressFinish::AndClear)
 }
 
+/// As [`progress`], of so many bytes, with how fast it is and how long it will take.
+pub fn progress_bytes(verb: &'static str, bytes: u64) -> ProgressBar {
+    let bar = ProgressBar::new(bytes).with_message(verb);
+    let template = "{msg} {bytes} of {total_bytes} {wide_bar} {bytes_per_sec}, {eta} left";
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar.with_finish(ProgressFinish::AndClear)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -80,6 +80,14 @@ impl StoreSpec {
     /// # Errors
     /// What the store says: written by a newer version, damaged, not reachable, no permission.
     pub async fn open(&self, make: bool) -> Result<Engine, Failure> {
+        self.open_for(make, 0).await
+    }
+
+    /// As [`StoreSpec::open`], with so many connections to a database at least.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn open_for(&self, make: bool, connections: usize) -> Result<Engine, Failure> {
         let options = EngineOptions::default();
         let store: Arc<dyn Store> = match self {
             StoreSpec::Memory => {
@@ -88,7 +96,8 @@ impl StoreSpec {
             StoreSpec::Sqlite(path) => open_sqlite(path.clone(), &options).await?,
             StoreSpec::Postgres(address) => {
                 let when = if make { WhenToMigrate::Empty } else { WhenToMigrate::Never };
-                let postgres = PostgresOptions { migrate: when, ..postgres_options(&options) };
+                let mut postgres = PostgresOptions { migrate: when, ..postgres_options(&options) };
+                postgres.connections = postgres.connections.max(connections);
                 PostgresStore::open(&with_password(address), postgres).await?
             }
         };

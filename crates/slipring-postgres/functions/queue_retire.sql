@@ -1,5 +1,5 @@
--- Purpose: empties the oldest message table of a queue, if all its messages are done with. What is
---          left of a few messages for long is moved to the shelf.
+-- Purpose: empties the oldest message table of a queue, if all its messages are done with, also
+--          those of open loads. What is left of a few messages for long is moved to the shelf.
 -- Inputs:  p_queue, whose oldest generation nobody writes to any more; p_now_ms; p_age_ms.
 -- Lock:    the queue's lock; ACCESS EXCLUSIVE on the table, which is only tried.
 -- Index:   the table's order index, lease_newest.
@@ -22,6 +22,10 @@ BEGIN
         p_now_ms >= v_state.generation_since_ms + 10 * p_age_ms);
     IF v_left = 0 AND v_state.leased > 0 THEN
         v_left := slipring.retire_leased(v_queue, v_table, p_now_ms - p_age_ms);
+    END IF;
+    IF v_left = 0 AND slipring.load_holds(v_queue, slipring.state_read(v_queue), v_table) THEN
+        -- They are not in the lanes yet.
+        v_left := 1;
     END IF;
     IF v_left > 0 THEN
         RETURN (slipring.state_read(v_queue)).seq <> v_state.seq;

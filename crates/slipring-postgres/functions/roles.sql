@@ -28,11 +28,13 @@ BEGIN
         END;
         EXECUTE format('GRANT USAGE ON SCHEMA slipring TO %I', v_role);
         FOREACH v_name IN ARRAY CASE v_role
-            WHEN 'slipring_producer' THEN ARRAY['send', 'send_batch']
+            WHEN 'slipring_producer' THEN ARRAY['send', 'send_batch', 'load_begin',
+                'load_reserve', 'load_append', 'load_publish', 'load_abandon']
             WHEN 'slipring_consumer' THEN
                 ARRAY['receive', 'ack', 'nack', 'extend']
             ELSE ARRAY['send', 'send_batch', 'receive', 'ack', 'nack', 'extend', 'create_queue',
-                'configure', 'pause', 'resume', 'purge', 'redrive', 'peek', 'stats'] END
+                'configure', 'pause', 'resume', 'purge', 'redrive', 'peek', 'stats', 'load_begin',
+                'load_reserve', 'load_append', 'load_publish', 'load_abandon'] END
         LOOP
             FOR v_function IN SELECT p.oid FROM pg_proc p
                 WHERE p.pronamespace = 'slipring'::regnamespace AND p.proname = v_name LOOP

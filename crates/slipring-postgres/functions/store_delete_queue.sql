@@ -2,7 +2,7 @@
 --          step of store_rotate that may.
 -- Inputs:  p_queue.
 -- Lock:    the lock of administration, then the queue's.
--- Index:   queue_pkey. What is on the shelf is not copied any more.
+-- Index:   queue_pkey, load_queue. What is on the shelf is not copied any more.
 CREATE OR REPLACE FUNCTION slipring.store_delete_queue(p_queue int)
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, slipring, pg_temp AS $$
@@ -12,6 +12,11 @@ BEGIN
     PERFORM pg_advisory_xact_lock(1397511506, 0);
     v_queue := slipring.queue_lock(p_queue);
     DELETE FROM slipring.queue q WHERE q.queue_id = p_queue;
+    DELETE FROM slipring.load_block b USING slipring.load l
+    WHERE l.queue_id = p_queue AND b.load_id = l.load_id;
+    DELETE FROM slipring.load_part p USING slipring.load l
+    WHERE l.queue_id = p_queue AND p.load_id = l.load_id;
+    DELETE FROM slipring.load l WHERE l.queue_id = p_queue;
     UPDATE slipring.place p SET queue_id = NULL, mark = NULL, empty = false,
         generation = v_queue.generation::text, endings = v_queue.endings::text
     WHERE p.place = v_queue.place;

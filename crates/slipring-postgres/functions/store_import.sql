@@ -4,7 +4,7 @@
 -- Inputs:  none. Nobody may use the store meanwhile.
 -- Lock:    the table of queues against all other writers; the lock of administration.
 -- Index:   the partitions' order indexes, one step for each lane; all of item_picture, tally,
---          tally_sum, mark and fifo_group.
+--          tally_sum, mark, fifo_group and load_block.
 -- Answers: what is added now, and how many queues there are.
 CREATE OR REPLACE FUNCTION slipring.store_import()
 RETURNS TABLE (xid_base bigint, queues bigint)
@@ -21,6 +21,7 @@ BEGIN
     PERFORM pg_advisory_xact_lock(1397511506, 0);
     LOCK TABLE slipring.queue IN EXCLUSIVE MODE;
     v_most := greatest(v_most, (SELECT max(a.id) FROM slipring.ack a),
+        (SELECT max(b.base) FROM slipring.load_block b),
         (SELECT max(t.entry) FROM slipring.tally t),
         (SELECT max(g.entry) FROM slipring.fifo_group g),
         (SELECT max(lower(r)) FROM slipring.tally_sum s, unnest(s.unseen) r),

@@ -8,7 +8,7 @@ use slipring::{Error, ErrorKind, MessageId, Retry};
 use tokio_postgres::error::{DbError, Severity, SqlState};
 
 /// What errors may carry as facts; the names are the core's.
-const FACTS: [&str; 12] = [
+const FACTS: [&str; 14] = [
     "queue",
     "message",
     "limit",
@@ -21,6 +21,8 @@ const FACTS: [&str; 12] = [
     "group",
     "version",
     "value",
+    "load",
+    "part",
 ];
 
 /// The kind behind a SQLSTATE of ours (`SR001` and so on).
@@ -34,6 +36,7 @@ fn own_kind(code: &str) -> Option<ErrorKind> {
         "SR006" => ErrorKind::LimitExceeded,
         "SR007" => ErrorKind::Invalid,
         "SR008" => ErrorKind::WrongState,
+        "SR009" => ErrorKind::LoadGone,
         _ => return None,
     })
 }

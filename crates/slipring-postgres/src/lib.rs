@@ -22,6 +22,7 @@ mod escape;
 mod fault;
 mod flush;
 mod inspect;
+mod loads;
 mod message;
 mod migrate;
 mod options;

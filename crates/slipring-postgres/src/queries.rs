@@ -67,6 +67,14 @@ queries! {
     IMPORT, "import", Writes;
     KICK, "kick", Writes;
     KICK_MESSAGE, "kick_message", Writes;
+    LOAD_ABANDON, "load_abandon", Writes;
+    LOAD_APPEND, "load_append", Writes;
+    LOAD_BEGIN, "load_begin", Writes;
+    LOAD_PARTS, "load_parts", Reads;
+    LOAD_PRUNE, "load_prune", Writes;
+    LOAD_PUBLISH, "load_publish", Writes;
+    LOAD_RESERVE, "load_reserve", Writes;
+    LOADS, "loads", Reads;
     LOOKUP, "lookup", Reads;
     MOVE_MESSAGES, "move_messages", Writes;
     PEEK, "peek", Reads;

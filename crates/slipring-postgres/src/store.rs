@@ -18,6 +18,7 @@ use crate::address::Address;
 use crate::changes::Changes;
 use crate::fault::garbled;
 use crate::flush::Flusher;
+use crate::loads::{self, Reserved};
 use crate::options::{PostgresOptions, WhenToMigrate};
 use crate::passes::{self, Rotation, Watermark};
 use crate::retention::Retention;
@@ -41,6 +42,7 @@ pub struct PostgresStore {
     watermark: Watermark,
     rotation: Rotation,
     retention: Retention,
+    pub(crate) reserved: Reserved,
     /// Tells the leases of this store's sessions from those of others.
     holder: i64,
     /// Some lease belongs to a session.
@@ -82,6 +84,7 @@ impl PostgresStore {
                         rest: Mutex::default(),
                     },
                     retention: Retention::default(),
+                    reserved: Reserved::default(),
                     // Never below zero, which nobody is.
                     holder: i64::from_le_bytes(holder) & i64::MAX,
                     has_sessions: AtomicBool::new(false),
@@ -221,6 +224,7 @@ impl Store for PostgresStore {
     async fn prune(&self, now: Timestamp) -> Result<Pass, Error> {
         self.note(now);
         let pass = self.retention.prune(&self.session, now).await?;
+        let pass = loads::with_next(pass, loads::prune(&self.session, now).await?);
         passes::rotate(&self.session, &self.rotation, self.changes.stand(), now).await?;
         Ok(pass)
     }

@@ -6,4 +6,5 @@
 SELECT EXISTS (SELECT 1 FROM message)
     OR EXISTS (SELECT 1 FROM item)
     OR EXISTS (SELECT 1 FROM dedup)
+    OR EXISTS (SELECT 1 FROM load)
     OR EXISTS (SELECT 1 FROM queue WHERE paused_until_ms IS NOT NULL)

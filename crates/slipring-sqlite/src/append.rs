@@ -18,7 +18,7 @@ use crate::writer::Writer;
 
 /// Most bytes that what was sent may take up in a row. SQLite's limit is 10⁹ for a whole row,
 /// and a message that fails gets more columns and the name of a queue.
-const ROW_BYTES_MAX: u64 = 1_000_000_000 - 1_000;
+pub(crate) const ROW_BYTES_MAX: u64 = 1_000_000_000 - 1_000;
 
 impl Writer<'_> {
     /// Stores messages unit by unit, each whole or not at all.
@@ -185,7 +185,8 @@ impl Writer<'_> {
         }
     }
 
-    fn insert_into_log(
+    /// Writes a message to the log.
+    pub(crate) fn insert_into_log(
         &mut self,
         id: u64,
         sent: u64,
@@ -237,7 +238,7 @@ fn new_item(id: u64, picture: &Picture, message: &NewMessage, state: MessageStat
 }
 
 /// Why a unit cannot be stored: one of its messages would have a row that is larger than `max`.
-fn too_large(unit: &[NewMessage], max: u64) -> Option<Error> {
+pub(crate) fn too_large(unit: &[NewMessage], max: u64) -> Option<Error> {
     // In JSON a byte of headers becomes fewer than 16.
     let large = unit.iter().enumerate().filter(|(_, message)| message.size_bytes() > max / 16);
     large

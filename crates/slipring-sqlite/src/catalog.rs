@@ -116,12 +116,14 @@ impl Writer<'_> {
         if self.db.execute(Query::DeleteQueue, [to_sql(queue.0)])? == 0 {
             return Err(Fault::Refused(Error::queue_not_found(queue)));
         }
+        self.end_loads_of(queue)?;
         self.forget_picture(queue);
         self.memory.clearing = true;
         Ok(())
     }
 
-    /// Removes a bounded part of what deleted queues have left; answers whether there may be more.
+    /// Removes a bounded part of what deleted queues and ended loads have left; answers whether
+    /// there may be more.
     pub(crate) fn clear_away(&mut self) -> Outcome<bool> {
         let queue = self.db.first(Query::DeletedQueue, (), |row| row.get::<_, i64>(0))?;
         queue.map_or(Ok(false), |queue| self.clear_queue(queue).map(|()| true))
@@ -148,7 +150,7 @@ impl Writer<'_> {
             return Ok(());
         }
         let limited = [queue, to_sql(CLEAR_ROWS_MAX)];
-        for query in [Query::ClearGroups, Query::ClearDedup] {
+        for query in [Query::ClearGroups, Query::ClearDedup, Query::ClearParts] {
             if self.db.execute(query, limited)? > 0 {
                 return Ok(());
             }

@@ -187,10 +187,16 @@ impl Writer<'_> {
             // Messages that left it keep its numbers, which show no longer when they were sent.
             self.leave_last_stamp()?;
         }
+        let lane = self.new_lane(picture.id(), priority)?;
+        Ok(picture.add_lane(lane))
+    }
+
+    /// Makes a lane of an owner: a queue, or what has the place of one.
+    pub(crate) fn new_lane(&mut self, owner: QueueId, priority: Option<Priority>) -> Outcome<Lane> {
         let id = self.db.first(Query::TakeLaneId, (), |row| row.get::<_, i64>(0).map(from_sql))?;
         let id = id.filter(|id| *id <= LANE_MAX).ok_or_else(|| used_up("lanes"))?;
-        let values = params![to_sql(id), to_sql(picture.id().0), priority.map(|p| i64::from(p.0))];
+        let values = params![to_sql(id), to_sql(owner.0), priority.map(|p| i64::from(p.0))];
         self.db.execute(Query::AddLane, values)?;
-        Ok(picture.add_lane(Lane::new(id, priority)))
+        Ok(Lane::new(id, priority))
     }
 }

@@ -41,6 +41,8 @@ mod inspect;
 mod item;
 mod lane;
 mod lease;
+mod load_store;
+mod loads;
 mod migrate;
 mod open;
 mod options;

@@ -16,6 +16,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0006_fifo_line.sql"),
     include_str!("../migrations/0007_far_delays.sql"),
     include_str!("../migrations/0008_lease_sessions.sql"),
+    include_str!("../migrations/0009_loads.sql"),
 ];
 
 /// The version that this program writes (`PRAGMA user_version`).

@@ -1,5 +1,4 @@
 //! Removing what is old: by retention, by purge, and deduplication windows that have closed.
-
 use slipring::store::Pass;
 use slipring::{QueueId, Timestamp};
 
@@ -89,6 +88,7 @@ impl Writer<'_> {
             tally.next_at(Some(now.as_millis()));
             return ended(tally);
         }
+        self.prune_loads(now, &mut tally)?;
         self.memory.prune.after = 0;
         let next_dedup = self.moment(Query::NextDedupEnd)?;
         let next = [self.memory.prune.next.take(), next_dedup].into_iter().flatten().min();

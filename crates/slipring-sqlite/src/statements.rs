@@ -125,6 +125,21 @@ queries! {
     ForgetDedup "forget_dedup",
     IdsFrom "ids_from",
     SetIdsFrom "set_ids_from",
+    AddLoad "add_load",
+    Load "load",
+    Loads "loads",
+    OpenLoads "open_loads",
+    OpenLoad "open_load",
+    OldLoad "old_load",
+    SetLoad "set_load",
+    DeleteLoad "delete_load",
+    DeleteLoads "delete_loads",
+    LeaveLoad "leave_load",
+    PublishLanes "publish_lanes",
+    AddPart "add_part",
+    Part "part",
+    Parts "parts",
+    ClearParts "clear_parts",
     NextDedupEnd "next_dedup_end",
 }
 
@@ -252,7 +267,8 @@ mod tests {
         const SORTS: [&str; 2] = ["leases_in_order", "items_of_slot"];
         // All queues are listed; one ends at the first row of each table; the indexes of the others
         // hold only rows that are looked for.
-        const SCANS: [&str; 4] = ["queues", "anything_timed", "deleted_queue", "end_item_sessions"];
+        const SCANS: [&str; 6] =
+            ["queues", "loads", "old_load", "anything_timed", "deleted_queue", "end_item_sessions"];
         // One look at the end of an index.
         const ENDS: [&str; 1] = ["dedup_until"];
         let connection = migrated();

@@ -28,6 +28,8 @@ pub enum ErrorKind {
     StorageFull,
     /// The stored data is damaged.
     StorageCorrupt,
+    /// The load is not there (any more).
+    LoadGone,
     /// The stored data was written by a newer version of the program.
     StorageTooNew,
     /// The store cannot be reached or is locked by another process at the moment.
@@ -55,6 +57,7 @@ impl ErrorKind {
             ErrorKind::StorageFull => "storage_full",
             ErrorKind::StorageCorrupt => "storage_corrupt",
             ErrorKind::StorageTooNew => "storage_too_new",
+            ErrorKind::LoadGone => "load_gone",
             ErrorKind::StorageUnavailable => "storage_unavailable",
             ErrorKind::Closed => "closed",
             ErrorKind::Unsupported => "unsupported",

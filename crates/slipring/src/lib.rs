@@ -28,6 +28,7 @@ pub mod error;
 pub mod lease;
 pub mod lifecycle;
 pub mod limits;
+pub mod load;
 pub mod message;
 pub mod queue;
 pub mod random;
@@ -38,10 +39,11 @@ pub mod worker;
 
 pub use admin::{AdminStore, MessageState, MoveRequest, PeekFilter, Peeked, Reconfigured};
 pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
-pub use engine::{Engine, EngineOptions, Queue, ReceiveRequest, Several};
+pub use engine::{Engine, EngineOptions, Load, Queue, ReceiveRequest, Several};
 pub use error::{Error, ErrorKind, Retry};
 pub use lease::{Fence, Receipt, ReceiptKey};
 pub use limits::Limits;
+pub use load::{LoadId, LoadInfo, LoadPart, LoadState, LoadStore, PartInfo};
 pub use message::{Delivery, Headers, Message, MessageId, NewMessage, Priority};
 pub use queue::{
     Backoff, DedupScope, Durability, QueueId, QueueInfo, QueueName, QueueSettings, QueueStats,

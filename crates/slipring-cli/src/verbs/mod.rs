@@ -8,6 +8,7 @@ mod config;
 mod database;
 mod import;
 mod kick;
+mod load;
 mod migrate;
 mod peek;
 mod queue;
@@ -34,6 +35,8 @@ pub enum Verb {
     Queue(Box<queue::QueueVerb>),
     /// Send messages
     Send(send::SendArgs),
+    /// Load a file of messages: all become ready at one moment, or none does
+    Load(Box<load::LoadArgs>),
     /// Receive messages under a lease
     Receive(receive::ReceiveArgs),
     /// Ack received messages: they are done
@@ -70,6 +73,7 @@ impl Verb {
             Verb::Config(args) => args.run(&given),
             Verb::Queue(verb) => verb.run().await,
             Verb::Send(args) => args.run().await,
+            Verb::Load(args) => args.run().await,
             Verb::Receive(args) => args.run().await,
             Verb::Ack(args) => args.run().await,
             Verb::Peek(args) => args.run().await,

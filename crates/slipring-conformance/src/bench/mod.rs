@@ -1,5 +1,6 @@
 //! What a case works with: a fresh store, a clock it sets, and queues with short verbs.
 
+pub(crate) mod load;
 mod queue;
 mod sentences;
 

@@ -15,6 +15,7 @@ mod fifo_line;
 mod heads;
 mod lease;
 mod limits;
+mod load;
 mod move_messages;
 mod order;
 mod park_kick;
@@ -53,6 +54,7 @@ pub fn all() -> impl Iterator<Item = &'static Case> {
         delay::CASES,
         dedup::CASES,
         limits::CASES,
+        load::CASES,
         pause::CASES,
         passes::CASES,
         purge_cancel::CASES,

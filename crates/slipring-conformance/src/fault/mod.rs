@@ -3,6 +3,7 @@
 //! The verbs of [`Store`] have faults, and a few of administration; the others pass through.
 
 mod admin;
+mod loads;
 
 use std::collections::BTreeMap;
 use std::future::Future;

@@ -127,12 +127,20 @@ pub struct Outgoing {
 
 impl Outgoing {
     pub(super) fn into_message(self) -> Result<NewMessage, Failure> {
+        self.message().map_err(Failure::invalid)
+    }
+
+    /// The message that it describes.
+    ///
+    /// # Errors
+    /// What is wrong with its body, for people.
+    pub fn message(self) -> Result<NewMessage, String> {
         let body = match (self.body, self.body_base64) {
             (Some(text), None) => text.into_bytes(),
-            (None, Some(text)) => STANDARD
-                .decode(text)
-                .map_err(|error| Failure::invalid(format!("body_base64: {error}")))?,
-            _ => return Err(Failure::invalid("a message has either body or body_base64")),
+            (None, Some(text)) => {
+                STANDARD.decode(text).map_err(|error| format!("body_base64: {error}"))?
+            }
+            _ => return Err("a message has either body or body_base64".to_owned()),
         };
         let mut message = NewMessage::new(body);
         message.priority = self.priority.map_or_else(Priority::default, Priority);

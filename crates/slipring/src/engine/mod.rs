@@ -16,6 +16,7 @@ mod claiming;
 mod combiner;
 mod core;
 mod doubts;
+mod loads;
 mod options;
 mod pending;
 mod portions;
@@ -60,6 +61,7 @@ use self::upkeep::Upkeep;
 use self::watch::Watch;
 
 pub use self::any::Several;
+pub use self::loads::Load;
 pub use self::options::EngineOptions;
 pub use self::queue::{Queue, ReceiveRequest};
 

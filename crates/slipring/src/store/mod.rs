@@ -27,7 +27,7 @@ pub use calls::{
 /// The storage of messages. All verbs are safe to call from many tasks at once; dropping the
 /// returned future does not undo what the store already took on.
 #[async_trait]
-pub trait Store: AdminStore {
+pub trait Store: AdminStore + crate::load::LoadStore {
     /// What this store can do.
     fn capabilities(&self) -> Capabilities;
 

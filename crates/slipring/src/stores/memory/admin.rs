@@ -89,6 +89,8 @@ impl AdminStore for MemoryStore {
         while let Some(id) = state.messages.keys().next().copied() {
             state.remove(id);
         }
+        drop(state);
+        self.loads.end_of_queue(queue.id);
         Ok(())
     }
 

@@ -2,12 +2,12 @@
 //!
 //! The files, in reading order: `stored` (a message and the orders of a queue's messages),
 //! `groups` (the order of FIFO queues), `dedup`, `queue` (what the verbs do to one queue),
-//! `append`, `any` (claims over several queues), `passes` (deadlines), `mod` and `admin` (the two
-//! traits: find queues, take locks).
+//! `append`, `any` (claims over several queues), `passes` (deadlines), `loads`, `mod` and `admin`
+//! (the other two traits: find queues, take locks).
 //!
 //! Locks: every queue has its own, and no verb takes one that all queues share. A call that needs
-//! two queues takes the one with the lower number first. The table of names comes before any queue;
-//! the shards of the two maps come last.
+//! two queues takes the one with the lower number first. The tables of names and of loads come
+//! before any queue; the shards of the two maps come last.
 
 mod admin;
 mod any;
@@ -15,6 +15,7 @@ mod append;
 mod claim;
 mod dedup;
 mod groups;
+mod loads;
 mod passes;
 mod queue;
 mod sharded;
@@ -56,6 +57,7 @@ pub struct MemoryStore {
     /// Message numbers are 1, 2, 3 … over all queues.
     next_message: AtomicU64,
     next_queue: AtomicU64,
+    loads: loads::Loads,
     key: ReceiptKey,
     randomness: Arc<dyn Randomness>,
     lock_class: Arc<WaitClass>,
@@ -75,7 +77,8 @@ impl MemoryStore {
     }
 
     /// An empty store that takes its key and jitter from `randomness` and counts its lock waits
-    /// in `waits`, as `memory_queue_lock`, `memory_table_lock` and `memory_directory_lock`.
+    /// in `waits`, as `memory_queue_lock`, `memory_table_lock`, `memory_directory_lock` and
+    /// `memory_loads_lock`.
     pub fn with_randomness(randomness: Arc<dyn Randomness>, waits: &Waits) -> Arc<MemoryStore> {
         let mut key = [0; 32];
         randomness.fill(&mut key);
@@ -85,6 +88,7 @@ impl MemoryStore {
             directory: Arc::new(Sharded::new(&waits.class("memory_directory_lock"))),
             next_message: AtomicU64::new(1),
             next_queue: AtomicU64::new(1),
+            loads: loads::Loads::new(&waits.class("memory_loads_lock")),
             key: ReceiptKey::from_bytes(key),
             randomness,
             lock_class: waits.class("memory_queue_lock"),
@@ -359,6 +363,7 @@ impl Store for MemoryStore {
     async fn prune(&self, now: Timestamp) -> Result<Pass, Error> {
         self.check_open()?;
         let mut tally = Tally::new(now);
+        self.loads.forget(now);
         for queue in self.all() {
             queue.state.lock().pass_forget(&mut tally);
         }

@@ -1,0 +1,10 @@
+-- Purpose: ends an open load, of which nothing is left.
+-- Inputs:  the load's number.
+-- Lock:    the load's lock alone; then the queue's, to the end of the transaction.
+-- Index:   as store_load_abandon.
+CREATE OR REPLACE FUNCTION slipring.load_abandon(load bigint)
+RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, slipring, pg_temp AS $$
+BEGIN
+    PERFORM slipring.load_alone('load_abandon'), slipring.store_load_abandon($1);
+END $$;

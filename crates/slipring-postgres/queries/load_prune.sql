@@ -1,0 +1,5 @@
+-- Purpose: ends the oldest load that nobody goes on with
+-- Inputs: $1 touched until, in ms
+-- Lock: see functions/store_load_prune.sql
+-- Index: see functions/store_load_prune.sql
+SELECT ended, next_ms FROM slipring.store_load_prune($1)

@@ -1,0 +1,200 @@
+//! Loads and what is special about PostgreSQL: rotation, sessions of SQL that append in
+//! transactions of their own, snapshots, new priorities, and what a crash takes away (S15).
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failed step fails the test"
+)]
+
+use std::sync::Arc;
+
+use slipring::admin::AdminStore;
+use slipring::{LoadId, LoadPart, LoadStore, NewMessage, QueueId, Timestamp};
+use slipring_conformance::verbs::{at, counts, drain, plain, send};
+use slipring_postgres::PostgresStore;
+use slipring_testbed::{Cluster, Database, one, rotation_step, run, waiting};
+use tokio_postgres::Client;
+
+struct Ground {
+    database: Database,
+    store: Arc<PostgresStore>,
+    q: QueueId,
+    client: Client,
+}
+
+async fn ground(cluster: &Cluster) -> Ground {
+    let database = cluster.database().await;
+    let store = cluster.store(&database).await;
+    let q = plain(&store).await;
+    let client = cluster.client(&database).await;
+    Ground { database, store, q, client }
+}
+
+impl Ground {
+    async fn begin(&self) -> LoadId {
+        self.store.begin_load(self.q, at(0)).await.unwrap().id
+    }
+
+    async fn append(&self, load: LoadId, part: u32, texts: &[&str], priority: u32) {
+        let message = |text: &&str| NewMessage::new((*text).to_owned()).priority(priority);
+        let messages = texts.iter().map(message).collect();
+        let part = LoadPart { load, part, checksum: 1, now: at(0), messages };
+        assert!(self.store.append_load(part).await.unwrap());
+    }
+
+    /// Steps of a rotation until none is to be done any more.
+    async fn rotate(&self, from: u64) -> u64 {
+        let mut now = from;
+        for part in ["queues", "journal", "queues", "journal"] {
+            for _ in 0..20 {
+                now += 1;
+                let moment: Timestamp = at(now);
+                if !rotation_step(&self.client, part, moment).await {
+                    break;
+                }
+            }
+        }
+        now
+    }
+}
+
+#[tokio::test]
+async fn a_table_is_not_emptied_while_it_has_messages_of_an_open_load() {
+    // S15.1
+    // Transactions of other tests would hold a rotation up.
+    let cluster = Cluster::own();
+    let g = ground(&cluster).await;
+    let load = g.begin().await;
+    g.append(load, 0, &["a", "b"], 1024).await;
+    g.append(load, 1, &["urgent"], 3).await;
+    send(&g.store, g.q, &["other"]).await;
+    assert_eq!(drain(&g.store, g.q).await, ["other"]);
+    let now = g.rotate(0).await;
+    g.append(load, 2, &["c"], 1024).await;
+    let now = g.rotate(now).await;
+    // Both tables have messages of it, and there was time for each to be emptied.
+    assert_eq!(one(&g.client, "SELECT count(DISTINCT place) FROM slipring.message").await, 2);
+    g.store.publish_load(load, 4, at(0)).await.unwrap();
+    g.rotate(now).await;
+    assert_eq!(counts(&g.store, g.q).await, [4, 0, 0, 0]);
+    assert_eq!(drain(&g.store, g.q).await, ["urgent", "a", "b", "c"]);
+}
+
+#[tokio::test]
+async fn what_an_abandoned_load_leaves_goes_with_its_table() {
+    // S15.5
+    // Transactions of other tests would hold a rotation up.
+    let cluster = Cluster::own();
+    let g = ground(&cluster).await;
+    let load = g.begin().await;
+    g.append(load, 0, &["a", "b"], 1024).await;
+    // A priority that the state of the queue does not know yet.
+    g.append(load, 1, &["c"], 7).await;
+    g.store.abandon_load(load).await.unwrap();
+    assert_eq!(counts(&g.store, g.q).await, [0, 0, 0, 0]);
+    assert!(drain(&g.store, g.q).await.is_empty());
+    assert!(one(&g.client, "SELECT count(*) FROM slipring.message").await > 0);
+    g.rotate(0).await;
+    assert_eq!(one(&g.client, "SELECT count(*) FROM slipring.message").await, 0);
+    for table in ["load", "load_block", "load_part"] {
+        assert_eq!(one(&g.client, &format!("SELECT count(*) FROM slipring.{table}")).await, 0);
+    }
+}
+
+#[tokio::test]
+async fn a_publication_waits_for_sessions_that_append_and_has_all_they_have_committed() {
+    // S15.1, S15.3
+    let cluster = Cluster::shared();
+    let g = ground(cluster).await;
+    let load = one(&g.client, "SELECT slipring.load_begin('plain', 100)").await;
+    let (one_of, other) = (cluster.client(&g.database).await, cluster.client(&g.database).await);
+    for (session, part) in [(&one_of, 3), (&other, 2)] {
+        let append = format!(
+            "BEGIN; SELECT slipring.load_append({load}, {part}, ARRAY['{part} a', '{part} b'])"
+        );
+        run(session, &append).await;
+    }
+    let publisher = cluster.client(&g.database).await;
+    let publish = format!("SELECT slipring.load_publish({load}, 2)");
+    let publishing = tokio::spawn(async move { one(&publisher, &publish).await });
+    waiting(&g.client, "advisory", 1).await;
+    // Nobody else waits for them.
+    send(&g.store, g.q, &["sent"]).await;
+    assert_eq!(drain(&g.store, g.q).await, ["sent"]);
+    run(&one_of, "ROLLBACK").await;
+    run(&other, "COMMIT").await;
+    assert_eq!(publishing.await.unwrap(), 2);
+    assert_eq!(drain(&g.store, g.q).await, ["2 a", "2 b"]);
+}
+
+#[tokio::test]
+async fn steps_of_a_load_are_refused_where_they_would_not_be_what_they_seem() {
+    let g = ground(Cluster::shared()).await;
+    let load = one(&g.client, "SELECT slipring.load_begin('plain', 1)").await;
+    run(&g.client, &format!("SELECT slipring.load_append({load}, 0, ARRAY['a'])")).await;
+    let refused = async |sql: String| {
+        let error = g.client.batch_execute(&sql).await.expect_err(&sql);
+        let text = error.as_db_error().unwrap().message().to_owned();
+        run(&g.client, "ROLLBACK").await;
+        text
+    };
+    let publish = format!("SELECT slipring.load_publish({load}, 1)");
+    let append = format!("SELECT slipring.load_append({load}, 1, ARRAY['b'])");
+    let text = refused(format!("BEGIN ISOLATION LEVEL REPEATABLE READ; {append}")).await;
+    assert!(text.contains("REPEATABLE READ"), "{text}");
+    let send = "SELECT slipring.send('plain', 'x'::text)";
+    let text = refused(format!("BEGIN; {send}; {publish}")).await;
+    assert!(text.contains("a transaction of its own"), "{text}");
+    let text = refused("SELECT slipring.load_publish(2147483648, 1)".to_owned()).await;
+    assert!(text.contains("load 2147483648 is not there"), "{text}");
+    assert_eq!(one(&g.client, &publish).await, 1);
+    assert_eq!(drain(&g.store, g.q).await, ["a"]);
+}
+
+#[tokio::test]
+async fn a_crash_leaves_a_load_whole_or_shows_that_it_is_not() {
+    // S15.4
+    let cluster = Cluster::own();
+    let g = ground(&cluster).await;
+    let (open, published) = (g.begin().await, g.begin().await);
+    g.append(open, 0, &["a"], 1024).await;
+    g.append(published, 0, &["b", "c"], 1024).await;
+    g.store.publish_load(published, 2, at(0)).await.unwrap();
+    g.append(open, 1, &["d"], 1024).await;
+    cluster.crash();
+    let parts = g.store.load_parts(open, 0, 9).await.unwrap();
+    // The first part was flushed with the publication that came after it.
+    assert!(!parts.is_empty(), "{parts:?}");
+    let here = parts.iter().map(|part| part.messages).sum::<u64>();
+    assert_eq!(counts(&g.store, g.q).await, [2, 0, 0, 0]);
+    if here < 2 {
+        g.store.publish_load(open, 2, at(0)).await.expect_err("a part is missing");
+        g.append(open, 1, &["d"], 1024).await;
+    }
+    g.store.publish_load(open, 2, at(0)).await.unwrap();
+    let mut all = drain(&g.store, g.q).await;
+    all.sort();
+    assert_eq!(all, ["a", "b", "c", "d"]);
+}
+
+#[tokio::test]
+async fn parts_far_from_each_other_leave_the_ready_numbers_one_range() {
+    // S15.3
+    let g = ground(Cluster::shared()).await;
+    let load = g.begin().await;
+    // Parts far from each other have numbers of different blocks.
+    for part in (0..60).rev() {
+        g.append(load, part * 17, &["x"], 1024).await;
+    }
+    let blocks = "SELECT count(*) FROM slipring.load_block";
+    assert!(one(&g.client, blocks).await > 50);
+    g.store.publish_load(load, 60, at(0)).await.unwrap();
+    assert_eq!(counts(&g.store, g.q).await, [60, 0, 0, 0]);
+    assert_eq!(drain(&g.store, g.q).await.len(), 60);
+    // With all of it handed out the ready ones are one range again.
+    let ranges = "SELECT (SELECT count(*) FROM unnest(s.open[1])) FROM slipring.state s
+        ORDER BY s.seq DESC LIMIT 1";
+    assert!(one(&g.client, ranges).await <= 2);
+    g.store.delete_queue(g.q).await.unwrap();
+}
