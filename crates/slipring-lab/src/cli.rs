@@ -24,6 +24,9 @@ enum Command {
     List,
     /// Run one of the five published cases: the published design, the effect, and ours beside it.
     Case(cases::Options),
+    /// A measurement of `case 5`.
+    #[command(hide = true)]
+    CaseTimers(cases::timers::measure::Settings),
     /// Kill the real server again and again under clients of both protocols, then check that
     /// nothing was lost, invented, repeated without reason or out of order.
     Crash(crash::Options),
@@ -61,6 +64,11 @@ pub fn run(arguments: Arguments) -> Result<()> {
             Ok(())
         }
         Command::Case(options) => cases::run(&options),
+        Command::CaseTimers(settings) => {
+            let measured = cases::timers::measure::run(&settings)?;
+            println!("{}", serde_json::to_string(&measured)?);
+            Ok(())
+        }
         Command::Crash(options) => crash::run(&options),
         Command::CrashClient(options) => crash::client::run(&options),
         Command::PostgresDriver(options) => postgres::serve::run(&options),

@@ -12,6 +12,7 @@ mod crash;
 mod findings;
 mod folder;
 mod foundation;
+mod interrupt;
 mod ledger;
 mod machine;
 mod peers;
