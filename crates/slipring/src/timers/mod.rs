@@ -10,11 +10,13 @@
 mod wheel;
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use parking_lot::MutexGuard;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::clock::{Clock, Timestamp};
+use crate::clock::{Clock, Timestamp, monotonic_ns};
 use crate::waits::{NamedMutex, Waits};
 
 pub use self::wheel::TimerKey;
@@ -27,6 +29,13 @@ const TICK_MS: u64 = 8;
 /// Most timers that are fired or moved within the wheel while the lock is held once; some 20 µs
 /// when they are not in the processor's cache.
 const STEPS_MAX: usize = 256;
+
+/// The task tries so often to take the lock before it waits for it as all others do, which is
+/// some 20 ms.
+const TRIES_MAX: u32 = 64;
+/// Of so many tries one is followed by a pause, the others by a turn of the runtime.
+const TRIES_BETWEEN_PAUSES: u32 = 4;
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// What happens when a timer's moment has come.
 pub trait Alarm: Send + 'static {
@@ -87,7 +96,7 @@ impl<A: Alarm> Timers<A> {
     pub async fn run(self: Arc<Timers<A>>, stop: CancellationToken) {
         let mut fired = Vec::with_capacity(STEPS_MAX);
         while !stop.is_cancelled() {
-            let next = self.step(&mut fired);
+            let next = self.step(&mut fired).await;
             // The shard's lock is free here: a queue's lock is never taken under it.
             fired.drain(..).for_each(Alarm::ring);
             let Some(next) = next else {
@@ -113,8 +122,27 @@ impl<A: Alarm> Timers<A> {
 
     /// Takes some of the timers out whose moment has come. Answers the tick of the next step;
     /// `None` when there is more to do at once.
-    fn step(&self, fired: &mut Vec<A>) -> Option<u64> {
-        let mut state = self.state.lock();
+    ///
+    /// A thread that loses its processor while it holds the lock holds it for long. Who waits for
+    /// it is a thread of the runtime, and with it would wait the tasks of other shards. So this
+    /// tries, and lets the others go on meanwhile; it may fire late.
+    async fn step(&self, fired: &mut Vec<A>) -> Option<u64> {
+        let mut since_ns = None;
+        for tries in 1..=TRIES_MAX {
+            if let Some(state) = self.state.try_lock(since_ns) {
+                return self.take_out(state, fired);
+            }
+            since_ns = since_ns.or_else(|| Some(monotonic_ns()));
+            if tries % TRIES_BETWEEN_PAUSES == 0 {
+                tokio::time::sleep(PAUSE).await;
+            } else {
+                tokio::task::yield_now().await;
+            }
+        }
+        self.take_out(self.state.lock(), fired)
+    }
+
+    fn take_out(&self, mut state: MutexGuard<'_, State<A>>, fired: &mut Vec<A>) -> Option<u64> {
         let now = self.clock.now().as_millis() / TICK_MS;
         let done = state.wheel.advance(now, STEPS_MAX, |alarm| fired.push(alarm));
         let next = done.then(|| state.wheel.next_tick().unwrap_or(u64::MAX));
@@ -157,7 +185,7 @@ mod tests {
         clock.advance(Duration::from_secs(1));
         let mut fired = Vec::new();
         // They lie on a higher level: each is moved, then fired.
-        while timers.step(&mut fired).is_none() {
+        while timers.step(&mut fired).await.is_none() {
             assert!(fired.len() <= STEPS_MAX);
             fired.drain(..).for_each(Alarm::ring);
             assert!(timers.state.lock().armed == 0, "nobody needs to wake the task");
@@ -166,6 +194,27 @@ mod tests {
         assert_eq!(rung.load(Ordering::SeqCst), many - 1);
         let taken = waits.snapshot()[0].acquisitions;
         assert!(taken > many + 10, "a step takes the lock anew: {taken}");
+    }
+
+    #[tokio::test]
+    async fn a_lock_that_is_held_holds_up_no_other_task() {
+        let (clock, timers, rung, waits) = shard();
+        timers.insert(clock.now(), Count(Arc::clone(&rung)));
+        clock.advance(Duration::from_millis(TICK_MS));
+        let mut fired = Vec::new();
+        let held = timers.state.lock();
+        {
+            let mut step = std::pin::pin!(timers.step(&mut fired));
+            // On this one thread the step would never end if it waited for the lock.
+            tokio::select! {
+                biased;
+                _ = &mut step => unreachable!("the lock is held"),
+                () = tokio::task::yield_now() => drop(held),
+            }
+            step.await;
+        }
+        assert_eq!(fired.len(), 1);
+        assert_eq!(waits.snapshot()[0].contended, 1);
     }
 
     #[tokio::test]
