@@ -39,7 +39,19 @@ impl Group {
     ///
     /// # Errors
     /// When it fails or takes longer than `limit`.
-    pub fn finish(mut self, limit: Duration) -> Result<String> {
+    pub fn finish(self, limit: Duration) -> Result<String> {
+        self.finish_unless(limit, || false)
+    }
+
+    /// As [`Group::finish`], and gives up when `interrupted` says so.
+    ///
+    /// # Errors
+    /// When it fails, takes longer than `limit` or is given up.
+    pub fn finish_unless(
+        mut self,
+        limit: Duration,
+        interrupted: impl Fn() -> bool,
+    ) -> Result<String> {
         let deadline = Instant::now() + limit;
         let status = loop {
             if let Some(status) = self.0.try_wait().context("waiting for a child")? {
@@ -47,6 +59,9 @@ impl Group {
             }
             if Instant::now() > deadline {
                 bail!("a child did not end within {limit:?}");
+            }
+            if interrupted() {
+                bail!("interrupted");
             }
             std::thread::sleep(LOOK_EVERY);
         };

@@ -23,6 +23,9 @@ enum Command {
     Case(cases::Options),
     /// Make one page of kept runs that opens without a network, or Markdown.
     Report(report::Options),
+    /// A measurement of `case 5`.
+    #[command(hide = true)]
+    CaseTimers(cases::timers::measure::Settings),
     /// Kill the real server again and again under clients of both protocols, then check that
     /// nothing was lost, invented, repeated without reason or out of order.
     Crash(crash::Options),
@@ -49,6 +52,11 @@ pub fn run(arguments: Arguments) -> Result<()> {
         }
         Command::Case(options) => cases::run(&options),
         Command::Report(options) => report::run(&options),
+        Command::CaseTimers(settings) => {
+            let measured = cases::timers::measure::run(&settings)?;
+            println!("{}", serde_json::to_string(&measured)?);
+            Ok(())
+        }
         Command::Crash(options) => crash::run(&options),
         Command::CrashClient(options) => crash::client::run(&options),
         Command::Driver(options) => driver::serve::run(&options),

@@ -1,7 +1,11 @@
 //! The end of a run by Ctrl-C or SIGTERM: what was measured so far is kept, and servers that were
 //! started are stopped.
 
-use anyhow::{Context, Error};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, Error, Result};
+use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Waits until this process is told to end; answers by what, as the reason why a run is
@@ -21,5 +25,68 @@ pub async fn interrupted() -> Error {
             Ok(()) => Error::msg("it was terminated"),
             Err(error) => error,
         },
+    }
+}
+
+/// Whether this process was told to end, for runs that are no futures. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub struct Interrupt(Arc<AtomicBool>);
+
+impl Interrupt {
+    /// From now on Ctrl-C and SIGTERM do not end the process but are told by [`Interrupt::came`].
+    ///
+    /// # Errors
+    /// When the signals cannot be listened to.
+    pub fn listen() -> Result<Interrupt> {
+        let interrupt = Interrupt::default();
+        let told = interrupt.clone();
+        let runtime = Builder::new_current_thread().enable_io().build();
+        let runtime = runtime.context("listening for Ctrl-C")?;
+        let mut waits = Box::pin(interrupted());
+        // Polled once, which registers the signals before this returns.
+        runtime.block_on(async {
+            tokio::select! { biased; _ = &mut waits => told.set(), () = std::future::ready(()) => {} }
+        });
+        if interrupt.came() {
+            return Ok(interrupt);
+        }
+        let thread = std::thread::Builder::new().name("interrupt".to_owned());
+        let listening = thread.spawn(move || {
+            runtime.block_on(waits);
+            told.set();
+        });
+        listening.context("listening for Ctrl-C")?;
+        Ok(interrupt)
+    }
+
+    /// Whether the process was told to end.
+    pub fn came(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    fn set(&self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use nix::sys::signal::{Signal, kill};
+    use nix::unistd::Pid;
+
+    use super::*;
+
+    #[test]
+    fn an_interrupt_is_told_and_ends_nothing() {
+        let interrupt = Interrupt::listen().unwrap();
+        assert!(!interrupt.came());
+        kill(Pid::this(), Signal::SIGINT).unwrap();
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while !interrupt.came() {
+            assert!(Instant::now() < deadline, "the signal was not told");
+            std::thread::yield_now();
+        }
     }
 }

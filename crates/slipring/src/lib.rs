@@ -34,6 +34,8 @@ pub mod queue;
 pub mod random;
 pub mod store;
 pub mod stores;
+#[doc(hidden)]
+pub mod timers;
 pub mod waits;
 pub mod worker;
 

@@ -196,6 +196,17 @@ impl<T> NamedMutex<T> {
         }
         self.class.measure(|| self.inner.lock())
     }
+
+    /// Takes the lock if it is free. `since_ns` is the moment of the first try, where this is not
+    /// it: the time from then on counts as waited.
+    pub fn try_lock(&self, since_ns: Option<u64>) -> Option<MutexGuard<'_, T>> {
+        let guard = self.inner.try_lock()?;
+        match since_ns {
+            None => self.class.passed(),
+            Some(since_ns) => self.class.waited(monotonic_ns().saturating_sub(since_ns)),
+        }
+        Some(guard)
+    }
 }
 
 #[cfg(test)]
@@ -216,6 +227,18 @@ mod tests {
         assert_eq!((seen.total_ns, seen.max_ns), (1_099_000, 1_000_000));
         assert_eq!((seen.p50_ns, seen.p99_ns), (1024, 1024));
         assert!(Arc::ptr_eq(&class, &waits.class("lock")));
+    }
+
+    #[test]
+    fn a_try_counts_when_it_succeeds_and_as_a_wait_when_it_is_not_the_first() {
+        let waits = Waits::new();
+        let lock = NamedMutex::new(waits.class("m"), 0_u32);
+        let held = lock.try_lock(None);
+        assert!(held.is_some() && lock.try_lock(None).is_none());
+        drop(held);
+        assert!(lock.try_lock(Some(monotonic_ns())).is_some());
+        let seen = &waits.snapshot()[0];
+        assert_eq!((seen.acquisitions, seen.contended), (2, 1));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! its author saw, and ours on the same work, side by side in one run.
 
 mod bulk;
+pub mod timers;
 
 use std::path::PathBuf;
 
@@ -65,9 +66,9 @@ pub fn run(options: &Options) -> Result<()> {
 
 /// Runs a case.
 fn find(options: &Options) -> Result<Findings> {
-    // One module for each case: `match options.number { 1 => waiters::run(options), … }`.
     match options.number {
         2 => bulk::run(options),
+        5 => timers::run(options),
         number => bail!("case {number} is not built yet"),
     }
 }

@@ -24,12 +24,10 @@ mod queue;
 mod receives;
 mod registry;
 mod schedule;
-mod timers;
 mod turns;
 mod turnstile;
 mod upkeep;
 mod watch;
-mod wheel;
 
 use std::fmt;
 use std::sync::Arc;
@@ -48,14 +46,15 @@ use crate::message::{Delivery, MessageId};
 use crate::queue::QueueId;
 use crate::random::Randomness;
 use crate::store::{Capabilities, Store};
+use crate::timers::Timers;
 use crate::waits::{WaitSnapshot, Waits};
 
 use self::combiner::{Combiner, CombinerClasses, Turn};
 use self::doubts::Doubts;
 use self::portions::CallSize;
+use self::receives::EndOfWait;
 use self::registry::Registry;
 use self::schedule::{Agenda, Schedule};
-use self::timers::Timers;
 use self::turnstile::Turnstile;
 use self::upkeep::Upkeep;
 use self::watch::Watch;
@@ -89,7 +88,7 @@ struct Services {
     limits: Limits,
     waits: Waits,
     runtime: Handle,
-    timers: Vec<Arc<Timers>>,
+    timers: Vec<Arc<Timers<EndOfWait>>>,
     agenda: Arc<Agenda>,
     doubts: Arc<Doubts>,
     /// The schedule of all queues together, for a store that passes over all at once.
@@ -97,7 +96,7 @@ struct Services {
 }
 
 impl Services {
-    fn timers_of(&self, queue: QueueId) -> Arc<Timers> {
+    fn timers_of(&self, queue: QueueId) -> Arc<Timers<EndOfWait>> {
         Arc::clone(&self.timers[queue.0 as usize % self.timers.len()])
     }
 

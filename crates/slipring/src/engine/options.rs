@@ -21,7 +21,8 @@ pub struct EngineOptions {
     pub limits: Limits,
     /// The table of wait classes; give the store the same one.
     pub waits: Waits,
-    /// Timer shards, 1 to 64. Default 4.
+    /// Timer shards, 1 to 64. Default 16. Queues of one shard share a lock; a thread that loses its
+    /// processor while it holds the lock holds up their timers. Decision 0028 has the figures.
     pub timer_shards: usize,
     /// How often a shared store is asked for changes by other processes while there are some;
     /// while there are none the pause grows to four times as long, and the looks never take more
@@ -36,7 +37,7 @@ impl Default for EngineOptions {
             randomness: Arc::new(SystemRandomness),
             limits: Limits::default(),
             waits: Waits::new(),
-            timer_shards: 4,
+            timer_shards: 16,
             foreign_poll: Duration::from_millis(5),
         }
     }

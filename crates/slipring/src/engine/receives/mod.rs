@@ -15,6 +15,7 @@ mod state;
 
 pub(super) use along::Along;
 pub(super) use looks::is_in_flight_limit;
+pub(super) use overtime::EndOfWait;
 pub(super) use seat::{Entry, Seat, Seen, place_now};
 
 use std::sync::{Arc, Weak};
@@ -28,6 +29,7 @@ use crate::error::Error;
 use crate::message::Delivery;
 use crate::queue::QueueId;
 use crate::store::{Demand, Store};
+use crate::timers::{TimerKey, Timers};
 use crate::waits::{NamedMutex, WaitClass, Waits};
 
 use self::seat::Seated;
@@ -36,9 +38,7 @@ use super::doubts::Doubts;
 use super::pending::Pending;
 use super::portions::CallSize;
 use super::schedule::Schedule;
-use super::timers::Timers;
 use super::turnstile::Turnstile;
-use super::wheel::TimerKey;
 
 /// The place of a receive in the order of arrival: twice the nanoseconds of the process at which it
 /// came, and one more where it is a receive over several queues. So places of different queues
@@ -53,7 +53,7 @@ pub(super) struct ReceiveParts {
     pub(super) store: Arc<dyn Store>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) runtime: Handle,
-    pub(super) timers: Arc<Timers>,
+    pub(super) timers: Arc<Timers<EndOfWait>>,
     pub(super) schedule: Arc<Schedule>,
     pub(super) doubts: Arc<Doubts>,
     pub(super) waiters_max: usize,
@@ -324,7 +324,8 @@ impl Receives {
 
     fn arm(&self, until: Option<Timestamp>, ticket: Ticket) -> Option<TimerKey> {
         let until = until.filter(|until| *until < Timestamp::MAX)?;
-        Some(self.parts.timers.insert(until, Weak::clone(&self.me), ticket))
+        let end = EndOfWait { receives: Weak::clone(&self.me), ticket };
+        Some(self.parts.timers.insert(until, end))
     }
 
     fn disarm(&self, waiter: &Waiter) {

@@ -3,16 +3,31 @@
 //! They keep their place among those who rest, so that what becomes ready meanwhile is theirs
 //! before it is that of a later receive (S2.5). When the pass is over they look once more.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use crate::clock::{Timestamp, monotonic_ns};
+use crate::timers::Alarm;
 
 use super::{Receives, Ticket};
+
+/// The timer of a receive that waits.
+pub(in super::super) struct EndOfWait {
+    pub(super) receives: Weak<Receives>,
+    pub(super) ticket: Ticket,
+}
+
+impl Alarm for EndOfWait {
+    fn ring(self) {
+        if let Some(receives) = self.receives.upgrade() {
+            receives.time_out(self.ticket);
+        }
+    }
+}
 
 impl Receives {
     /// Ends the wait of a receive with nothing, if it still rests; but not while a message may
     /// have become ready by now that a pass has yet to move.
-    pub(in super::super) fn time_out(&self, ticket: Ticket) {
+    fn time_out(&self, ticket: Ticket) {
         let mut state = self.lock();
         if state.overtime.contains(&ticket) {
             return;

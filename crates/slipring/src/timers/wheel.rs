@@ -2,8 +2,12 @@
 //!
 //! Five levels of 64 slots; a slot of level k is as wide as all of level k−1 (Varghese and Lauck,
 //! 1987). Insert and cancel are O(1); an entry moves down at most four times. A bitmap per level
-//! finds the next slot in one instruction. Ticks are abstract: [`super::timers`] decides how long
-//! one is.
+//! finds the next slot in one instruction. Ticks are abstract: [`super`] decides how long one is.
+//!
+//! Nothing takes long, however many entries there are: advancing stops after as many steps as it
+//! is allowed, and entries lie in chunks, so that room for more is made without copying.
+
+use std::ops::{Index, IndexMut};
 
 const LEVELS: usize = 5;
 const SLOTS: usize = 64;
@@ -13,6 +17,8 @@ const SLOT_BITS: u32 = 6;
 /// with entries of this turn.
 const REACH_TICKS: u64 = (SLOTS as u64 - 1) << (SLOT_BITS * (LEVELS as u32 - 1));
 const NONE: u32 = u32::MAX;
+/// Entries of a chunk: 1 << CHUNK_BITS.
+const CHUNK_BITS: u32 = 10;
 
 /// Names an entry for cancelling; a stale key cancels nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,11 +29,53 @@ pub struct TimerKey {
 
 /// The wheel. `T` is what is handed back when an entry's tick has come.
 #[derive(Debug)]
-pub struct Wheel<T> {
-    entries: Vec<Entry<T>>,
+pub(super) struct Wheel<T> {
+    entries: Chunks<T>,
     free: u32,
     elapsed: u64,
     levels: [Level; LEVELS],
+    /// The slot above the lowest level that the wheel stands in while its entries are moved down.
+    /// They come before all others.
+    moving: Option<(usize, usize)>,
+}
+
+/// Entries by index.
+#[derive(Debug)]
+struct Chunks<T>(Vec<Vec<Entry<T>>>);
+
+impl<T> Chunks<T> {
+    fn get(&self, index: u32) -> Option<&Entry<T>> {
+        let chunk = self.0.get((index >> CHUNK_BITS) as usize)?;
+        chunk.get(index as usize % (1 << CHUNK_BITS))
+    }
+
+    /// Adds one behind all others; answers its index.
+    fn push(&mut self, entry: Entry<T>) -> u32 {
+        match self.0.last_mut() {
+            Some(last) if last.len() < 1 << CHUNK_BITS => last.push(entry),
+            _ => {
+                let mut chunk = Vec::with_capacity(1 << CHUNK_BITS);
+                chunk.push(entry);
+                self.0.push(chunk);
+            }
+        }
+        let last = self.0.len() - 1;
+        ((last << CHUNK_BITS) + self.0[last].len() - 1) as u32
+    }
+}
+
+impl<T> Index<u32> for Chunks<T> {
+    type Output = Entry<T>;
+
+    fn index(&self, index: u32) -> &Entry<T> {
+        &self.0[(index >> CHUNK_BITS) as usize][index as usize % (1 << CHUNK_BITS)]
+    }
+}
+
+impl<T> IndexMut<u32> for Chunks<T> {
+    fn index_mut(&mut self, index: u32) -> &mut Entry<T> {
+        &mut self.0[(index >> CHUNK_BITS) as usize][index as usize % (1 << CHUNK_BITS)]
+    }
 }
 
 #[derive(Debug)]
@@ -51,10 +99,11 @@ impl<T> Wheel<T> {
     /// An empty wheel that stands at `elapsed`.
     pub fn new(elapsed: u64) -> Wheel<T> {
         Wheel {
-            entries: Vec::new(),
+            entries: Chunks(Vec::new()),
             free: NONE,
             elapsed,
             levels: [Level { occupied: 0, heads: [NONE; SLOTS] }; LEVELS],
+            moving: None,
         }
     }
 
@@ -63,12 +112,12 @@ impl<T> Wheel<T> {
         let when = when.max(self.elapsed + 1);
         let index = self.allocate(when, payload);
         self.link(index);
-        TimerKey { index, generation: self.entries[index as usize].generation }
+        TimerKey { index, generation: self.entries[index].generation }
     }
 
     /// Takes an entry out again; `None` when it has fired or was cancelled before.
     pub fn cancel(&mut self, key: TimerKey) -> Option<T> {
-        let entry = self.entries.get(key.index as usize)?;
+        let entry = self.entries.get(key.index)?;
         if entry.generation != key.generation || entry.payload.is_none() {
             return None;
         }
@@ -82,31 +131,36 @@ impl<T> Wheel<T> {
         self.next_slot().map(|(_, _, tick)| tick)
     }
 
-    /// Moves on to tick `now` and hands back what has become due, in the order of ticks.
-    pub fn advance(&mut self, now: u64, mut fire: impl FnMut(T)) {
-        while let Some((level, slot, tick)) = self.next_slot() {
-            if tick > now {
-                break;
+    /// Moves on towards tick `now` and hands back what has become due, in the order of ticks. Of
+    /// the entries it fires or moves down at most `steps_max`; answers whether that was enough.
+    pub fn advance(&mut self, now: u64, steps_max: usize, mut fire: impl FnMut(T)) -> bool {
+        let mut steps = 0;
+        while let Some((level, slot, tick)) = self.next_slot().filter(|next| next.2 <= now) {
+            if steps == steps_max {
+                return false;
             }
+            steps += 1;
             self.elapsed = self.elapsed.max(tick);
-            let mut index = std::mem::replace(&mut self.levels[level].heads[slot], NONE);
-            self.levels[level].occupied &= !(1 << slot);
-            while index != NONE {
-                let next = self.entries[index as usize].next;
-                if self.entries[index as usize].when <= tick {
-                    if let Some(payload) = self.release(index) {
-                        fire(payload);
-                    }
-                } else {
-                    self.link(index);
-                }
-                index = next;
+            let index = self.levels[level].heads[slot];
+            self.unlink(index);
+            if self.entries[index].when <= tick {
+                self.release(index).map(&mut fire);
+            } else {
+                self.link(index);
             }
+            self.moving = (level > 0).then_some((level, slot));
         }
+        self.moving = None;
         self.elapsed = self.elapsed.max(now);
+        true
     }
 
     fn next_slot(&self) -> Option<(usize, usize, u64)> {
+        if let Some((level, slot)) = self.moving
+            && self.levels[level].occupied & (1 << slot) != 0
+        {
+            return Some((level, slot, self.elapsed));
+        }
         // A lower level's slots all lie before the next slot of a higher level, for an entry sits
         // on the lowest level whose slots tell it apart from the present tick.
         for (number, level) in self.levels.iter().enumerate() {
@@ -129,33 +183,33 @@ impl<T> Wheel<T> {
     }
 
     fn link(&mut self, index: u32) {
-        let when = self.entries[index as usize].when;
+        let when = self.entries[index].when;
         let reachable = when.min(self.elapsed + REACH_TICKS);
         let differing = (self.elapsed ^ reachable) | (SLOTS as u64 - 1);
         let level = ((63 - differing.leading_zeros()) / SLOT_BITS).min(LEVELS as u32 - 1);
         let slot = (reachable >> (SLOT_BITS * level)) as usize % SLOTS;
         let head = self.levels[level as usize].heads[slot];
-        let entry = &mut self.entries[index as usize];
+        let entry = &mut self.entries[index];
         entry.level = level as u8;
         entry.slot = slot as u8;
         entry.previous = NONE;
         entry.next = head;
         if head != NONE {
-            self.entries[head as usize].previous = index;
+            self.entries[head].previous = index;
         }
         self.levels[level as usize].heads[slot] = index;
         self.levels[level as usize].occupied |= 1 << slot;
     }
 
     fn unlink(&mut self, index: u32) {
-        let entry = &self.entries[index as usize];
+        let entry = &self.entries[index];
         let (previous, next) = (entry.previous, entry.next);
         let (level, slot) = (usize::from(entry.level), usize::from(entry.slot));
         if next != NONE {
-            self.entries[next as usize].previous = previous;
+            self.entries[next].previous = previous;
         }
         if previous != NONE {
-            self.entries[previous as usize].next = next;
+            self.entries[previous].next = next;
             return;
         }
         self.levels[level].heads[slot] = next;
@@ -166,7 +220,7 @@ impl<T> Wheel<T> {
 
     fn allocate(&mut self, when: u64, payload: T) -> u32 {
         if self.free == NONE {
-            self.entries.push(Entry {
+            return self.entries.push(Entry {
                 when,
                 payload: Some(payload),
                 generation: 0,
@@ -175,10 +229,9 @@ impl<T> Wheel<T> {
                 level: 0,
                 slot: 0,
             });
-            return (self.entries.len() - 1) as u32;
         }
         let index = self.free;
-        let entry = &mut self.entries[index as usize];
+        let entry = &mut self.entries[index];
         self.free = entry.next;
         entry.when = when;
         entry.payload = Some(payload);
@@ -186,7 +239,7 @@ impl<T> Wheel<T> {
     }
 
     fn release(&mut self, index: u32) -> Option<T> {
-        let entry = &mut self.entries[index as usize];
+        let entry = &mut self.entries[index];
         entry.generation = entry.generation.wrapping_add(1);
         entry.next = self.free;
         self.free = index;
@@ -207,6 +260,8 @@ mod tests {
         Insert(u64),
         Cancel(usize),
         Advance(u64),
+        /// Only so many steps.
+        Part(u64, usize),
     }
 
     fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -215,7 +270,8 @@ mod tests {
         let step = prop_oneof![
             4 => ahead.prop_map(Step::Insert),
             1 => (0..1000_usize).prop_map(Step::Cancel),
-            2 => jump.prop_map(Step::Advance),
+            2 => jump.clone().prop_map(Step::Advance),
+            2 => (jump, 0..20_usize).prop_map(|(by, steps)| Step::Part(by, steps)),
         ];
         proptest::collection::vec(step, 1..200)
     }
@@ -230,7 +286,7 @@ mod tests {
             for step in steps {
                 match step {
                     Step::Insert(ahead) => {
-                        let when = (now + ahead).max(now + 1);
+                        let when = (now + ahead).max(wheel.elapsed + 1);
                         keys.push(wheel.insert(now + ahead, keys.len() as u64));
                         list.insert(keys.len() as u64 - 1, when);
                     }
@@ -243,12 +299,25 @@ mod tests {
                     Step::Advance(by) => {
                         now += by;
                         let mut fired = Vec::new();
-                        wheel.advance(now, |id| fired.push(id));
+                        prop_assert!(wheel.advance(now, usize::MAX, |id| fired.push(id)));
                         fired.sort_unstable();
                         let due: Vec<u64> =
                             list.iter().filter(|(_, w)| **w <= now).map(|(id, _)| *id).collect();
                         list.retain(|_, when| *when > now);
                         prop_assert_eq!(fired, due);
+                    }
+                    Step::Part(by, steps) => {
+                        now += by;
+                        let mut fired = Vec::new();
+                        let done = wheel.advance(now, steps, |id| fired.push(id));
+                        prop_assert!(fired.len() <= steps);
+                        for id in fired {
+                            let when = list.remove(&id);
+                            prop_assert!(when.is_some_and(|when| when <= now));
+                            let first = list.values().min();
+                            prop_assert!(first.is_none_or(|first| Some(*first) >= when));
+                        }
+                        prop_assert!(!done || list.values().all(|when| *when > now));
                     }
                 }
                 let first = list.values().min().copied();
