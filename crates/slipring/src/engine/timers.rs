@@ -12,9 +12,10 @@ use crate::waits::{NamedMutex, Waits};
 use super::receives::{Receives, Ticket};
 use super::wheel::{TimerKey, Wheel};
 
-/// Length of a tick in milliseconds. A wait ends at most one tick and one wake-up late (S5.4
-/// allows 50 ms).
-const TICK_MS: u64 = 8;
+/// Length of a tick in milliseconds. A wait ends at most one tick and one wake-up late (S5.4).
+/// Longer ticks would save wake-ups of the shard's task, but short waits would end late by most of
+/// a tick, and all at once.
+const TICK_MS: u64 = 1;
 
 /// One shard of timers.
 pub(super) struct Timers {
@@ -37,7 +38,8 @@ impl Timers {
         Timers { clock, state, changed: Notify::new() }
     }
 
-    /// Ends the wait `ticket` of `receives` at the moment `at`, never before.
+    /// Ends the wait `ticket` of `receives` at the moment `at`, which [`Clock::end_of`] gave, never
+    /// before.
     pub(super) fn insert(
         &self,
         at: Timestamp,
@@ -82,7 +84,7 @@ impl Timers {
                     u64::MAX => std::future::pending().await,
                     tick => {
                         let at = Timestamp::from_millis(tick.saturating_mul(TICK_MS));
-                        self.clock.sleep_until(at).await;
+                        self.clock.sleep_to_end(at).await;
                     }
                 }
             };
