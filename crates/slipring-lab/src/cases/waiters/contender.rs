@@ -221,7 +221,7 @@ mod tests {
             contender.send(Place::B, b"x").await.unwrap();
             assert!(contender.receive(Place::A, Duration::ZERO).await.unwrap().is_none());
             let held = contender.receive(Place::B, Duration::from_secs(9)).await.unwrap();
-            let held = held.expect(kind.name());
+            let held = held.expect("the message that was sent");
             assert_eq!(held.body(), b"x");
             contender.ack(Place::B, held).await.unwrap();
             assert!(contender.receive(Place::B, Duration::ZERO).await.unwrap().is_none());

@@ -9,9 +9,9 @@ use super::sizes::Sizes;
 /// How it was measured.
 const FIXED: [&str; 6] = [
     "the published figures stand in the tables without their time-out",
-    "the baseline takes its latch for the registration of a waiter, its time-out, a message and the \
-     end of a transaction; under it, it walks the list of the queue's waiters from the first, and \
-     nothing else; its messages lie in our in-memory store, its time-outs are timers of tokio",
+    "the baseline takes its latch for the registration of a waiter, its time-out, a message and \
+     the end of a transaction; under it, it walks the list of the queue's waiters from the first, \
+     and nothing else; its messages lie in our in-memory store, its time-outs are timers of tokio",
     "a waiting receive of ours takes a lock of its queue and one of its shard of timers; queues A \
      and B share a shard, which is the worst case; SQLite is at durability full",
     "processor time is that of the whole process: the load, the engine and the system calls",

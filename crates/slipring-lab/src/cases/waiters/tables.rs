@@ -243,7 +243,9 @@ pub fn plot(found: &Found, idle: usize, name: &str, title: &str) -> Result<Plot>
     let line = published::TABLE.iter();
     let points = line.map(|line| (line.threads as f64, line.p95_ms - TIME_OUT_MS)).collect();
     series.push(Series { name: "published".to_owned(), points });
-    let (x, y) = (Axis::logarithmic("waiters"), Axis::logarithmic("P95 beyond the time-out, ms"));
+    // Few sizes, as published, are drawn to scale; sizes of several powers of ten are not.
+    let axis = if idle > 0 { Axis::linear } else { Axis::logarithmic };
+    let (x, y) = (axis("waiters"), axis("P95 beyond the time-out, ms"));
     Ok(Plot { name: name.to_owned(), title: title.to_owned(), x, y, series })
 }
 
