@@ -42,18 +42,20 @@ use self::wake::Busy;
 use super::Options;
 use crate::findings::Findings;
 use crate::folder;
+use crate::run::condition::Condition;
 
 /// Runs the case.
 ///
 /// # Errors
-/// When nothing could be measured at all; what ends a run early is told in its findings.
+/// When nothing can be measured at all, or not for so many seconds; what ends a run early is told
+/// in its findings.
 pub fn run(options: &Options) -> Result<Findings> {
+    let sizes = Sizes::new(options)?;
     let data = folder::data()?;
     let title = "waiters: one latch over the waiters of all queues, and ours";
     let mut findings = Findings::new("case-1", title, &data);
     let runtime = Runtime::new().context("starting the threads of the engines")?;
     interrupt::watch(&runtime);
-    let sizes = Sizes::new(options);
     let mut found = Found::default();
     let measured = Case { runtime: &runtime, sizes: &sizes, folder: &data }.measure(&mut found);
     findings.incomplete = measured.err().map(|error| format!("{error:#}"));
@@ -175,6 +177,69 @@ fn fill(findings: &mut Findings, found: &Found, sizes: &Sizes) -> Result<()> {
         tables::latch_plot(found, idle),
     ];
     findings.conditions = checks::all(found, sizes);
+    if findings.incomplete.is_some() {
+        // What was not measured has no figure, and no check of it was missed.
+        let measured = |check: &Condition| check.figure.is_finite() && check.needed.is_finite();
+        findings.conditions.retain(measured);
+    }
     findings.notes = notes::all(found, sizes);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(seconds: Option<f64>) -> Options {
+        Options { number: 1, smoke: true, seconds, out: None, strict: false }
+    }
+
+    fn filled(found: &Found, incomplete: Option<String>) -> Findings {
+        let folder = tempfile::tempdir().unwrap();
+        let mut findings = Findings::new("case-1", "t", folder.path());
+        findings.incomplete = incomplete;
+        fill(&mut findings, found, &Sizes::new(&options(None)).unwrap()).unwrap();
+        findings
+    }
+
+    #[test]
+    fn what_was_not_measured_meets_no_check_and_in_a_run_that_ended_early_has_none() {
+        let all = filled(&Found::default(), None);
+        let counts = all.conditions.iter().filter(|check| check.pass).count();
+        assert_eq!(counts, 2, "nothing was early, and nothing wrong: {:?}", all.conditions);
+        assert!(all.missed() > 10);
+        let early = filled(&Found::default(), Some("interrupted".into()));
+        assert_eq!((early.conditions.len(), early.missed()), (2, 0));
+    }
+
+    #[test]
+    fn a_smoke_run_of_a_moment_finds_every_table_plot_and_check() {
+        let runtime = Runtime::new().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let mut sizes = Sizes::new(&options(Some(0.02))).unwrap();
+        (sizes.callers, sizes.callers_among_idle) = (vec![1, 10], vec![1, 10]);
+        (sizes.idle, sizes.neighbours) = (50, 4);
+        let mut found = Found::default();
+        let case = Case { runtime: &runtime, sizes: &sizes, folder: folder.path() };
+        case.measure(&mut found).unwrap();
+        let mut findings = Findings::new("case-1", "t", folder.path());
+        fill(&mut findings, &found, &sizes).unwrap();
+        assert_eq!((found.early(), found.wrong()), (0, 0));
+        for table in &findings.tables {
+            assert!(!table.rows.is_empty(), "{}", table.title);
+        }
+        assert_eq!(findings.tables[0].rows.len(), 2 * Kind::ALL.len());
+        for plot in &findings.plots {
+            assert!(plot.svg().unwrap().contains("published"), "{}", plot.name);
+        }
+        assert!(findings.conditions.len() > 12);
+    }
+
+    #[test]
+    fn seconds_that_cannot_be_measured_are_refused() {
+        for seconds in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            let error = Sizes::new(&options(Some(seconds))).err().unwrap().to_string();
+            assert!(error.contains("--seconds"), "{error}");
+        }
+    }
 }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use anyhow::{Result, bail};
+
 use super::load::THREADS_MAX;
 use super::neighbour::Beside;
 use super::storm::Storm;
@@ -11,8 +13,9 @@ use crate::cases::Options;
 /// Waits of each caller, as published.
 const REPETITIONS: u32 = 1_000;
 /// Seconds of one storm, window or load, at most.
-const SECONDS: f64 = 3.0;
-const SECONDS_SMOKE: f64 = 0.15;
+const SECONDS: f64 = 2.0;
+const SECONDS_SMOKE: f64 = 0.1;
+const SECONDS_MAX: f64 = 3600.0;
 const TIME_OUTS_MS: [u64; 2] = [10, 1];
 
 /// How much is measured.
@@ -33,25 +36,32 @@ pub struct Sizes {
 
 impl Sizes {
     /// Those of a run.
-    pub fn new(options: &Options) -> Sizes {
+    ///
+    /// # Errors
+    /// When the seconds that were asked for cannot be measured.
+    pub fn new(options: &Options) -> Result<Sizes> {
+        let seconds = options.seconds(SECONDS, SECONDS_SMOKE);
+        if !(seconds > 0.0 && seconds <= SECONDS_MAX) {
+            bail!("--seconds {seconds}: more than 0 and at most {SECONDS_MAX} can be measured");
+        }
         if options.smoke {
-            return Sizes {
+            return Ok(Sizes {
                 callers: vec![1, 10, 300],
                 callers_among_idle: vec![1, 10],
                 idle: 1_000,
                 neighbours: 20,
                 rounds: 1,
-                seconds: options.seconds(SECONDS, SECONDS_SMOKE),
-            };
+                seconds,
+            });
         }
-        Sizes {
+        Ok(Sizes {
             callers: vec![1, 10, 100, 200, 300, 1_000, 10_000],
             callers_among_idle: vec![1, 10, 100, 200, 300],
             idle: 10_000,
             neighbours: 100,
-            rounds: 3,
-            seconds: options.seconds(SECONDS, SECONDS_SMOKE),
-        }
+            rounds: 5,
+            seconds,
+        })
     }
 
     /// The storms of one round.
