@@ -73,6 +73,17 @@ pub trait Clock: Send + Sync + 'static {
     fn now(&self) -> Timestamp;
     /// A future that ends when `now() >= at`; at once when it already is.
     fn sleep_until(&self, at: Timestamp) -> Sleep;
+    /// The first moment at which a wait is over that begins now and lasts `length`. A clock that
+    /// knows more than the whole milliseconds it shows counts them in, so that `now()` never
+    /// reaches that moment before its time by anybody's watch (S5.4).
+    fn end_of(&self, length: Duration) -> Timestamp {
+        self.now().after(length)
+    }
+    /// As [`Clock::sleep_until`], for a moment from [`Clock::end_of`], which needs no allowance for
+    /// the part of a millisecond that a clock does not show.
+    fn sleep_to_end(&self, at: Timestamp) -> Sleep {
+        self.sleep_until(at)
+    }
 }
 
 /// Nanoseconds since some fixed moment of this process, for measuring waits (never for semantics).
@@ -168,6 +179,18 @@ impl SystemClock {
         SystemClock { machine, started_ms: started.as_millis() }
     }
 
+    /// Sleeps until `at` and so many milliseconds more; not at all when `at` has come.
+    fn sleep(&self, at: Timestamp, more_ms: u64) -> Sleep {
+        if at <= self.now() {
+            return Box::pin(std::future::ready(()));
+        }
+        let millis = at.as_millis().saturating_sub(self.started_ms).saturating_add(more_ms);
+        let left = Duration::from_millis(millis).saturating_sub(self.machine.since_boot());
+        // A far moment may not fit an Instant; waking early there is harmless, callers look again.
+        let target = Instant::now() + left.min(Duration::from_secs(24 * 3600));
+        Box::pin(async move { tokio::time::sleep_until(target.into()).await })
+    }
+
     /// What the clock showed when the machine was started. Together with [`Machine::boot`] it
     /// names the clock for other processes.
     pub fn started(&self) -> Timestamp {
@@ -198,16 +221,18 @@ impl Clock for SystemClock {
     }
 
     fn sleep_until(&self, at: Timestamp) -> Sleep {
-        if at <= self.now() {
-            return Box::pin(std::future::ready(()));
-        }
         // What began late within its millisecond was noted as begun at the start of it. One
         // millisecond more, and nothing ends before its time by anybody's watch (S5).
-        let millis = at.as_millis().saturating_sub(self.started_ms).saturating_add(1);
-        let left = Duration::from_millis(millis).saturating_sub(self.machine.since_boot());
-        // A far moment may not fit an Instant; waking early there is harmless, callers look again.
-        let target = Instant::now() + left.min(Duration::from_secs(24 * 3600));
-        Box::pin(async move { tokio::time::sleep_until(target.into()).await })
+        self.sleep(at, 1)
+    }
+
+    fn end_of(&self, length: Duration) -> Timestamp {
+        let over = self.machine.since_boot().saturating_add(length);
+        Timestamp::from_millis(self.started_ms.saturating_add(millis_ceil(over)))
+    }
+
+    fn sleep_to_end(&self, at: Timestamp) -> Sleep {
+        self.sleep(at, 0)
     }
 }
 

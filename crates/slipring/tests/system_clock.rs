@@ -5,8 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use slipring::clock::{BOOT_BYTES_MAX, Machine, ThisMachine};
-use slipring::{Clock, SystemClock, Timestamp};
+use slipring::clock::{BOOT_BYTES_MAX, Machine, ThisMachine, monotonic_ns};
+use slipring::stores::MemoryStore;
+use slipring::{
+    Clock, Engine, EngineOptions, QueueSettings, ReceiveRequest, SystemClock, Timestamp,
+};
 
 /// A machine whose clocks are set by hand, in milliseconds.
 #[derive(Clone, Default)]
@@ -65,6 +68,59 @@ async fn it_never_wakes_early() {
         clock.sleep_until(at).await;
         assert!(clock.now() >= at);
     }
+}
+
+/// A machine that has run for 2.7 ms.
+struct Fraction;
+
+impl Machine for Fraction {
+    fn wall(&self) -> Timestamp {
+        Timestamp::from_millis(1_000_002)
+    }
+
+    fn since_boot(&self) -> Duration {
+        Duration::from_micros(2_700)
+    }
+
+    fn boot(&self) -> Option<String> {
+        None
+    }
+}
+
+#[test]
+fn the_end_of_a_wait_counts_the_part_of_a_millisecond_that_is_not_shown() {
+    // S5.4
+    let clock = SystemClock::on(Arc::new(Fraction));
+    let begun = clock.now();
+    for (wait_us, end_ms) in [(1_000, 2), (300, 1), (301, 2), (10_000, 11)] {
+        let end = clock.end_of(Duration::from_micros(wait_us));
+        assert_eq!(begun.until(end), Duration::from_millis(end_ms), "a wait of {wait_us} µs");
+    }
+}
+
+#[tokio::test]
+async fn short_waits_of_receives_never_end_before_their_time() {
+    // S5.4
+    let engine = Engine::open(MemoryStore::shared(), EngineOptions::default()).await.unwrap();
+    let queue = engine.create_queue("q", QueueSettings::default()).await.unwrap();
+    let mut callers = tokio::task::JoinSet::new();
+    for caller in 0..5 {
+        let queue = queue.clone();
+        callers.spawn(async move {
+            // Of several lengths, so that waits begin at all moments within a millisecond.
+            let wait = Duration::from_micros(1_000 + 270 * caller);
+            for _ in 0..100 {
+                let begun_ns = monotonic_ns();
+                let got = queue.receive(ReceiveRequest::up_to(1).wait(wait)).await.unwrap();
+                let took = Duration::from_nanos(monotonic_ns() - begun_ns);
+                assert!(got.is_empty() && took >= wait, "{took:?} of {wait:?}");
+            }
+        });
+    }
+    while let Some(ended) = callers.join_next().await {
+        ended.unwrap();
+    }
+    engine.shutdown().await;
 }
 
 #[test]

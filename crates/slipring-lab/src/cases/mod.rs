@@ -3,6 +3,7 @@
 
 mod bulk;
 pub mod timers;
+mod waiters;
 
 use std::path::PathBuf;
 
@@ -69,6 +70,7 @@ fn find(options: &Options) -> Result<Findings> {
     match options.number {
         2 => bulk::run(options),
         5 => timers::run(options),
+        1 => waiters::run(options),
         number => bail!("case {number} is not built yet"),
     }
 }

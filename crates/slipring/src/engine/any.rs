@@ -288,7 +288,7 @@ impl Several {
         let over = async {
             match until {
                 Timestamp::MAX => std::future::pending().await,
-                until => self.queues[0].engine.services.clock.sleep_until(until).await,
+                until => self.queues[0].engine.services.clock.sleep_to_end(until).await,
             }
         };
         let answer = tokio::select! {

@@ -368,9 +368,9 @@ impl Queue {
             return Ok(None);
         }
         // A longer wait is as good as one without an end.
-        let wait = request.wait <= limits.wait_max;
-        let now = self.engine.services.clock.now();
-        Ok(Some(if wait { now.after(request.wait) } else { Timestamp::MAX }))
+        let ends = request.wait <= limits.wait_max;
+        let clock = &self.engine.services.clock;
+        Ok(Some(if ends { clock.end_of(request.wait) } else { Timestamp::MAX }))
     }
 
     fn check(
