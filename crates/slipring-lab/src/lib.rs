@@ -14,6 +14,7 @@ mod folder;
 mod foundation;
 mod ledger;
 mod machine;
+mod mariadb;
 mod peers;
 mod postgres;
 mod process;
