@@ -117,3 +117,17 @@ pub fn conditions(findings: &mut Findings, found: &Found) {
     let wrong = if complete && !found.wrong.is_empty() { wrong as f64 } else { f64::NAN };
     checks.push(Condition::at_most("messages lost, doubled, mixed up", "messages", wrong, 0.0));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_measured_meets_no_check() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut findings = Findings::new("case-3", "", folder.path());
+        conditions(&mut findings, &Found::default());
+        assert!(!findings.conditions.is_empty());
+        assert!(findings.conditions.iter().all(|condition| !condition.pass));
+    }
+}

@@ -52,8 +52,8 @@ impl Ledger {
 
     /// Compares with what is left: each message's number, and the number in its text.
     pub fn check(mut self, left: &[(i64, i64)]) -> Wrong {
-        let mut wrong = Wrong::default();
-        wrong.mixed = left.iter().filter(|(number, text)| number != text).count() as u64;
+        let mixed = left.iter().filter(|(number, text)| number != text).count() as u64;
+        let mut wrong = Wrong { mixed, ..Wrong::default() };
         self.came_out.extend(left.iter().map(|(number, _)| *number));
         self.went_in.sort_unstable();
         self.came_out.sort_unstable();

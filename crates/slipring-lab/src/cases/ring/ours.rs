@@ -230,3 +230,25 @@ impl Caller {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_of_ours_account_for_all_their_messages() {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+        let _inside = runtime.enter();
+        let folder = tempfile::tempdir().unwrap();
+        let stop = Arc::new(AtomicBool::new(false));
+        let path = folder.path().join("ours.db");
+        let mut ours = runtime.block_on(Ours::on_file(&path, stop)).unwrap();
+        let measured = Duration::from_millis(200);
+        let length = Length::Time { warmup: Duration::ZERO, measured };
+        for (phase, batch) in [(Phase::Push, 1), (Phase::Cycle, 1), (Phase::Cycle, 10)] {
+            let step = ours.step(Calls { callers: 3, batch, phase, length }).unwrap();
+            assert!(step.operations > 0, "{step:?}");
+        }
+        assert_eq!(ours.finish(), Wrong::default());
+    }
+}
