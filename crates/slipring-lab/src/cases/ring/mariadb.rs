@@ -81,17 +81,19 @@ impl Server for MariaDb {
         let mut control = self.server.connect(Some(&name)).await?;
         let limit = format!("SET SESSION max_heap_table_size = {MEMORY_TABLE_BYTES}");
         control.query_drop(limit).await?;
-        let slot_of = match table {
-            Table::Reversed => statement!("slot_reversed"),
-            Table::RightEdge | Table::Neighbours => statement!("slot_neighbours"),
+        let (slot_of, fill) = match table {
+            Table::Reversed => (statement!("slot_reversed"), statement!("ring_fill_reversed")),
+            Table::RightEdge | Table::Neighbours => {
+                (statement!("slot_neighbours"), statement!("ring_fill_neighbours"))
+            }
         };
-        let ring = [slot_of, statement!("ring_table"), statement!("ring_fill")];
+        let ring = [slot_of, statement!("ring_table"), fill];
         let statements: Vec<&str> = match table {
             Table::RightEdge => RIGHT_EDGE.to_vec(),
             Table::Neighbours | Table::Reversed => ring.into_iter().chain(RING).collect(),
         };
         for statement in statements {
-            let statement = self.ring.written_into(statement);
+            let statement = self.ring.written_into(table, statement);
             let ran = control.query_drop(&statement).await;
             ran.with_context(|| statement.lines().next().unwrap_or_default().to_owned())?;
         }

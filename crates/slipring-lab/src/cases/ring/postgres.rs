@@ -101,18 +101,19 @@ impl Server for Postgres<'_> {
         }
         let control = &self.database(table)?.control;
         control.batch_execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public").await?;
-        let slot_of = match table {
-            Table::Reversed => statement!("slot_reversed"),
-            Table::RightEdge | Table::Neighbours => statement!("slot_neighbours"),
+        let (slot_of, fill) = match table {
+            Table::Reversed => (statement!("slot_reversed"), statement!("ring_fill_reversed")),
+            Table::RightEdge | Table::Neighbours => {
+                (statement!("slot_neighbours"), statement!("ring_fill_neighbours"))
+            }
         };
-        let ring =
-            [slot_of, statement!("ring_table"), statement!("ring_fill"), statement!("ring_index")];
+        let ring = [slot_of, statement!("ring_table"), fill, statement!("ring_index")];
         let statements: Vec<&str> = match table {
             Table::RightEdge => RIGHT_EDGE.to_vec(),
             Table::Neighbours | Table::Reversed => ring.into_iter().chain(RING).collect(),
         };
         for statement in statements {
-            let statement = self.ring.written_into(statement);
+            let statement = self.ring.written_into(table, statement);
             let ran = control.batch_execute(&statement).await;
             ran.with_context(|| statement.lines().next().unwrap_or_default().to_owned())?;
         }

@@ -109,10 +109,7 @@ impl Ring {
     /// All tickets of the first lap in the order of their slots.
     pub fn tickets_by_slot(&self, table: Table) -> impl Iterator<Item = i64> {
         let ring = *self;
-        let keys = match table {
-            Table::Reversed => 0..ring.mask() + 1,
-            Table::RightEdge | Table::Neighbours => 0..ring.slots,
-        };
+        let keys = 0..ring.keys(table);
         // Bits that are reversed twice are as before.
         let whole = Ring { slots: ring.mask() + 1, ..ring };
         let ticket = move |key| match table {
@@ -122,11 +119,20 @@ impl Ring {
         keys.map(ticket).filter(move |ticket| *ticket < ring.slots)
     }
 
-    /// A statement with the sizes written into it.
-    pub fn written_into(&self, statement: &str) -> String {
+    /// Keys of a table, used or not: with reversed bits some are left out.
+    fn keys(&self, table: Table) -> i64 {
+        match table {
+            Table::Reversed => self.mask() + 1,
+            Table::RightEdge | Table::Neighbours => self.slots,
+        }
+    }
+
+    /// A statement for a table, with the sizes written into it.
+    pub fn written_into(&self, table: Table, statement: &str) -> String {
         statement
             .replace(":last_of_backlog", &(self.backlog - 1).to_string())
-            .replace(":last", &(self.slots - 1).to_string())
+            .replace(":last", &(self.keys(table) - 1).to_string())
+            .replace(":keys", &self.keys(table).to_string())
             .replace(":backlog", &self.backlog.to_string())
             .replace(":slots", &self.slots.to_string())
             .replace(":bits", &self.bits().to_string())
@@ -189,7 +195,9 @@ mod tests {
     #[test]
     fn sizes_are_written_into_statements() {
         let ring = Ring { slots: 2000, backlog: 1000, cache: 10 };
-        let text = ":slots :last :last_of_backlog :backlog :bits :cache";
-        assert_eq!(ring.written_into(text), "2000 1999 999 1000 11 10");
+        let text = ":slots :keys :last :last_of_backlog :backlog :bits :cache";
+        let written = |table| ring.written_into(table, text);
+        assert_eq!(written(Table::Neighbours), "2000 2000 1999 999 1000 11 10");
+        assert_eq!(written(Table::Reversed), "2000 2048 2047 999 1000 11 10");
     }
 }
