@@ -15,6 +15,7 @@ mod folder;
 mod interrupt;
 mod ledger;
 mod machine;
+mod mariadb;
 mod peers;
 mod process;
 mod report;

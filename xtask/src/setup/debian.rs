@@ -48,6 +48,17 @@ pub const POSTGRES: Need = Need {
     packages: &["postgresql"],
 };
 
+/// The lab's cases measure designs on it. Debian keeps the server where only root looks.
+pub const MARIADB: Need = Need {
+    what: "MariaDB server",
+    check: &[
+        "sh",
+        "-c",
+        "PATH=\"$PATH:/usr/sbin\" mariadbd --version && command -v mariadb-install-db",
+    ],
+    packages: &["mariadb-server"],
+};
+
 /// The PostgreSQL store is tested behind it. Debian keeps it where only root looks.
 pub const PGBOUNCER: Need = Need {
     what: "PgBouncer",
@@ -56,7 +67,8 @@ pub const PGBOUNCER: Need = Need {
 };
 
 /// Everything that `cargo xtask test` needs.
-pub const ALL: [&Need; 7] = [&PYTHON, &NODE, &NPM, &GO, &BEANSTALKD, &POSTGRES, &PGBOUNCER];
+pub const ALL: [&Need; 8] =
+    [&PYTHON, &NODE, &NPM, &GO, &BEANSTALKD, &POSTGRES, &PGBOUNCER, &MARIADB];
 
 /// Makes sure that each of `needs` is there; installs what is missing as root on Debian, else
 /// says what to install.

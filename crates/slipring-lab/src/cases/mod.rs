@@ -4,6 +4,7 @@
 mod bulk;
 pub mod timers;
 mod waiters;
+mod ring;
 
 use std::path::PathBuf;
 
@@ -71,6 +72,7 @@ fn find(options: &Options) -> Result<Findings> {
         2 => bulk::run(options),
         5 => timers::run(options),
         1 => waiters::run(options),
+        3 => ring::run(options),
         number => bail!("case {number} is not built yet"),
     }
 }

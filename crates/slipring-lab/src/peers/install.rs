@@ -56,17 +56,27 @@ pub async fn pgq(admin: &Client, ours: bool) -> Result<Prepared> {
     if !ours {
         bail!("its Debian package for that PostgreSQL is {package}");
     }
+    apt(&package)?;
+    if !admin.query_one(look, &[]).await?.try_get::<_, bool>(1)? {
+        bail!("{package} was installed, but this PostgreSQL does not find its extension");
+    }
+    Ok(Prepared::default())
+}
+
+/// A Debian package, installed as root where there is apt-get; a server in it is not started.
+///
+/// # Errors
+/// When this is not root on Debian, or apt-get fails; the error says what to install.
+pub fn apt(package: &str) -> Result<()> {
     if !geteuid().is_root() || output(Command::new("apt-get").arg("--version")).is_err() {
         bail!("on Debian: sudo apt-get install {package}");
     }
     output(Command::new("apt-get").args(["update", "-q"]))?;
     let mut install = Command::new("apt-get");
-    install.args(["install", "-q", "-y", "--no-install-recommends"]).arg(&package);
-    output(install.env("DEBIAN_FRONTEND", "noninteractive"))?;
-    if !admin.query_one(look, &[]).await?.try_get::<_, bool>(1)? {
-        bail!("{package} was installed, but this PostgreSQL does not find its extension");
-    }
-    Ok(Prepared::default())
+    install.args(["install", "-q", "-y", "--no-install-recommends"]).arg(package);
+    // Runlevel 1 keeps a package's own service from starting and taking a port.
+    output(install.env("DEBIAN_FRONTEND", "noninteractive").env("RUNLEVEL", "1"))?;
+    Ok(())
 }
 
 /// A driver in JavaScript, with the Node.js that its lock file names.

@@ -4,7 +4,7 @@
 //! The drivers and their lock files are in `crates/slipring-lab/peers`. What is installed lies in
 //! `target/lab/peers`, and is installed anew when a lock file has changed.
 
-mod install;
+pub mod install;
 
 use std::process::Command;
 
