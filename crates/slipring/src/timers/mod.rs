@@ -22,9 +22,10 @@ use crate::waits::{NamedMutex, Waits};
 pub use self::wheel::TimerKey;
 use self::wheel::Wheel;
 
-/// Length of a tick in milliseconds. A wait ends at most one tick and one wake-up late (S5.4
-/// allows 50 ms).
-const TICK_MS: u64 = 8;
+/// Length of a tick in milliseconds. A wait ends at most one tick and one wake-up late (S5.4).
+/// Longer ticks would save wake-ups of the shard's task, but short waits would end late by most of
+/// a tick, and all at once.
+const TICK_MS: u64 = 1;
 
 /// Most timers that are fired or moved within the wheel while the lock is held once; some 20 µs
 /// when they are not in the processor's cache.
@@ -72,7 +73,7 @@ impl<A: Alarm> Timers<A> {
         Timers { clock, state, changed: Notify::new() }
     }
 
-    /// Rings `alarm` at the moment `at`, never before.
+    /// Rings `alarm` at the moment `at`, which [`Clock::end_of`] gave, never before.
     pub fn insert(&self, at: Timestamp, alarm: A) -> TimerKey {
         let tick = at.as_millis().div_ceil(TICK_MS);
         let mut state = self.state.lock();
@@ -108,7 +109,7 @@ impl<A: Alarm> Timers<A> {
                     u64::MAX => std::future::pending().await,
                     tick => {
                         let at = Timestamp::from_millis(tick.saturating_mul(TICK_MS));
-                        self.clock.sleep_until(at).await;
+                        self.clock.sleep_to_end(at).await;
                     }
                 }
             };
