@@ -154,7 +154,9 @@ impl<A: Alarm> Timers<A> {
 
 #[cfg(test)]
 mod tests {
+    use std::future::Future;
     use std::sync::atomic::{AtomicU64, Ordering};
+    use std::task::{Context, Waker};
     use std::time::Duration;
 
     use super::*;
@@ -203,15 +205,13 @@ mod tests {
         timers.insert(clock.now(), Count(Arc::clone(&rung)));
         clock.advance(Duration::from_millis(TICK_MS));
         let mut fired = Vec::new();
-        let held = timers.state.lock();
         {
             let mut step = std::pin::pin!(timers.step(&mut fired));
-            // On this one thread the step would never end if it waited for the lock.
-            tokio::select! {
-                biased;
-                _ = &mut step => unreachable!("the lock is held"),
-                () = tokio::task::yield_now() => drop(held),
-            }
+            let held = timers.state.lock();
+            // On this one thread the poll would never return if it waited for the lock.
+            let mut look = Context::from_waker(Waker::noop());
+            assert!(step.as_mut().poll(&mut look).is_pending());
+            drop(held);
             step.await;
         }
         assert_eq!(fired.len(), 1);

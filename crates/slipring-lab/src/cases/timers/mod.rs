@@ -17,7 +17,7 @@ mod tokio_sleeps;
 
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 
 use self::measure::{Measured, Name};
@@ -41,20 +41,28 @@ struct Sizes {
 /// From so many timers on there is one round: setting them takes longer than the measurement.
 const ONE_ROUND_TIMERS: usize = 10_000_000;
 
+/// A measurement takes so many seconds; time-outs would fire in a longer one.
+const SECONDS: std::ops::RangeInclusive<f64> = 0.05..=60.0;
+
 impl Sizes {
-    fn of(options: &Options) -> Sizes {
-        let time = Duration::from_secs_f64(options.seconds(1.0, 0.25).clamp(0.05, 60.0));
+    fn of(options: &Options) -> Result<Sizes> {
+        let seconds = options.seconds(1.0, 0.25);
+        if !SECONDS.contains(&seconds) {
+            let (least, most) = (SECONDS.start(), SECONDS.end());
+            bail!("--seconds {seconds}: a timer case takes {least} to {most}");
+        }
+        let time = Duration::from_secs_f64(seconds);
         if options.smoke {
             let (timers, threads) = (&[1_000, 10_000], &[1, 2]);
-            return Sizes { timers, threads, time, fill_max_s: 5, rounds: 1 };
+            return Ok(Sizes { timers, threads, time, fill_max_s: 5, rounds: 1 });
         }
-        Sizes {
+        Ok(Sizes {
             timers: &[1_000, 10_000, 100_000, 1_000_000, ONE_ROUND_TIMERS],
             threads: &[1, 2, 4, 8],
             time,
             fill_max_s: 15,
             rounds: 3,
-        }
+        })
     }
 }
 
@@ -63,7 +71,7 @@ impl Sizes {
 /// # Errors
 /// When it cannot begin. What fails later makes the findings incomplete.
 pub fn run(options: &Options) -> Result<Findings> {
-    let (sizes, interrupt) = (Sizes::of(options), Interrupt::listen()?);
+    let (sizes, interrupt) = (Sizes::of(options)?, Interrupt::listen()?);
     let title = "one timer list under one lock, tokio's timers, and the engine's wheel";
     let mut findings = Findings::new("case-5", title, &folder::data()?);
     let mut points = Points::default();
@@ -111,4 +119,23 @@ fn one(arguments: &[String], sizes: &Sizes, interrupt: &Interrupt) -> Result<Mea
     let out = Group::start(arguments)?.finish_unless(generous, || interrupt.came());
     let out = out.with_context(|| format!("slipring-lab {}", arguments.join(" ")))?;
     serde_json::from_str(out.trim()).with_context(|| format!("reading {out:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_that_make_no_measurement_are_refused_with_their_limits() {
+        let of = |seconds| {
+            let seconds = Some(seconds);
+            let (number, smoke, out, strict) = (5, true, None, false);
+            Sizes::of(&Options { number, smoke, seconds, out, strict })
+        };
+        assert!(of(0.5).is_ok());
+        for seconds in [f64::NAN, -1.0, 0.0, 61.0] {
+            let refused = of(seconds).err().unwrap().to_string();
+            assert!(refused.ends_with("a timer case takes 0.05 to 60"), "{refused}");
+        }
+    }
 }

@@ -35,7 +35,7 @@ fn published(points: &Points) -> Table {
             let Some(ratio) = points.ratio(timers, threads, name) else { continue };
             let lapsed = |name| lapsed(&points.full(At { timers, threads, name }));
             table.row([
-                format!("{} timers, {threads} threads, {}", count(timers), name.text()),
+                format!("{} timers, {}, {}", count(timers), of_threads(threads), name.text()),
                 number(ratio),
                 lapsed(name),
                 lapsed(Name::Engine),
@@ -139,7 +139,7 @@ fn waits(points: &Points) -> Table {
         "contended %",
         "waited ms",
         "longest ms",
-        "waiting, % of thread time",
+        "waited by all, % of thread time",
         "blocked per million operations",
         "not running, % of thread time",
     ];
@@ -199,10 +199,9 @@ fn plot(
         let points = all.filter(|(_, figure)| figure.is_finite()).collect();
         Series { name: name.text().to_owned(), points }
     });
-    let plural = if threads == 1 { "" } else { "s" };
     Plot {
         name: name.to_owned(),
-        title: format!("{what} by outstanding timers, {threads} thread{plural}"),
+        title: format!("{what} by outstanding timers, {}", of_threads(threads)),
         x: Axis::logarithmic("outstanding timers"),
         y: Axis::logarithmic(what),
         series: series.into(),
@@ -215,13 +214,10 @@ fn conditions(points: &Points) -> Vec<Condition> {
     let mut conditions = Vec::new();
     for &timers in &timers {
         let beside = |name, threads, factor: f64| {
-            let full = |name| points.full(At { timers, threads, name });
-            let rate = |name| median(&full(name), |one: &Measured| one.rate);
             let ratio = points.ratio(timers, threads, name)?;
-            let target =
-                format!("{factor} × {}, {} timers, {threads} threads", name.text(), count(timers));
-            let condition = Condition::at_least(target, "ratio", ratio, factor);
-            Some(Condition { ratio: Some(rate(Name::Engine) / rate(name)), ..condition })
+            let (timers, threads) = (count(timers), of_threads(threads));
+            let target = format!("{factor} × {}, {timers} timers, {threads}", name.text());
+            Some(Condition::at_least(target, "ratio", ratio, factor))
         };
         conditions.extend(beside(Name::TokioSleep, least, 1.0));
         let baselines = [Name::DotnetList, Name::OrderedList];
@@ -252,7 +248,8 @@ fn conditions(points: &Points) -> Vec<Condition> {
     for (at, rounds) in &ours {
         if at.threads == least {
             let late = median(rounds, |one| one.late.p99_us / 1000.0);
-            let target = format!("late P99, {} timers, {} thread", count(at.timers), at.threads);
+            let target =
+                format!("late P99, {} timers, {}", count(at.timers), of_threads(at.threads));
             conditions.push(Condition::at_most(&target, "ms", late, LATE_MS_MAX));
         }
     }
@@ -301,6 +298,11 @@ fn notes(points: &Points) -> Vec<String> {
         }
     }
     notes
+}
+
+/// So many threads, in words.
+fn of_threads(threads: usize) -> String {
+    format!("{threads} thread{}", if threads == 1 { "" } else { "s" })
 }
 
 /// A count with thousands parted.
