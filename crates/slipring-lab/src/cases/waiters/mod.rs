@@ -23,6 +23,7 @@ mod load;
 mod neighbour;
 mod notes;
 mod one_latch;
+mod others;
 mod published;
 mod sizes;
 mod storm;
@@ -37,6 +38,7 @@ use tokio::runtime::Runtime;
 
 use self::contender::Kind;
 use self::found::{Found, StormRuns, WakeRuns};
+use self::others::Others;
 use self::sizes::Sizes;
 use self::wake::Busy;
 use super::Options;
@@ -57,9 +59,11 @@ pub fn run(options: &Options) -> Result<Findings> {
     let runtime = Runtime::new().context("starting the threads of the engines")?;
     interrupt::watch(&runtime);
     let mut found = Found::default();
+    let others = Others::now()?;
     let measured = Case { runtime: &runtime, sizes: &sizes, folder: &data }.measure(&mut found);
     findings.incomplete = measured.err().map(|error| format!("{error:#}"));
     fill(&mut findings, &found, &sizes)?;
+    findings.notes.push(others.note()?);
     Ok(findings)
 }
 
