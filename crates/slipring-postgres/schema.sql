@@ -154,6 +154,36 @@ TABLE lease_1 OF slipring.lease FOR VALUES IN (1) WITH (autovacuum_enabled=false
 
 TABLE lease_2 OF slipring.lease FOR VALUES IN (2) WITH (autovacuum_enabled=false)
 
+TABLE load
+  load_id integer NOT NULL IDENTITY
+  queue_id integer NOT NULL
+  published boolean NOT NULL DEFAULT false
+  begun_ms bigint NOT NULL
+  touched_ms bigint NOT NULL
+  parts bigint NOT NULL DEFAULT 0
+  messages bigint NOT NULL DEFAULT 0
+  bytes bigint NOT NULL DEFAULT 0
+  CONSTRAINT load_pkey PRIMARY KEY (load_id)
+
+TABLE load_block
+  load_id integer NOT NULL
+  block bigint NOT NULL
+  base bigint
+  CONSTRAINT load_block_pkey PRIMARY KEY (load_id, block)
+SEQUENCE load_load_id_seq
+
+TABLE load_part
+  load_id integer NOT NULL
+  part bigint NOT NULL
+  messages integer NOT NULL
+  bytes bigint NOT NULL
+  checksum bigint NOT NULL
+  appended_ms bigint NOT NULL
+  lanes bigint[] NOT NULL
+  counts bigint[] NOT NULL
+  sizes bigint[] NOT NULL
+  CONSTRAINT load_part_pkey PRIMARY KEY (load_id, part)
+
 TABLE mark PARTITION BY LIST (slot)
   slot integer NOT NULL
   queue_id integer NOT NULL
@@ -331,6 +361,10 @@ CREATE INDEX item_time_new ON ONLY slipring.item_picture USING btree (state, ent
 CREATE INDEX lease_deadline ON ONLY slipring.lease USING btree (queue_id, deadline_ms)
 CREATE INDEX lease_holder ON ONLY slipring.lease USING btree (holder) WHERE (holder IS NOT NULL)
 CREATE INDEX lease_newest ON ONLY slipring.lease USING btree (queue_id, fence, part, seq)
+CREATE UNIQUE INDEX load_pkey ON slipring.load USING btree (load_id)
+CREATE INDEX load_queue ON slipring.load USING btree (queue_id)
+CREATE UNIQUE INDEX load_block_pkey ON slipring.load_block USING btree (load_id, block)
+CREATE UNIQUE INDEX load_part_pkey ON slipring.load_part USING btree (load_id, part)
 CREATE INDEX mark_newest ON ONLY slipring.mark USING btree (queue_id, kind, seq)
 CREATE UNIQUE INDEX migration_pkey ON slipring.migration USING btree (version)
 CREATE INDEX place_free ON slipring.place USING btree (place) WHERE (queue_id IS NULL)
@@ -453,6 +487,24 @@ FUNCTION lease_open(p_queue integer) RETURNS SETOF slipring.lease
 FUNCTION lease_prolong(p_queue slipring.queue, p_state slipring.state, p_ids bigint[], p_fences bigint[], p_untils_ms bigint[]) RETURNS void
 FUNCTION leased_log(p_queue slipring.queue, p_state slipring.state, p_limit bigint) RETURNS TABLE(lane bigint, id bigint, leased_ms bigint, deadline_ms bigint)
 FUNCTION live_tables(p_queue slipring.queue, p_state slipring.state) RETURNS text
+FUNCTION load_abandon(load bigint) RETURNS void SECURITY DEFINER
+FUNCTION load_alone(p_name text) RETURNS void
+FUNCTION load_append(load bigint, part bigint, bodies bytea[], priority bigint DEFAULT 1024, "group" text DEFAULT NULL::text, headers jsonb[] DEFAULT NULL::jsonb[]) RETURNS boolean SECURITY DEFINER
+FUNCTION load_append(load bigint, part bigint, bodies jsonb[], priority bigint DEFAULT 1024, "group" text DEFAULT NULL::text, headers jsonb[] DEFAULT NULL::jsonb[]) RETURNS boolean
+FUNCTION load_append(load bigint, part bigint, bodies text[], priority bigint DEFAULT 1024, "group" text DEFAULT NULL::text, headers jsonb[] DEFAULT NULL::jsonb[]) RETURNS boolean
+FUNCTION load_append_rows(p_load bigint, p_part bigint, p_checksum bigint, p_now_ms bigint, p_bodies bytea[], p_priorities bigint[], p_leases_ms bigint[], p_groups text[], p_headers text[], p_ns integer[], p_eachs_bytes integer[], p_sizes bigint[], p_count integer, p_largest bigint, p_largest_at integer) RETURNS boolean
+FUNCTION load_begin(queue text, parts integer DEFAULT 1024) RETURNS bigint SECURITY DEFINER
+FUNCTION load_held(p_queue integer) RETURNS int8multirange
+FUNCTION load_holds(p_queue slipring.queue, p_state slipring.state, p_table text) RETURNS boolean
+FUNCTION load_lanes(p_queue slipring.queue, p_priorities bigint[]) RETURNS void
+FUNCTION load_lock(p_load bigint, p_alone boolean) RETURNS void
+FUNCTION load_open(p_load bigint) RETURNS slipring.load
+FUNCTION load_part_add(p_load slipring.load, p_part bigint, p_checksum bigint, p_now_ms bigint, p_priorities bigint[], p_sizes bigint[], p_count integer) RETURNS bigint
+FUNCTION load_parts_blocks(p_first bigint, p_parts integer) RETURNS bigint[]
+FUNCTION load_publish(load bigint, messages bigint) RETURNS bigint SECURITY DEFINER
+FUNCTION load_reserve(load bigint, first bigint, parts integer DEFAULT 1024) RETURNS void SECURITY DEFINER
+FUNCTION load_reserve_blocks(p_queue slipring.queue, p_load integer, p_blocks bigint[]) RETURNS void
+FUNCTION load_room(p_queue slipring.queue, p_load integer, p_messages bigint, p_bytes bigint) RETURNS void
 FUNCTION log_count(p_from text, p_lane bigint, p_low bigint, p_high bigint, OUT n bigint, OUT urgent bigint, OUT bytes bigint) RETURNS record
 FUNCTION log_cut_out(p_queue slipring.queue, INOUT p_state slipring.state, p_message bigint, OUT lane bigint) RETURNS record
 FUNCTION log_drop(p_queue slipring.queue, INOUT p_state slipring.state, p_sent_until_ms bigint, p_limit bigint, OUT removed bigint) RETURNS record
@@ -572,6 +624,14 @@ FUNCTION store_heads(p_queues integer[], p_now_ms bigint) RETURNS TABLE(ord inte
 FUNCTION store_import() RETURNS TABLE(xid_base bigint, queues bigint)
 FUNCTION store_kick(p_queue integer, p_limit integer, p_now_ms bigint) RETURNS bigint
 FUNCTION store_kick_message(p_message bigint, p_now_ms bigint) RETURNS integer
+FUNCTION store_load_abandon(p_load bigint) RETURNS void
+FUNCTION store_load_append(p_load bigint, p_part bigint, p_checksum bigint, p_now_ms bigint, p_bodies bytea[], p_priorities bigint[], p_leases_ms bigint[], p_groups text[], p_headers text[], p_ns integer[], p_eachs_bytes integer[], p_sizes bigint[], p_count integer, p_largest bigint, p_largest_at integer) RETURNS boolean
+FUNCTION store_load_begin(p_queue integer, p_now_ms bigint, p_blocks integer) RETURNS integer
+FUNCTION store_load_parts(p_load bigint, p_from bigint, p_limit bigint) RETURNS TABLE(part bigint, messages bigint, checksum bigint)
+FUNCTION store_load_prune(p_until_ms bigint, OUT ended boolean, OUT next_ms bigint) RETURNS record
+FUNCTION store_load_publish(p_load bigint, p_messages bigint, p_now_ms bigint) RETURNS slipring.load
+FUNCTION store_load_reserve(p_load bigint, p_blocks bigint[]) RETURNS void
+FUNCTION store_loads() RETURNS SETOF slipring.load
 FUNCTION store_lookup(p_message bigint, p_now_ms bigint) RETURNS TABLE(queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint)
 FUNCTION store_move(p_source integer, p_target integer, p_limit integer, p_now_ms bigint) RETURNS TABLE(queue integer, moved bigint)
 FUNCTION store_peek(p_queue integer, p_state text, p_limit integer, p_now_ms bigint) RETURNS TABLE(queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint)

@@ -43,6 +43,8 @@ const BACK_TO_1: &str = "
     DROP TRIGGER queue_removed;
     ALTER TABLE store DROP COLUMN queue_changes;
     DROP TABLE probe;
+    DROP TABLE load;
+    DROP TABLE load_part;
     DROP INDEX lease_deadline;
     CREATE INDEX lease_deadline ON lease (deadline_ms);
     CREATE INDEX lease_session ON lease (first_position) WHERE session = 1;
@@ -72,7 +74,7 @@ async fn groups_of_a_file_of_version_1_get_their_places_and_its_ids_still_count(
     store.close().await.unwrap();
     look(folder.path()).execute_batch(BACK_TO_1).unwrap();
     let store = open(folder.path());
-    assert_eq!(number(folder.path(), "PRAGMA user_version"), 8);
+    assert_eq!(number(folder.path(), "PRAGMA user_version"), 9);
     let twin = || vec![message("d2").dedup_id("once")];
     assert!(try_send(&store, q, twin(), at(3)).await.unwrap()[0].duplicate);
     assert_eq!(bodies(&claim(&store, q, 10, at(3)).await), ["a1", "b1", "b2", "d1"]);
