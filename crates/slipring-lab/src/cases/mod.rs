@@ -1,6 +1,8 @@
 //! `case`: the published cases. Each has its published design built anew as a baseline, the effect
 //! its author saw, and ours on the same work, side by side in one run.
 
+mod jobs;
+
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
@@ -63,6 +65,8 @@ pub fn run(options: &Options) -> Result<()> {
 
 /// Runs a case.
 fn find(options: &Options) -> Result<Findings> {
-    // One module for each case: `match options.number { 1 => waiters::run(options), … }`.
-    bail!("case {} is not built yet", options.number)
+    match options.number {
+        4 => jobs::run(options),
+        number => bail!("case {number} is not built yet"),
+    }
 }

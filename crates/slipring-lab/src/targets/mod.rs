@@ -43,6 +43,8 @@ pub enum Kind {
     SlipringSqs,
     /// The original with a log that is flushed at each write (`-b DIR -f 0`).
     Beanstalkd,
+    /// The original with a log that is flushed every 50 ms, which is its default (`-b DIR`).
+    BeanstalkdLate,
     /// The original without a log.
     BeanstalkdMemory,
     /// Our engine over the PostgreSQL store, in this process.
@@ -77,6 +79,7 @@ impl Kind {
             Kind::RawSqlite => "WAL, synchronous=FULL",
             Kind::Store | Kind::SlipringBeanstalkd | Kind::SlipringSqs => "full",
             Kind::Beanstalkd => "-b DIR -f 0",
+            Kind::BeanstalkdLate => "-b DIR: flushed every 50 ms",
             _ if self.in_postgres() => "synchronous_commit=on",
             _ => "none",
         }

@@ -228,6 +228,7 @@ pub fn run(settings: &Settings) -> Result<Outcome> {
         Kind::SlipringBeanstalkd
         | Kind::PostgresServer
         | Kind::Beanstalkd
+        | Kind::BeanstalkdLate
         | Kind::BeanstalkdMemory => runtime.block_on(on::<TubeServer>(settings, folder)),
         Kind::PgCopy
         | Kind::PgCopyIndexed
