@@ -161,3 +161,59 @@ async fn work<W: Worker>(mut worker: W, shared: Arc<Shared>) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::method::{Method, Pessimistic};
+    use super::super::tables::sqlite::Sqlite;
+    use super::*;
+    use crate::cases::jobs::driven::Driven;
+    use crate::targets::{Kind, Store, Target};
+    use crate::workloads::{Settings, Shape};
+
+    const LOAD: Load =
+        Load { jobs: 60, workers: 3, up_to: 1, seed: 7, limit: Duration::from_secs(60) };
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn every_method_executes_and_deletes_every_job_once() {
+        let pessimistic = Pessimistic::FIVE_TRIES;
+        let methods = [
+            Method::Pessimistic(pessimistic),
+            Method::Pessimistic(Pessimistic { fetch: true, tries: 1, ..pessimistic }),
+            Method::Pessimistic(Pessimistic { mark: true, tries: 1, ..pessimistic }),
+            Method::Pessimistic(Pessimistic { index: false, ..pessimistic }),
+            Method::Optimistic { window: 1 },
+            Method::Optimistic { window: 3 },
+        ];
+        for method in methods {
+            let folder = tempfile::tempdir().unwrap();
+            let found = run(Sqlite::new(folder.path(), method).unwrap(), LOAD).await.unwrap();
+            assert!(found.complete(), "{method:?}: {found:?}");
+            assert_eq!((found.audit.executions, found.audit.repeated), (60, 0), "{method:?}");
+            assert_eq!((found.gone, found.counts.claims), (60, 60), "{method:?}");
+            assert!(found.counts.rounds >= 60 && found.rate() > 0.0, "{method:?}: {found:?}");
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn ours_works_off_one_at_a_time_and_in_batches() {
+        for up_to in [1, 7] {
+            let folder = tempfile::tempdir().unwrap();
+            let settings = Settings::new(Shape::Backlog, Kind::Store);
+            let store = Store::start(&settings, folder.path()).await.unwrap();
+            let jobs = Driven::new(store).await.unwrap();
+            let found = run(jobs, Load { up_to, ..LOAD }).await.unwrap();
+            assert!(found.complete(), "{found:?}");
+            assert_eq!((found.audit.executions, found.audit.repeated), (60, 0));
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_run_that_takes_too_long_tells_what_is_missing() {
+        let folder = tempfile::tempdir().unwrap();
+        let jobs = Sqlite::new(folder.path(), Method::Optimistic { window: 1 }).unwrap();
+        let found = run(jobs, Load { limit: Duration::ZERO, ..LOAD }).await.unwrap();
+        assert!(!found.complete());
+        assert_eq!((found.gone, found.audit.missing), (0, 60));
+    }
+}

@@ -15,7 +15,7 @@ mod tables;
 
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use super::Options;
 use crate::findings::Findings;
@@ -58,8 +58,15 @@ async fn find(options: &Options, findings: &mut Findings) -> Result<()> {
     progress("starting PostgreSQL and MariaDB …");
     let mut places = Places::open(!options.smoke).await?;
     findings.notes.extend(places.notes().await?);
-    let all = contenders::all(WORKERS).into_iter().filter(|contender| places.has(contender));
+    let asked = |name: &str| {
+        options.contender.is_empty() || options.contender.iter().any(|part| name.contains(part))
+    };
+    let all = contenders::all(WORKERS).into_iter().filter(|contender| asked(&contender.name));
+    let all = all.filter(|contender| places.has(contender));
     let mut outcomes: Vec<Outcome> = all.map(Outcome::new).collect();
+    if outcomes.is_empty() {
+        bail!("no contender that is here has {:?} in its name", options.contender);
+    }
     let rounds = if options.smoke { 1 } else { 3 };
     let interrupted = tokio::select! {
         () = measure(&mut outcomes, &mut places, load, rounds) => false,

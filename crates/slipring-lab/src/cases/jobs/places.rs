@@ -10,10 +10,12 @@ use super::drive::{self, Load, Measured};
 use super::driven::Driven;
 use super::laravel::{self, Config};
 use super::method::Method;
-use super::tables::{mariadb::MariaDb, postgres::Postgres, sqlite::Sqlite};
+use super::tables::mariadb::{self as mariadb_table, MariaDb};
+use super::tables::postgres::{self, Postgres};
+use super::tables::sqlite::Sqlite;
 use crate::mariadb;
 use crate::postgres::cluster::Cluster;
-use crate::targets::postgres::{SkipLocked, Sql, version};
+use crate::targets::postgres::{SkipLocked, Sql, connect, version};
 use crate::targets::server::Server;
 use crate::targets::{Kind, Store, Target, TubeServer};
 use crate::workloads::{Settings, Shape, temporary_folder};
@@ -123,7 +125,28 @@ impl Places {
         let (admin, name) = self.database().await?;
         settings.postgres = Some(self.postgres.url(&name));
         let found = target(&settings, load, folder).await;
-        self.postgres.drop_database(&admin, &name).await?;
+        self.with_deadlocks(&admin, &name, found).await
+    }
+
+    /// Adds to what was found the deadlocks that PostgreSQL counted, and removes the database.
+    async fn with_deadlocks(
+        &self,
+        admin: &tokio_postgres::Client,
+        name: &str,
+        found: Result<Measured>,
+    ) -> Result<Measured> {
+        let found = match found {
+            Err(error) => Err(error),
+            Ok(mut found) => {
+                let client = connect(&self.postgres.url(name)).await?;
+                let counted = postgres::deadlocks(&client, 0).await;
+                counted.map(|deadlocks| {
+                    found.counted.deadlocks = Some(deadlocks);
+                    found
+                })
+            }
+        };
+        self.postgres.drop_database(admin, name).await?;
         found
     }
 
@@ -138,7 +161,11 @@ impl Places {
                 let at = server.options(Some(&name));
                 let user = at.user().unwrap_or_default();
                 let config = Config::mariadb(at.ip_or_hostname(), at.tcp_port(), &name, user);
-                let found = laravel::run(&config, load, folder).await;
+                let before = mariadb_table::counters(&at).await?;
+                let mut found = laravel::run(&config, load, folder).await;
+                if let Ok(found) = &mut found {
+                    found.counted = mariadb_table::counted_since(before, &at).await?;
+                }
                 server.drop_database(&name).await?;
                 found
             }
@@ -146,8 +173,7 @@ impl Places {
                 let (admin, name) = self.database().await?;
                 let config = Config::postgres(&self.postgres.url(&name))?;
                 let found = laravel::run(&config, load, folder).await;
-                self.postgres.drop_database(&admin, &name).await?;
-                found
+                self.with_deadlocks(&admin, &name, found).await
             }
             Backend::Beanstalkd => {
                 let server = Server::beanstalkd(Some((folder, Some(0)))).await?;

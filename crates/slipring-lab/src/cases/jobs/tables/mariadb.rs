@@ -37,21 +37,39 @@ impl MariaDb {
             let index = include_str!("../../../../queries/jobs/mariadb/index.sql");
             admin.query_drop(index).await.context("making its index")?;
         }
-        let before = counters(&mut admin).await?;
         admin.disconnect().await?;
+        let before = counters(&options).await?;
         Ok(MariaDb { options, method, before })
     }
 }
 
 /// Deadlocks and waits for row locks since the server was started.
-async fn counters(connection: &mut Conn) -> Result<(u64, u64)> {
+///
+/// # Errors
+/// When the server fails.
+pub async fn counters(options: &Opts) -> Result<(u64, u64)> {
+    let mut connection = Conn::new(options.clone()).await?;
     let counters = include_str!("../../../../queries/jobs/mariadb/counters.sql");
     let rows: Vec<(String, u64)> = connection.query(counters).await?;
+    connection.disconnect().await?;
     let of = |name: &str| {
         let row = rows.iter().find(|(found, _)| found.eq_ignore_ascii_case(name));
         row.map(|(_, value)| *value).with_context(|| format!("the server does not count {name}"))
     };
     Ok((of("Innodb_deadlocks")?, of("Innodb_row_lock_waits")?))
+}
+
+/// What the server has counted since [`counters`] answered `before`.
+///
+/// # Errors
+/// When the server fails.
+pub async fn counted_since(before: (u64, u64), options: &Opts) -> Result<Counted> {
+    let (deadlocks, waits) = counters(options).await?;
+    Ok(Counted {
+        deadlocks: Some(deadlocks.saturating_sub(before.0)),
+        lock_waits: Some(waits.saturating_sub(before.1)),
+        waiting_mean: None,
+    })
 }
 
 impl Jobs for MariaDb {
@@ -80,14 +98,7 @@ impl Jobs for MariaDb {
     }
 
     async fn counted(&self) -> Result<Counted> {
-        let mut admin = Conn::new(self.options.clone()).await?;
-        let (deadlocks, waits) = counters(&mut admin).await?;
-        admin.disconnect().await?;
-        Ok(Counted {
-            deadlocks: Some(deadlocks.saturating_sub(self.before.0)),
-            lock_waits: Some(waits.saturating_sub(self.before.1)),
-            waiting_mean: None,
-        })
+        counted_since(self.before, &self.options).await
     }
 }
 
@@ -196,5 +207,60 @@ impl Connection for Session {
 
     async fn delete(&mut self, id: i64) -> Answer<usize> {
         self.execute(self.delete.clone(), (id,)).await.map(|rows| usize::from(rows > 0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::body::{self, Content};
+    use crate::cases::jobs::method::Pessimistic;
+    use crate::mariadb::Server;
+
+    /// With fewer rows the planner reads by the key, and the index plays no part.
+    const ROWS: u64 = 10_000;
+
+    /// Waits until as many transactions wait for a lock.
+    async fn wait_for_waiters(connection: &mut Conn, wanted: u64) {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        let waiting = "SELECT count(*) FROM information_schema.innodb_trx \
+                       WHERE trx_state = 'LOCK WAIT'";
+        while connection.query_first::<u64, _>(waiting).await.unwrap() != Some(wanted) {
+            assert!(Instant::now() < deadline, "no transaction waits");
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn a_claim_and_a_delete_end_in_the_published_deadlock_on_the_index() {
+        let mut server = Server::start().await.unwrap();
+        let name = server.create_database().await.unwrap();
+        let options = server.options(Some(&name));
+        let table = MariaDb::new(options.clone(), Method::Pessimistic(Pessimistic::FIVE_TRIES));
+        let table = table.await.unwrap();
+        let bodies = (0..ROWS).map(|number| body::write(Content { number, due_ns: 0 }));
+        table.fill(&bodies.collect::<Vec<Body>>()).await.unwrap();
+        table.filled().await.unwrap();
+        let open = async || Session::open(Conn::new(options.clone()).await.unwrap()).await.unwrap();
+        let (mut deletes, mut claims) = (open().await, open().await);
+        let first = deletes.look(Lock::None, 1).await.unwrap().remove(0);
+        assert!(deletes.take(&first).await.unwrap());
+
+        // The delete has the row by its key; the claim comes by the index and waits for the row;
+        // then the delete wants the entry in the index.
+        deletes.begin().await.unwrap();
+        deletes.fetch(first.id).await.unwrap();
+        claims.begin().await.unwrap();
+        let claim = tokio::spawn(async move { claims.look(Lock::Wait, 1).await });
+        let mut beside = Conn::new(options.clone()).await.unwrap();
+        wait_for_waiters(&mut beside, 1).await;
+        let deleted = deletes.delete(first.id).await;
+        let claimed = claim.await.unwrap();
+        let lost =
+            [matches!(deleted, Err(Failure::Deadlock)), matches!(claimed, Err(Failure::Deadlock))];
+        assert_eq!(lost.iter().filter(|lost| **lost).count(), 1, "{deleted:?} {claimed:?}");
+        assert_eq!(table.counted().await.unwrap().deadlocks, Some(1));
     }
 }

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use tokio::task::AbortHandle;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Statement};
@@ -18,6 +18,9 @@ use crate::targets::postgres::connect;
 
 /// Between two looks who waits for a lock.
 const SAMPLE_EVERY: Duration = Duration::from_millis(20);
+/// How long the connections of workers may outlive them.
+const GONE_WITHIN: Duration = Duration::from_secs(10);
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
 /// The table in a database of its own.
 pub struct Postgres {
@@ -95,16 +98,34 @@ impl Jobs for Postgres {
     }
 
     async fn counted(&self) -> Result<Counted> {
-        let deadlocks = include_str!("../../../../queries/jobs/postgres/deadlocks.sql");
-        let deadlocks: i64 = self.admin.query_one(deadlocks, &[]).await?.try_get(0)?;
+        // The sampler stays connected.
+        let deadlocks = deadlocks(&self.admin, 1).await?;
         let looks = self.samples.looks.load(Ordering::Relaxed);
         let waiting = self.samples.waiting.load(Ordering::Relaxed);
         Ok(Counted {
-            deadlocks: Some(deadlocks.unsigned_abs()),
+            deadlocks: Some(deadlocks),
             lock_waits: None,
             waiting_mean: (looks > 0).then(|| waiting as f64 / looks as f64),
         })
     }
+}
+
+/// The deadlocks that the server has ended in the client's database, once at most so many others
+/// are connected to it: a client tells the server what it counted as it goes.
+///
+/// # Errors
+/// When the database fails.
+pub async fn deadlocks(client: &Client, others_max: i64) -> Result<u64> {
+    let sessions = include_str!("../../../../queries/jobs/postgres/sessions.sql");
+    let deadline = Instant::now() + GONE_WITHIN;
+    while client.query_one(sessions, &[]).await?.try_get::<_, i64>(0)? > others_max {
+        if Instant::now() > deadline {
+            bail!("workers of a run are still connected {GONE_WITHIN:?} after its end");
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+    let deadlocks = include_str!("../../../../queries/jobs/postgres/deadlocks.sql");
+    Ok(client.query_one(deadlocks, &[]).await?.try_get::<_, i64>(0)?.unsigned_abs())
 }
 
 /// The table has times as 32 bits, as the framework makes it.

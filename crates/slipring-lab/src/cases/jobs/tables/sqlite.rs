@@ -155,3 +155,67 @@ impl Connection for Session {
         self.execute(DELETE, [id])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::body::{self, Content};
+    use crate::cases::jobs::claims::Worker;
+    use crate::cases::jobs::method::Pessimistic;
+
+    /// A table of two jobs with one worker on it, and a connection beside it.
+    async fn filled(folder: &Path, how: Pessimistic) -> (TableWorker<Session>, Arc<Tally>, File) {
+        let table = Sqlite::new(folder, Method::Pessimistic(how)).unwrap();
+        let body = |number| body::write(Content { number, due_ns: 0 });
+        table.fill(&[body(0), body(1)]).await.unwrap();
+        let tally = Arc::new(Tally::default());
+        let beside = open(&table.path).unwrap();
+        let session = Session(open(&table.path).unwrap());
+        session.0.busy_timeout(Duration::ZERO).unwrap();
+        (TableWorker::new(session, Method::Pessimistic(how), 1, &tally), tally, beside)
+    }
+
+    async fn claim(worker: &mut TableWorker<Session>) -> Option<u64> {
+        let mut claimed = None;
+        let mut run = |body: &[u8]| {
+            claimed = Some(body::read(body)?.number);
+            Ok(())
+        };
+        worker.claim(1, &mut run).await.unwrap();
+        claimed
+    }
+
+    #[tokio::test]
+    async fn a_delete_that_fails_to_the_end_leaves_its_job_to_run_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut worker, tally, beside) = filled(folder.path(), Pessimistic::FIVE_TRIES).await;
+        assert_eq!(claim(&mut worker).await, Some(0));
+        beside.execute_batch("BEGIN IMMEDIATE").unwrap();
+        worker.finish().await.unwrap();
+        let counts = tally.counts();
+        assert_eq!((counts.refused, counts.lost_deletes), (5, 1));
+        // Its time is over.
+        beside.execute_batch("UPDATE jobs SET reserved_at = 0 WHERE id = 1; COMMIT").unwrap();
+        assert_eq!(claim(&mut worker).await, Some(0));
+        worker.finish().await.unwrap();
+        assert_eq!(claim(&mut worker).await, Some(1));
+        worker.finish().await.unwrap();
+        assert_eq!(claim(&mut worker).await, None);
+    }
+
+    #[tokio::test]
+    async fn a_job_that_is_marked_as_executed_is_deleted_and_not_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let how = Pessimistic { mark: true, tries: 0, ..Pessimistic::FIVE_TRIES };
+        let (mut worker, tally, beside) = filled(folder.path(), how).await;
+        assert_eq!(claim(&mut worker).await, Some(0));
+        // No try is left for the delete; the mark is there.
+        worker.finish().await.unwrap();
+        beside.execute_batch("UPDATE jobs SET reserved_at = 0 WHERE id = 1").unwrap();
+        assert_eq!(claim(&mut worker).await, Some(1));
+        assert_eq!(tally.gone.load(std::sync::atomic::Ordering::Relaxed), 1);
+        let left: i64 =
+            beside.query_row("SELECT count(*) FROM jobs", [], |row| row.get(0)).unwrap();
+        assert_eq!(left, 1);
+    }
+}
