@@ -103,44 +103,34 @@ impl Group {
     ];
 }
 
-/// The published methods by the names of the publication, with its figures for MySQL and
-/// PostgreSQL on the machines A and B.
-fn published(workers: i64) -> [(&'static str, Method, [(f64, f64); 2]); 5] {
-    let pessimistic = Pessimistic::FIVE_TRIES;
-    let marked = Pessimistic { tries: 1, mark: true, ..pessimistic };
-    let no_index = Pessimistic { index: false, ..pessimistic };
+/// A published method with its figures, in jobs/s on the machines A and B.
+struct Published {
+    name: &'static str,
+    method: Method,
+    mysql: (f64, f64),
+    postgres: (f64, f64),
+}
+
+/// The published methods by the names of the publication.
+fn published(workers: i64) -> [Published; 5] {
+    let row = |name, method, mysql, postgres| Published { name, method, mysql, postgres };
+    let five = Pessimistic::FIVE_TRIES;
+    let marked = Pessimistic { tries: 1, mark: true, ..five };
+    let no_index = Pessimistic { index: false, ..five };
+    let window = |window| Method::Optimistic { window };
+    let of = Method::Pessimistic;
     [
-        (
-            "pessimistic, 5 delete tries",
-            Method::Pessimistic(pessimistic),
-            [(190.47, 452.04), (206.39, 273.13)],
-        ),
-        (
-            "pessimistic, delete mark",
-            Method::Pessimistic(marked),
-            [(155.87, 347.82), (184.03, 332.50)],
-        ),
-        (
-            "pessimistic, no index",
-            Method::Pessimistic(no_index),
-            [(92.29, 171.61), (142.65, 263.86)],
-        ),
-        (
-            "optimistic, window 1",
-            Method::Optimistic { window: 1 },
-            [(90.33, 386.42), (54.1, 180.41)],
-        ),
-        (
-            "optimistic, window N",
-            Method::Optimistic { window: workers },
-            [(210.06, 644.52), (201.06, 468.33)],
-        ),
+        row("pessimistic, 5 delete tries", of(five), (190.47, 452.04), (206.39, 273.13)),
+        row("pessimistic, delete mark", of(marked), (155.87, 347.82), (184.03, 332.50)),
+        row("pessimistic, no index", of(no_index), (92.29, 171.61), (142.65, 263.86)),
+        row("optimistic, window 1", window(1), (90.33, 386.42), (54.1, 180.41)),
+        row("optimistic, window N", window(workers), (210.06, 644.52), (201.06, 468.33)),
     ]
 }
 
 /// The best published row, in jobs/s.
 pub fn best_published() -> f64 {
-    let rows = published(1).into_iter().flat_map(|(_, _, figures)| figures);
+    let rows = published(1).into_iter().flat_map(|row| [row.mysql, row.postgres]);
     rows.map(|(a, b)| a.max(b)).fold(0.0, f64::max)
 }
 
@@ -175,17 +165,18 @@ fn tables(workers: i64) -> Vec<Contender> {
         published,
     };
     let mut tables = Vec::new();
-    for (at, database) in [Database::MariaDb, Database::Postgres].into_iter().enumerate() {
-        for (name, method, figures) in published(workers) {
-            tables.push(table(database, name, method, figures.get(at).copied()));
+    for database in [Database::MariaDb, Database::Postgres] {
+        for row in published(workers) {
+            let figures = if database == Database::MariaDb { row.mysql } else { row.postgres };
+            tables.push(table(database, row.name, row.method, Some(figures)));
         }
         let original = Pessimistic { tries: 1, fetch: true, ..Pessimistic::FIVE_TRIES };
         tables.push(table(database, ORIGINAL, Method::Pessimistic(original), None));
         let skip = Pessimistic { skip_locked: true, ..Pessimistic::FIVE_TRIES };
         tables.push(table(database, "SKIP LOCKED", Method::Pessimistic(skip), None));
     }
-    for (name, method, _) in published(workers) {
-        tables.push(table(Database::Sqlite, name, method, None));
+    for row in published(workers) {
+        tables.push(table(Database::Sqlite, row.name, row.method, None));
     }
     tables
 }
