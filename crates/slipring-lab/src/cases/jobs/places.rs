@@ -25,19 +25,22 @@ pub struct Places {
     postgres: Cluster,
     mariadb: Result<mariadb::Server>,
     laravel: Result<String>,
+    /// Whether what one measurement wrote is flushed before the next begins.
+    checkpoints: bool,
 }
 
 impl Places {
-    /// Starts what there is. What is missing is installed where that is allowed; MariaDB is
-    /// installed in any case.
+    /// Starts what there is. For a run whose figures count, Laravel is installed where it is
+    /// missing; MariaDB is in any case.
     ///
     /// # Errors
     /// When there is no PostgreSQL.
-    pub async fn open(may_install: bool) -> Result<Places> {
+    pub async fn open(figures_count: bool) -> Result<Places> {
+        let mariadb = tokio::spawn(mariadb::Server::start());
         let postgres = Cluster::open(None).await?;
-        let mariadb = mariadb::Server::start().await;
-        let laravel = laravel::prepare(may_install).await;
-        Ok(Places { postgres, mariadb, laravel })
+        let mariadb = mariadb.await.context("starting MariaDB")?;
+        let laravel = laravel::prepare(figures_count).await;
+        Ok(Places { postgres, mariadb, laravel, checkpoints: figures_count })
     }
 
     /// The versions and settings that matter, and what is left out and why.
@@ -94,10 +97,12 @@ impl Places {
         }
     }
 
-    /// A fresh database of PostgreSQL, after a checkpoint.
+    /// A fresh database of PostgreSQL, after a checkpoint where figures count.
     async fn database(&self) -> Result<(tokio_postgres::Client, String)> {
         let admin = self.postgres.admin().await?;
-        admin.batch_execute("CHECKPOINT").await?;
+        if self.checkpoints {
+            admin.batch_execute("CHECKPOINT").await?;
+        }
         let name = self.postgres.create_database(&admin).await?;
         Ok((admin, name))
     }
