@@ -2,9 +2,10 @@
 //! its author saw, and ours on the same work, side by side in one run.
 
 mod bulk;
+mod jobs;
+mod ring;
 pub mod timers;
 mod waiters;
-mod ring;
 
 use std::path::PathBuf;
 
@@ -25,6 +26,9 @@ pub struct Options {
     /// Measured seconds of each step that is measured for a time.
     #[arg(long)]
     pub seconds: Option<f64>,
+    /// Case 4: only contenders whose name has one of these in it; what they are compared with too.
+    #[arg(long)]
+    pub contender: Vec<String>,
     /// Keep tables, plots and raw data in a dated folder inside this one; otherwise they go to
     /// target/lab, into a folder of the case's name.
     #[arg(long)]
@@ -68,11 +72,15 @@ pub fn run(options: &Options) -> Result<()> {
 
 /// Runs a case.
 fn find(options: &Options) -> Result<Findings> {
+    if options.number != 4 && !options.contender.is_empty() {
+        bail!("--contender is an option of case 4, not of case {}", options.number);
+    }
     match options.number {
-        2 => bulk::run(options),
-        5 => timers::run(options),
         1 => waiters::run(options),
+        2 => bulk::run(options),
         3 => ring::run(options),
-        number => bail!("case {number} is not built yet"),
+        4 => jobs::run(options),
+        5 => timers::run(options),
+        number => bail!("there is no case {number}; they are 1 to 5"),
     }
 }

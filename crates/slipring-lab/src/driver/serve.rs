@@ -122,6 +122,7 @@ fn start(settings: &Settings, source: Source) -> Result<()> {
         Kind::SlipringBeanstalkd
         | Kind::PostgresServer
         | Kind::Beanstalkd
+        | Kind::BeanstalkdLate
         | Kind::BeanstalkdMemory => runtime.block_on(serve::<TubeServer>(settings, folder, source)),
         Kind::PgCopy
         | Kind::PgCopyIndexed

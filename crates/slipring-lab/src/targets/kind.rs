@@ -25,6 +25,8 @@ pub enum Kind {
     SlipringSqs,
     /// The original with a log that is flushed at each write (`-b DIR -f 0`).
     Beanstalkd,
+    /// The original with a log that is flushed every 50 ms, which is its default (`-b DIR`).
+    BeanstalkdLate,
     /// The original without a log.
     BeanstalkdMemory,
     /// Our engine over the PostgreSQL store, in this process.
@@ -67,6 +69,7 @@ impl Kind {
             Kind::RawSqlite => "WAL, synchronous=FULL",
             Kind::Store | Kind::SlipringBeanstalkd | Kind::SlipringSqs => "full",
             Kind::Beanstalkd => "-b DIR -f 0",
+            Kind::BeanstalkdLate => "-b DIR: flushed every 50 ms",
             _ if self.in_postgres() => "synchronous_commit=on",
             _ => "none",
         }
@@ -102,7 +105,12 @@ impl Kind {
 
     /// Whether it comes from elsewhere: then it may be absent, and its trouble is not ours.
     pub fn is_foreign(self) -> bool {
-        self.peer().is_some() || matches!(self, Kind::Beanstalkd | Kind::BeanstalkdMemory)
+        self.peer().is_some() || self.is_beanstalkd()
+    }
+
+    /// Whether it is the original of the beanstalkd protocol.
+    fn is_beanstalkd(self) -> bool {
+        matches!(self, Kind::Beanstalkd | Kind::BeanstalkdLate | Kind::BeanstalkdMemory)
     }
 
     /// Whether it is ours.
@@ -140,7 +148,7 @@ impl Kind {
             Kind::Memory => "the engine in-process over the in-memory store",
             Kind::SlipringBeanstalkd => "slipring serve over a file, by the beanstalkd protocol",
             Kind::SlipringSqs => "slipring serve over a file, by the SQS protocol",
-            Kind::Beanstalkd => "the original server by the same protocol",
+            Kind::Beanstalkd | Kind::BeanstalkdLate => "the original server by the same protocol",
             Kind::BeanstalkdMemory => "the original server by the same protocol, keeping nothing",
             Kind::Postgres => "the engine in-process over slipring-postgres",
             Kind::PostgresServer => {
@@ -171,7 +179,7 @@ impl Kind {
     pub async fn version(self, postgres: Option<&str>) -> Result<String> {
         match self {
             _ if self.is_ours() => Ok(format!("slipring {}", env!("CARGO_PKG_VERSION"))),
-            Kind::Beanstalkd | Kind::BeanstalkdMemory => {
+            kind if kind.is_beanstalkd() => {
                 Ok(machine::version_of("beanstalkd", "-v"))
             }
             Kind::RawSqlite => Ok(format!("SQLite {}", rusqlite::version())),

@@ -75,18 +75,22 @@ impl Server {
         Ok(Server { child, addresses: addresses(&line) })
     }
 
-    /// Starts the original beanstalkd on a free port, with a log in `folder` that is flushed at
-    /// each write, or without a log.
+    /// Starts the original beanstalkd on a free port, without a log or with one in a folder, which
+    /// is flushed at most every so many milliseconds (0: at each write), or as often as it does by
+    /// itself.
     ///
     /// # Errors
     /// When it is not installed or does not listen within 20 s.
-    pub async fn beanstalkd(folder: Option<&Path>) -> Result<Server> {
+    pub async fn beanstalkd(log: Option<(&Path, Option<u32>)>) -> Result<Server> {
         let address = free_address()?;
         let port = address.rsplit(':').next().unwrap_or_default();
         let mut command = Command::new("beanstalkd");
         command.args(["-l", "127.0.0.1", "-p", port]);
-        if let Some(folder) = folder {
-            command.arg("-b").arg(folder).args(["-f", "0"]);
+        if let Some((folder, flush_ms)) = log {
+            command.arg("-b").arg(folder);
+            if let Some(flush_ms) = flush_ms {
+                command.arg("-f").arg(flush_ms.to_string());
+            }
         }
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn().map_err(|error| match error.kind() {

@@ -30,7 +30,8 @@ impl Target for TubeServer {
             Kind::PostgresServer => {
                 Server::serving(url(settings)?, &folder.join("slipring.log"), None)?
             }
-            Kind::Beanstalkd => Server::beanstalkd(Some(folder)).await?,
+            Kind::Beanstalkd => Server::beanstalkd(Some((folder, Some(0)))).await?,
+            Kind::BeanstalkdLate => Server::beanstalkd(Some((folder, None))).await?,
             Kind::BeanstalkdMemory => Server::beanstalkd(None).await?,
             kind => bail!("{kind:?} does not speak the beanstalkd protocol"),
         }))

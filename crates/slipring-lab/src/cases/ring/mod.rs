@@ -24,7 +24,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::cases::Options;
 use crate::findings::Findings;
-use crate::postgres::cluster::Cluster;
+use crate::run::cluster::Cluster;
 use crate::run::progress;
 use crate::{folder, mariadb as server};
 

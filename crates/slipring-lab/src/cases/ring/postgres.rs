@@ -12,7 +12,7 @@ use tokio_postgres::{Client, NoTls, Statement};
 use super::contest::{Activity, Counts, Durability, LOOK_EVERY, Server, Terms, Watch};
 use super::drive::{Session, Tried};
 use super::slots::{Ring, Table, Tickets};
-use crate::postgres::cluster::Cluster;
+use crate::run::cluster::Cluster;
 use crate::targets::postgres::connect;
 
 /// Sessions that have been closed are gone within this.
