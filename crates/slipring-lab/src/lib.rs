@@ -18,6 +18,7 @@ mod peers;
 mod postgres;
 mod process;
 mod run;
+mod simulate;
 mod slow_disk;
 mod stats;
 mod targets;

@@ -1,6 +1,8 @@
 //! `case`: the published cases. Each has its published design built anew as a baseline, the effect
 //! its author saw, and ours on the same work, side by side in one run.
 
+mod bulk;
+
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};

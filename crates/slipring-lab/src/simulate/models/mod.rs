@@ -1,0 +1,3 @@
+//! Models that the lab brings along.
+
+pub mod published;
