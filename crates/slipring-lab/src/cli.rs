@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use crate::{cases, crash, foundation, postgres, workloads};
+use crate::{cases, crash, foundation, postgres, simulate, workloads};
 
 /// Load driver, workloads and reports for Slipring and its peers.
 #[derive(Debug, Parser)]
@@ -24,6 +24,8 @@ enum Command {
     List,
     /// Run one of the five published cases: the published design, the effect, and ours beside it.
     Case(cases::Options),
+    /// Simulate workers, cores, latches and logs: what more cores would do.
+    Simulate(simulate::Options),
     /// Kill the real server again and again under clients of both protocols, then check that
     /// nothing was lost, invented, repeated without reason or out of order.
     Crash(crash::Options),
@@ -61,6 +63,7 @@ pub fn run(arguments: Arguments) -> Result<()> {
             Ok(())
         }
         Command::Case(options) => cases::run(&options),
+        Command::Simulate(options) => simulate::run(&options),
         Command::Crash(options) => crash::run(&options),
         Command::CrashClient(options) => crash::client::run(&options),
         Command::PostgresDriver(options) => postgres::serve::run(&options),

@@ -1,7 +1,7 @@
 //! `case`: the published cases. Each has its published design built anew as a baseline, the effect
 //! its author saw, and ours on the same work, side by side in one run.
 
-mod bulk;
+pub mod bulk;
 
 use std::path::PathBuf;
 
@@ -65,6 +65,8 @@ pub fn run(options: &Options) -> Result<()> {
 
 /// Runs a case.
 fn find(options: &Options) -> Result<Findings> {
-    // One module for each case: `match options.number { 1 => waiters::run(options), … }`.
-    bail!("case {} is not built yet", options.number)
+    match options.number {
+        2 => bulk::run(options),
+        number => bail!("case {number} is not built yet"),
+    }
 }

@@ -35,7 +35,11 @@ impl World<'_> {
         state.counts.requests += 1;
         state.calls.push_back(Call { caller: id, units, since_ns });
         if let Some(turn) = state.idle.pop() {
-            self.ready_after(turn, self.program.combiners[combiner].wake_ns);
+            match self.program.combiners[combiner].wake_ns {
+                // The caller itself goes on with the turn, on its core and in its slice.
+                0 => self.goes_on_as(id, turn),
+                wake_ns => self.ready_after(turn, wake_ns),
+            }
         }
         Progress::Waits
     }

@@ -112,6 +112,16 @@ impl World<'_> {
         }
     }
 
+    /// Puts an entity before all others on the core of one that is about to wait.
+    pub(super) fn goes_on_as(&mut self, id: usize, other: usize) {
+        let core = self.entities[id].core;
+        self.entities[other].core = core;
+        let at = &mut self.cores.cores[core];
+        at.queue.push_front(other);
+        at.last = Some(other);
+        self.cores.queued += 1;
+    }
+
     /// One that woke interrupts the one that runs, unless that one has only begun.
     fn preempt(&mut self, core: usize, running: usize) {
         let entity = &self.entities[running];

@@ -178,7 +178,8 @@ pub struct Combiner {
     pub turns: usize,
     /// A turn takes no further calls when it has so many units; one call at least.
     pub units_max: u64,
-    /// From a call to the moment when a turn that had nothing to do can run.
+    /// From a call to the moment when a turn that had nothing to do can run. With 0 the caller
+    /// itself does it (flat combining), above 0 it is a thread of its own.
     #[serde(default)]
     pub wake_us: f64,
     /// From the end of a turn to the moment when one of its callers can run.

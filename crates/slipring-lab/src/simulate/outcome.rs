@@ -100,12 +100,6 @@ impl Outcome {
         self.elapsed_ns as f64 / 1e6
     }
 
-    /// Counts by name, whatever it is.
-    pub fn counts(&self, name: &str) -> Option<&Counts> {
-        let all = self.latches.iter().chain(&self.logs).chain(&self.combiners);
-        all.into_iter().find(|counts| counts.name == name)
-    }
-
     /// The part of the cores' time that was used.
     pub fn busy_share(&self) -> f64 {
         share(self.busy_ns, self.elapsed_ns.saturating_mul(self.cores as u64))

@@ -28,6 +28,18 @@ pub fn pin(worker: usize) -> Result<()> {
     bind(cores.get(at).or(cores.first()).copied().context("no core is allowed")?)
 }
 
+/// Runs `work` on the core of a worker; afterwards this thread may use all its cores again.
+///
+/// # Errors
+/// When the kernel refuses, or as `work`.
+pub fn on_own_core<T>(worker: usize, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    let before = sched_getaffinity(Pid::from_raw(0)).context("asking for the cores")?;
+    pin(worker)?;
+    let result = work();
+    sched_setaffinity(Pid::from_raw(0), &before).context("giving the cores back")?;
+    result
+}
+
 fn bind(core: usize) -> Result<()> {
     let mut set = CpuSet::new();
     set.set(core).with_context(|| format!("core {core}"))?;

@@ -56,8 +56,6 @@ pub struct Loaded {
     pub log: WaitSnapshot,
     /// For a combiner: each append's wait for its turn.
     pub appends: WaitSnapshot,
-    /// Appends by the first worker.
-    pub by_first: u64,
     /// Of the time under the latch, the mean in nanoseconds.
     pub hold_ns: f64,
 }
@@ -126,7 +124,6 @@ pub fn run(load: Load, folder: &Path) -> Result<Loaded> {
         seconds,
         log: waits.class("log").snapshot(),
         appends: appends.snapshot(),
-        by_first: workers.first().map_or(0, |worker| worker.records),
         hold_ns: held_ns as f64 / records.max(1) as f64,
     })
 }

@@ -138,7 +138,8 @@ mod tests {
         let latch = FifoLatch::new(Waits::new().class("latch"), 0_u64);
         thread::scope(|scope| {
             for _ in 0..4 {
-                scope.spawn(|| (0..1000).for_each(|_| drop(latch.acquire().with(|n| *n += 1))));
+                let count = |_| latch.acquire().with(|n| *n += 1).unwrap_or_default();
+                scope.spawn(move || (0..1000).for_each(count));
             }
         });
         assert_eq!(latch.into_inner(), 4000);

@@ -104,4 +104,3 @@ pub fn load(per_quantum: f64, hogs: usize, part: f64) -> Model {
         steps,
     }
 }
-
