@@ -25,6 +25,7 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 
 use crate::cases::bulk::measured::{Measured, Sizes, measure};
+use crate::cases::bulk::stop::Stop;
 use crate::findings::Findings;
 use crate::folder;
 use crate::run::condition::number;
@@ -97,22 +98,25 @@ pub fn run(options: &Options) -> Result<()> {
 
 fn validate(options: &Options, findings: &mut Findings) -> Result<()> {
     let sizes = Sizes::of(options.smoke, &MEASURED_WORKERS);
+    let stop = Stop::listen()?;
     let mut measured = Measured::default();
-    measure(&sizes, &mut measured)?;
-    stand_in(&measured, options.smoke, options.seed.unwrap_or(SEED), findings)
+    measure(&sizes, &stop, &mut measured)?;
+    stand_in(&measured, options.smoke, options.seed.unwrap_or(SEED), &stop, findings)
 }
 
 /// Holds the simulator against what was published and what was measured, and lets it predict.
 ///
 /// # Errors
-/// When a model makes no sense, or a run that it needs was not measured.
+/// When a model makes no sense, a run that it needs was not measured, or the run is to end.
 pub fn stand_in(
     measured: &Measured,
     smoke: bool,
     seed: u64,
+    stop: &Stop,
     findings: &mut Findings,
 ) -> Result<()> {
     let begun = Instant::now();
+    stop.check()?;
     let mut events = published::compare(smoke, seed, findings)?;
     let costs = Costs::of(measured)?;
     findings.notes.extend(costs.assumptions(findings.head.machine.cores));
@@ -121,7 +125,9 @@ pub fn stand_in(
          believe no measured figure, nor what is derived from it",
         measured.others_percent
     ));
+    stop.check()?;
     events += calibrated::compare(measured, &costs, seed, findings)?;
+    stop.check()?;
     events += predicted::predict(&costs, smoke, seed, findings)?;
     findings.notes.push(speed(events, begun));
     Ok(())

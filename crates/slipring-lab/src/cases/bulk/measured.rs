@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use super::cores;
 use super::extents::{self, Discipline, Load, Loaded, RECORDS_PER_EXTENT};
 use super::send_path::{self, Sent};
+use super::stop::Stop;
 use crate::process;
 use crate::workloads::temporary_folder;
 use anyhow::{Context, Result, anyhow};
@@ -35,7 +36,8 @@ impl Sizes {
         }
     }
 
-    fn extents(&self) -> u32 {
+    /// Extents of a load.
+    pub fn extents(&self) -> u32 {
         u32::try_from(self.records.div_ceil(RECORDS_PER_EXTENT as u64)).unwrap_or(u32::MAX)
     }
 }
@@ -74,8 +76,8 @@ impl Measured {
 /// Measures all, by turns. What was measured until an error is in `measured`.
 ///
 /// # Errors
-/// When a load fails or its answer is wrong.
-pub fn measure(sizes: &Sizes, measured: &mut Measured) -> Result<()> {
+/// When a load fails, its answer is wrong, or the run is to end.
+pub fn measure(sizes: &Sizes, stop: &Stop, measured: &mut Measured) -> Result<()> {
     measured.extents = sizes.extents();
     (measured.wake_ns, measured.unpark_ns) = (f64::INFINITY, f64::INFINITY);
     let others = Others::from_now()?;
@@ -86,6 +88,7 @@ pub fn measure(sizes: &Sizes, measured: &mut Measured) -> Result<()> {
             let mut kinds = [Discipline::Latch, Discipline::Combiner, Discipline::Apart];
             kinds.rotate_left(round % 3);
             for discipline in kinds {
+                stop.check()?;
                 let load = Load { discipline, workers, extents: sizes.extents(), hog: false };
                 let loaded = load_once(load)?;
                 let best = match discipline {
@@ -95,6 +98,7 @@ pub fn measure(sizes: &Sizes, measured: &mut Measured) -> Result<()> {
                 };
                 keep_faster(best, workers, loaded, |loaded| loaded.seconds);
             }
+            stop.check()?;
             let sent = send_path::run(workers, RECORDS_PER_EXTENT, sizes.messages)
                 .with_context(|| format!("the send path with {workers} callers"))?;
             keep_faster(&mut measured.sent, workers, sent, |sent| sent.seconds);

@@ -12,10 +12,12 @@ mod log;
 pub mod measured;
 mod report;
 pub mod send_path;
+pub mod stop;
 
 use anyhow::Result;
 
 use self::measured::{Measured, Sizes, measure};
+use self::stop::Stop;
 use super::Options;
 use crate::findings::Findings;
 use crate::folder;
@@ -38,11 +40,13 @@ pub fn run(options: &Options) -> Result<Findings> {
 }
 
 fn parts(options: &Options, findings: &mut Findings) -> Result<()> {
+    let stop = Stop::listen()?;
     let sizes = Sizes::of(options.smoke, &WORKERS);
     let mut measured = Measured::default();
-    measure(&sizes, &mut measured)?;
-    report::show(&measured, findings)?;
-    report::beside_a_hog(measured.extents, sizes.rounds, findings)?;
+    let complete = measure(&sizes, &stop, &mut measured);
+    report::show(&measured, findings);
+    complete?;
+    report::beside_a_hog(&sizes, &stop, findings)?;
     measured.keep_only(&simulate::MEASURED_WORKERS);
-    simulate::stand_in(&measured, options.smoke, simulate::SEED, findings)
+    simulate::stand_in(&measured, options.smoke, simulate::SEED, &stop, findings)
 }

@@ -3,19 +3,18 @@
 use anyhow::{Context, Result};
 
 use super::extents::{Discipline, Load, Loaded, PAGES, RECORDS_PER_EXTENT};
-use super::measured::{Measured, load_once};
+use super::measured::{Measured, Sizes, load_once};
 use super::send_path::Sent;
+use super::stop::Stop;
 use crate::findings::{Axis, Findings, Plot, Series, Table};
 use crate::run::condition::{Condition, number};
 
 /// What the engine's acquisitions of the log for one message may be, of the baseline's.
 const FRACTION_MAX: f64 = 0.4;
 
-/// Adds the tables, plot and checks of what was measured.
-///
-/// # Errors
-/// When a run is missing.
-pub fn show(measured: &Measured, findings: &mut Findings) -> Result<()> {
+/// Adds the tables, plot and checks of what was measured; of numbers of workers that lack a run,
+/// nothing.
+pub fn show(measured: &Measured, findings: &mut Findings) {
     findings.tables.push(published());
     let records = u64::from(measured.extents) * RECORDS_PER_EXTENT as u64;
     let mut table = Table::new(
@@ -33,6 +32,8 @@ pub fn show(measured: &Measured, findings: &mut Findings) -> Result<()> {
         ],
     );
     for (&workers, latch) in &measured.latch {
+        let runs = (measured.combiner.get(&workers), measured.sent.get(&workers));
+        let (Some(combiner), Some(sent)) = runs else { continue };
         let of = |count: u64| number(count as f64 / records as f64 * 1000.0);
         let log = &latch.log;
         table.row([
@@ -46,7 +47,6 @@ pub fn show(measured: &Measured, findings: &mut Findings) -> Result<()> {
             mean_us(log.total_ns, log.contended),
             number(log.max_ns as f64 / 1e6),
         ]);
-        let combiner = measured.combiner.get(&workers).context("no run of the combiner")?;
         let (turns, appends) = (&combiner.log, &combiner.appends);
         table.row([
             workers.to_string(),
@@ -59,7 +59,6 @@ pub fn show(measured: &Measured, findings: &mut Findings) -> Result<()> {
             mean_us(appends.total_ns, appends.contended),
             number(appends.max_ns as f64 / 1e6),
         ]);
-        let sent = measured.sent.get(&workers).context("no run of the engine")?;
         let (commit, turn) = (sent.class("sqlite.commit"), sent.class("send_turn"));
         let per_message = commit.acquisitions as f64 / sent.messages as f64;
         table.row([
@@ -79,7 +78,6 @@ pub fn show(measured: &Measured, findings: &mut Findings) -> Result<()> {
     findings.plots.push(rates(measured, records));
     findings.notes.extend(notes());
     wait_table(measured, findings);
-    Ok(())
 }
 
 /// The engine's acquisitions of the log for a message, as a part of the latch's.
@@ -181,8 +179,8 @@ const WORKERS_BESIDE: usize = 8;
 /// what was seen.
 ///
 /// # Errors
-/// When a load fails.
-pub fn beside_a_hog(extents: u32, rounds: usize, findings: &mut Findings) -> Result<()> {
+/// When a load fails, or the run is to end.
+pub fn beside_a_hog(sizes: &Sizes, stop: &Stop, findings: &mut Findings) -> Result<()> {
     if findings.head.machine.cores < 2 {
         let why = "one core only: no worker can run while another waits for the busy thread";
         findings.notes.push(why.into());
@@ -198,9 +196,11 @@ pub fn beside_a_hog(extents: u32, rounds: usize, findings: &mut Findings) -> Res
     for discipline in [Discipline::Latch, Discipline::Combiner] {
         let mut seconds = [f64::INFINITY; 2];
         let mut waits = None;
-        for _ in 0..rounds {
+        for _ in 0..sizes.rounds {
             for (place, hog) in [false, true].into_iter().enumerate() {
-                let load = Load { discipline, workers: WORKERS_BESIDE, extents, hog };
+                stop.check()?;
+                let (workers, extents) = (WORKERS_BESIDE, sizes.extents());
+                let load = Load { discipline, workers, extents, hog };
                 let loaded = load_once(load)?;
                 if loaded.seconds < seconds[place] {
                     seconds[place] = loaded.seconds;
