@@ -42,6 +42,9 @@ impl Sizes {
     }
 }
 
+/// Loads of each kind in a round.
+const LOADS: usize = 3;
+
 /// The fastest run of each kind and number of workers: the one that other programs disturbed least.
 #[derive(Debug, Default)]
 pub struct Measured {
@@ -87,7 +90,8 @@ pub fn measure(sizes: &Sizes, stop: &Stop, measured: &mut Measured) -> Result<()
         for &workers in &sizes.workers {
             let mut kinds = [Discipline::Latch, Discipline::Combiner, Discipline::Apart];
             kinds.rotate_left(round % 3);
-            for discipline in kinds {
+            // A load is short beside a run of the engine, so there is time for more of them.
+            for discipline in kinds.into_iter().cycle().take(LOADS * kinds.len()) {
                 stop.check()?;
                 let load = Load { discipline, workers, extents: sizes.extents(), hog: false };
                 let loaded = load_once(load)?;
