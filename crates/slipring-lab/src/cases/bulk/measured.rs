@@ -30,7 +30,7 @@ impl Sizes {
     pub fn of(smoke: bool, workers: &[usize]) -> Sizes {
         let workers = workers.to_vec();
         if smoke {
-            Sizes { records: 64_000, messages: 32_000, workers, rounds: 2 }
+            Sizes { records: 64_000, messages: 128_000, workers, rounds: 1 }
         } else {
             Sizes { records: 1_000_000, messages: 1_000_000, workers, rounds: 3 }
         }
