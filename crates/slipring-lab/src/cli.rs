@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use crate::{cases, crash, driver, report, run, workloads};
+use crate::{cases, crash, driver, report, run, simulate, workloads};
 
 /// Load driver, workloads and reports for Slipring and its peers.
 #[derive(Debug, Parser)]
@@ -23,6 +23,8 @@ enum Command {
     Case(cases::Options),
     /// Make one page of kept runs that opens without a network, or Markdown.
     Report(report::Options),
+    /// Simulate workers, cores, latches and logs: what more cores would do.
+    Simulate(simulate::Options),
     /// A measurement of `case 5`.
     #[command(hide = true)]
     CaseTimers(cases::timers::measure::Settings),
@@ -52,6 +54,7 @@ pub fn run(arguments: Arguments) -> Result<()> {
         }
         Command::Case(options) => cases::run(&options),
         Command::Report(options) => report::run(&options),
+        Command::Simulate(options) => simulate::run(&options),
         Command::CaseTimers(settings) => {
             let measured = cases::timers::measure::run(&settings)?;
             println!("{}", serde_json::to_string(&measured)?);

@@ -21,6 +21,7 @@ mod process;
 mod report;
 mod rows;
 mod run;
+mod simulate;
 mod slow_disk;
 mod stats;
 mod targets;

@@ -1,7 +1,7 @@
 //! `case`: the published cases. Each has its published design built anew as a baseline, the effect
 //! its author saw, and ours on the same work, side by side in one run.
 
-mod bulk;
+pub mod bulk;
 mod jobs;
 mod ring;
 pub mod timers;

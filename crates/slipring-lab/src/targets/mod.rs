@@ -179,7 +179,7 @@ pub trait Caller: Send + 'static {
 }
 
 /// One line of a wait table.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Wait {
     /// The wait class.
     pub name: String,
