@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use crate::{cases, crash, foundation, postgres, workloads};
+use crate::{cases, crash, drive, foundation, postgres, waits, workloads};
 
 /// Load driver, workloads and reports for Slipring and its peers.
 #[derive(Debug, Parser)]
@@ -33,6 +33,12 @@ enum Command {
     /// A driver process of `run postgres`.
     #[command(hide = true)]
     PostgresDriver(postgres::serve::Options),
+    /// Drive one operation by many threads: in a closed loop, at rates, or up to the highest rate
+    /// that is sustained; latency counts from the due time.
+    Drive(Box<drive::Options>),
+    /// Look for some seconds at what a PostgreSQL and a Slipring server wait for, who blocks whom
+    /// and what pins the oldest snapshot; draws a flame graph of waiting.
+    Waits(waits::Options),
     /// Run one workload on one target in this process, and print what it found as JSON.
     Workload(workloads::Settings),
 }
@@ -64,6 +70,8 @@ pub fn run(arguments: Arguments) -> Result<()> {
         Command::Crash(options) => crash::run(&options),
         Command::CrashClient(options) => crash::client::run(&options),
         Command::PostgresDriver(options) => postgres::serve::run(&options),
+        Command::Drive(options) => drive::run(&options),
+        Command::Waits(options) => waits::run(&options),
         Command::Workload(settings) => {
             println!("{}", serde_json::to_string(&workloads::run(&settings)?)?);
             Ok(())
