@@ -2,7 +2,6 @@
 -- Inputs: none.
 -- Lock: none.
 -- Index: none.
-SET application_name = 'slipring-lab waits';
 SET default_transaction_read_only = on;
 SET lock_timeout = '100ms';
 SET statement_timeout = '5s';

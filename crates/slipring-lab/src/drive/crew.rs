@@ -171,7 +171,11 @@ fn work<M: Maker>(
     // Without it sleeps end some 50 µs late; that is the kernel's default, and no error.
     let _ = nix::sys::prctl::set_timerslack(TIMER_SLACK_NS);
     let all = async {
-        let mut operation = match maker.make(number).await {
+        let made = tokio::select! {
+            made = maker.make(number) => made,
+            () = shared.stop.told() => Err(anyhow!(shared.stop.reason().unwrap_or_default())),
+        };
+        let mut operation = match made {
             Ok(operation) => operation,
             Err(error) => {
                 // The other side waits for one word of each thread.

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use tokio::runtime::Handle;
 
 use super::operation::{Failure, Maker, Operation, Turn};
+use super::stop::Stop;
 use crate::body::{self, Body};
 use crate::ledger::Ledger;
 use crate::targets::{Caller, Target};
@@ -73,11 +74,14 @@ impl<T: Target> Messages<'_, T> {
     /// Sends so many messages to the queue, before anything is measured.
     ///
     /// # Errors
-    /// When the target refuses.
-    pub async fn fill(&self, messages: u64) -> Result<()> {
+    /// When the target refuses, or `stop` ends the run.
+    pub async fn fill(&self, messages: u64, stop: &Stop) -> Result<()> {
         let mut caller = self.target.caller(self.queue).await?;
         let (mut left, mut bodies) = (messages, Vec::new());
         while left > 0 {
+            if let Some(why) = stop.reason() {
+                bail!("{why} while the queue was filled; {left} messages were to come");
+            }
             let batch = left.min(FILL_BATCH as u64);
             fill(&mut bodies, batch as usize, &self.ledger)?;
             caller.send(&bodies).await.context("filling the queue")?;

@@ -140,7 +140,12 @@ impl Session<'_> {
     }
 
     fn begin<T: Target>(&mut self, settings: &Settings, verb: Verb, folder: &Path) -> Result<()> {
-        let target = self.runtime.block_on(T::start(settings, folder))?;
+        let target = self.runtime.block_on(async {
+            tokio::select! {
+                started = T::start(settings, folder) => started,
+                () = self.stop.told() => bail!("stopped while the target was started"),
+            }
+        })?;
         self.on(target, verb, settings.postgres.clone())
     }
 
@@ -161,7 +166,7 @@ impl Session<'_> {
             strangers: Arc::clone(&strangers),
             since_ns: monotonic_ns(),
         };
-        runtime.block_on(maker.fill(self.options.fill))?;
+        runtime.block_on(maker.fill(self.options.fill, self.stop))?;
         let watched = Watched { classes: self.classes(of_target)?, url };
         let measured = self.measure(&maker, &watched);
         self.report.checks = maker.ledger.checks();

@@ -25,6 +25,9 @@ const EMPTY_SECONDS: f64 = 0.2;
 const EMPTY_SECONDS_MAX: f64 = 1.0;
 const EMPTY_OPERATIONS: f64 = 20.0;
 
+/// The statistics of a backend that has just ended are there within this.
+const SETTLE: Duration = Duration::from_millis(200);
+
 /// A run in the making.
 pub struct Session<'a> {
     /// What was asked for.
@@ -68,6 +71,9 @@ impl Session<'_> {
             self.stop.because(format!("{error:#}"));
         }
         self.report.incomplete = self.stop.reason();
+        if watched.url.is_some() {
+            std::thread::sleep(SETTLE);
+        }
         let after = self.look(watched);
         self.compare(before, after);
         Ok(())

@@ -4,7 +4,7 @@
 use anyhow::{Context, Result, bail};
 use tokio_postgres::{Client, Error};
 
-use crate::targets::postgres::connect;
+use crate::targets::postgres::connect_as;
 
 /// The oldest version whose views the statements know.
 const OLDEST: u32 = 14;
@@ -43,7 +43,7 @@ impl Server {
     /// # Errors
     /// When the server refuses or is older than PostgreSQL 14.
     pub async fn open(url: &str) -> Result<Server> {
-        let client = connect(url).await?;
+        let client = connect_as(url, "slipring-lab waits").await?;
         let session = include_str!("../../queries/waits_session.sql");
         client.batch_execute(session).await.context("preparing the session")?;
         let about = client.query_one(include_str!("../../queries/waits_server.sql"), &[]).await?;

@@ -11,7 +11,7 @@ use tokio_postgres::{Client, Error};
 use super::parameters::{Parameters, Value};
 use super::{Statement, wrong_number};
 use crate::drive::operation::{Failure, Maker, Operation, Turn};
-use crate::targets::postgres::connect;
+use crate::targets::postgres::connect_as;
 
 /// SQLSTATEs of a server that ends the session or goes down.
 const ENDING: [&str; 4] = ["57P01", "57P02", "57P03", "57P05"];
@@ -29,9 +29,7 @@ impl Maker for PostgresStatement {
     type Operation = PostgresOperation;
 
     async fn make(&self, thread: usize) -> Result<PostgresOperation> {
-        let client = connect(&self.url).await?;
-        // The driver knows its own sessions in pg_stat_activity by this name.
-        client.batch_execute("SET application_name = 'slipring-lab drive'").await?;
+        let client = connect_as(&self.url, "slipring-lab drive").await?;
         let prepared = client.prepare(&self.statement.sql).await;
         let prepared = prepared.map_err(|error| anyhow::anyhow!(told(&error)));
         let prepared = prepared.context("preparing the statement")?;
