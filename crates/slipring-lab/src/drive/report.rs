@@ -31,13 +31,11 @@ pub struct StepReport {
 }
 
 impl StepReport {
-    /// The driver's own cost as a share of the measured work, in percent.
+    /// The driver's own cost as a share of the measured work, in percent. The work is the median
+    /// time of an operation: single long ones would make the share look smaller.
     pub fn own_percent(&self) -> f64 {
-        if self.figures.mean_us > 0.0 {
-            self.own_us / self.figures.mean_us * 100.0
-        } else {
-            f64::NAN
-        }
+        let work_us = self.figures.uncorrected.p50_us;
+        if work_us > 0.0 { self.own_us / work_us * 100.0 } else { f64::NAN }
     }
 }
 

@@ -8,7 +8,8 @@ use tokio::sync::Notify;
 
 use crate::time::monotonic_ns;
 
-/// Ends a run early. All clones are one; the first reason is the one that is told.
+/// Ends a run early. All clones are one. The first reason is the one that is told, but a signal
+/// comes before others: on Ctrl-C servers that the lab started may end first.
 #[derive(Debug, Clone, Default)]
 pub struct Stop(Arc<Inner>);
 
@@ -23,10 +24,21 @@ impl Stop {
     /// Ends the run.
     pub fn because(&self, reason: impl Into<String>) {
         let mut first = self.0.reason.lock().unwrap_or_else(PoisonError::into_inner);
-        if first.is_none() {
-            *first = Some((reason.into(), monotonic_ns()));
-        }
+        first.get_or_insert_with(|| (reason.into(), monotonic_ns()));
         drop(first);
+        self.tell();
+    }
+
+    /// Ends the run for a signal of this name.
+    fn by_signal(&self, name: &str) {
+        let mut first = self.0.reason.lock().unwrap_or_else(PoisonError::into_inner);
+        let moment_ns = first.as_ref().map_or_else(monotonic_ns, |(_, moment_ns)| *moment_ns);
+        *first = Some((format!("stopped by {name}"), moment_ns));
+        drop(first);
+        self.tell();
+    }
+
+    fn tell(&self) {
         self.0.set.store(true, Ordering::Release);
         self.0.told.notify_waiters();
     }
@@ -68,10 +80,10 @@ impl Stop {
         let stop = self.clone();
         tokio::spawn(async move {
             let name = tokio::select! {
-                _ = interrupt.recv() => "stopped by Ctrl-C",
-                _ = terminate.recv() => "stopped by SIGTERM",
+                _ = interrupt.recv() => "Ctrl-C",
+                _ = terminate.recv() => "SIGTERM",
             };
-            stop.because(name);
+            stop.by_signal(name);
         });
         Ok(())
     }
@@ -94,6 +106,10 @@ mod tests {
         waiting.await.unwrap();
         stop.told().await;
         assert_eq!(stop.reason().as_deref(), Some("first"));
-        assert!(stop.moment_ns().is_some());
+        let moment_ns = stop.moment_ns();
+        assert!(moment_ns.is_some());
+        stop.by_signal("Ctrl-C");
+        assert_eq!(stop.reason().as_deref(), Some("stopped by Ctrl-C"));
+        assert_eq!(stop.moment_ns(), moment_ns);
     }
 }

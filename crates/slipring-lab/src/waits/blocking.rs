@@ -64,7 +64,8 @@ mod tests {
 
     fn session(pid: i32, state: &str) -> Session {
         let (caller, state) = (format!("app{pid}"), Some(state.to_owned()));
-        Session { pid, caller, state, ..Session::default() }
+        let backend = Some("client backend".to_owned());
+        Session { pid, backend, caller, state, ..Session::default() }
     }
 
     fn wait(pid: i32, blockers: &[i32]) -> LockWait {
@@ -77,7 +78,7 @@ mod tests {
             [session(1, "idle in transaction"), session(2, "active"), session(3, "active")];
         let waits = [wait(3, &[2]), wait(2, &[1])];
         let blocking = Blocking::new(&sessions, &waits);
-        assert_eq!(blocking.chain(3), ["app2 (active)", "app1 (idle in transaction)"]);
+        assert_eq!(blocking.chain(3), ["app2", "app1 (idle in transaction)"]);
         assert_eq!(blocking.chain(2), ["app1 (idle in transaction)"]);
         assert!(blocking.chain(1).is_empty());
     }
@@ -87,7 +88,7 @@ mod tests {
         let sessions = [session(1, "active"), session(2, "active")];
         let waits = [wait(1, &[2]), wait(2, &[1])];
         let chain = Blocking::new(&sessions, &waits).chain(1);
-        assert_eq!(chain, ["app2 (active)", "app1 (active)", "which is a deadlock"]);
+        assert_eq!(chain, ["app2", "app1", "which is a deadlock"]);
         let waits = [wait(1, &[0, 2]), wait(2, &[99])];
         let blocking = Blocking::new(&sessions, &waits);
         assert_eq!(blocking.chain(1), ["a prepared transaction and 1 more"]);

@@ -114,7 +114,10 @@ impl Observation {
 
     /// The stacks of the flame graph, one line each.
     pub fn folded(&self) -> Vec<String> {
-        flame::folded(&self.seen.profile, &self.classes, self.every.as_nanos() as u64)
+        let samples = u32::try_from(self.seen.profile.samples).unwrap_or(u32::MAX);
+        // Looks that take long are further apart than was asked for.
+        let every = self.seen.length.checked_div(samples).unwrap_or(self.every);
+        flame::folded(&self.seen.profile, &self.classes, every.as_nanos() as u64)
     }
 
     /// As tables and plots.

@@ -60,8 +60,12 @@ impl Profile {
                 Doing::Waiting(kind, event) => (kind, event),
             };
             *by_kind.entry(kind.clone()).or_default() += 1;
+            // Locks are read a moment later: who waited for something else then is not blocked.
+            let in_the_way = match kind.as_str() {
+                "Lock" => blocking.chain(session.pid),
+                _ => Vec::new(),
+            };
             let mut stack = vec![kind, event, session.caller.clone()];
-            let in_the_way = blocking.chain(session.pid);
             stack.extend(in_the_way.iter().map(|name| format!("blocked by {name}")));
             *kept(&mut self.stacks, stack) += 1;
         }
@@ -70,7 +74,8 @@ impl Profile {
     }
 
     fn add_locks(&mut self, sessions: &[Session], waits: &[LockWait], blocking: &Blocking<'_>) {
-        for wait in waits {
+        // One that nobody is in the way of any more has been let in meanwhile.
+        for wait in waits.iter().filter(|wait| !wait.blockers.is_empty()) {
             let key = (wait.what.clone(), wait.mode.clone());
             let (samples, longest) = self.locks.entry(key).or_default();
             *samples += 1;
@@ -239,6 +244,22 @@ mod tests {
             tables[3].rows[0],
             ["b ← a (idle in transaction)", "transactionid", "2", "1.50"]
         );
+    }
+
+    #[test]
+    fn locks_that_were_read_a_moment_later_change_nothing_of_what_was_seen() {
+        let sessions = [session(1, "a", "active", "IO:WALSync"), session(2, "b", "active", "")];
+        let wait = |blockers: &[i32]| LockWait {
+            pid: 1,
+            blockers: blockers.to_vec(),
+            ..LockWait::default()
+        };
+        let mut profile = Profile::default();
+        profile.add(&sessions, &[wait(&[2])]);
+        profile.add(&sessions, &[wait(&[])]);
+        let stacks: Vec<_> = profile.stacks().collect();
+        assert_eq!((stacks[0].0, stacks.len()), (&["IO", "WALSync", "a"].map(String::from)[..], 1));
+        assert_eq!(profile.chains(), ["a ← b"]);
     }
 
     #[test]

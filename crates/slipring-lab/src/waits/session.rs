@@ -80,10 +80,16 @@ impl Session {
         }
     }
 
-    /// The caller with its state, for those who are in the way.
+    /// The caller, with what makes it stay in the way of others: that it waits for its client, or
+    /// that nothing is known of it. Other states may have changed since they were read.
     pub fn named(&self) -> String {
-        let state = self.state.as_deref().or(self.backend.as_deref()).unwrap_or("not visible");
-        format!("{} ({state})", self.caller)
+        match (self.doing(), &self.state) {
+            (Doing::NotVisible, _) => format!("{} (not visible)", self.caller),
+            (_, Some(state)) if state.starts_with("idle in") => {
+                format!("{} ({state})", self.caller)
+            }
+            _ => self.caller.clone(),
+        }
     }
 }
 

@@ -78,13 +78,13 @@ async fn blocked(url: &str, wanted: usize, patience: Duration) -> Result<()> {
 fn check(seen: &Observation) -> Result<()> {
     let chains = seen.seen.profile.chains();
     let [last, middle, first] = CHAIN;
-    let chain = format!("{last} ← {middle} (active) ← {first} (idle in transaction)");
+    let chain = format!("{last} ← {middle} ← {first} (idle in transaction)");
     if !chains.contains(&chain) {
         bail!("the chain is not among those that were seen: {chains:?}, not {chain}");
     }
     let folded = seen.folded();
     let stack = format!(
-        "Lock;transactionid;{last};blocked by {middle} (active);\
+        "Lock;transactionid;{last};blocked by {middle};\
          blocked by {first} (idle in transaction)"
     );
     if !folded.iter().any(|line| line.starts_with(&stack)) {
