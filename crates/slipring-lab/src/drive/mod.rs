@@ -20,6 +20,7 @@ mod tests;
 use anyhow::{Result, bail};
 
 use crate::folder;
+use crate::waits::flame;
 pub use options::Options;
 use report::Report;
 pub use stop::Stop;
@@ -57,6 +58,7 @@ fn show(options: &Options, report: &Report) -> Result<()> {
         None => folder::data()?.join("drive"),
     };
     findings.keep(&folder)?;
+    flame::keep(&report.stacks, &folder, "drive")?;
     println!("raw data: {}", folder.display());
     if let Some(path) = &options.json {
         report.write_json(path)?;

@@ -122,6 +122,10 @@ pub struct Options {
     /// The token that it asks for.
     #[arg(long, value_name = "TOKEN", env = "SLIPRING_ADMIN_TOKEN", hide_env_values = true)]
     pub metrics_token: Option<String>,
+    /// Look meanwhile at what the sessions of the PostgreSQL wait for, every 50 ms, and draw a
+    /// flame graph of waiting.
+    #[arg(long)]
+    pub waits: bool,
     /// Of random parameters.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
@@ -190,6 +194,10 @@ impl Options {
         }
         if action == Action::Sql && self.url.is_none() && self.file.is_none() {
             bail!("`sql` needs the database: --url postgres://… or --file PATH.db");
+        }
+        let in_postgres = self.url.is_some() || self.target.is_some_and(Kind::in_postgres);
+        if self.waits && !in_postgres {
+            bail!("--waits looks at a PostgreSQL, and {} is none", self.target_name());
         }
         self.check_wait(action)
     }

@@ -61,6 +61,10 @@ pub struct Report {
     pub counters: Vec<Counter>,
     /// Seconds between the two looks at them.
     pub counters_seconds: f64,
+    /// What sessions of PostgreSQL waited for, where it was looked at.
+    pub sessions: Vec<Table>,
+    /// The same as stacks of a flame graph, one line each.
+    pub stacks: Vec<String>,
     /// What was sent and what came back.
     pub checks: Checks,
     /// What the reader must know.
@@ -82,6 +86,8 @@ impl Report {
             waits: Vec::new(),
             counters: Vec::new(),
             counters_seconds: 0.0,
+            sessions: Vec::new(),
+            stacks: Vec::new(),
             checks: Checks::default(),
             notes: Vec::new(),
             incomplete: None,
@@ -116,6 +122,11 @@ impl Report {
         if !self.counters.is_empty() {
             let title = "counters of PostgreSQL meanwhile";
             findings.tables.push(counters::table(title, &self.counters, self.counters_seconds));
+        }
+        findings.tables.extend(self.sessions.iter().cloned());
+        if !self.stacks.is_empty() {
+            let note = "the flame graph of waiting is drive-flame.svg, its stacks drive-stacks.txt";
+            findings.notes.push(note.to_owned());
         }
         if let Some(durability) = &self.durability {
             findings.notes.push(format!("durability: {durability}"));

@@ -19,6 +19,7 @@ use crate::run::condition::number;
 use crate::waits::classes::{self, Class, Source};
 use crate::waits::counters::Counters;
 use crate::waits::server::Server;
+use crate::waits::{Beside, Observation};
 
 /// How long the empty operation is measured; longer at low rates, so that there are some.
 const EMPTY_SECONDS: f64 = 0.2;
@@ -63,7 +64,12 @@ impl Session<'_> {
     /// When not even the first step could begin.
     pub fn measure<M: Maker>(&mut self, maker: &M, watched: &Watched) -> Result<()> {
         let before = self.look(watched);
+        let url = watched.url.as_deref().filter(|_| self.options.waits);
+        let beside = url.map(Beside::begin);
         let ended = self.steps(maker);
+        if let Some(beside) = beside {
+            self.sessions(beside.end());
+        }
         if let Err(error) = ended {
             if self.report.steps.is_empty() {
                 return Err(error);
@@ -150,6 +156,18 @@ impl Session<'_> {
             read.map_err(told).ok()
         });
         Look { classes: classes.ok(), counters, at: Instant::now() }
+    }
+
+    /// Enters what the sessions of PostgreSQL waited for.
+    fn sessions(&mut self, seen: Result<Observation>) {
+        match seen {
+            Ok(seen) => {
+                self.report.sessions = seen.session_tables();
+                self.report.stacks = seen.folded();
+                self.report.notes.extend(seen.notes());
+            }
+            Err(error) => self.report.notes.push(format!("sessions were not seen: {error:#}")),
+        }
     }
 
     fn compare(&mut self, before: Look, after: Look) {

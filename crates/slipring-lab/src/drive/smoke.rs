@@ -52,7 +52,8 @@ fn checked(words: &[&str]) -> Result<Report> {
 /// When one of them fails, or an answer is not as it must be.
 pub fn run() -> Result<()> {
     let short = ["--seconds", "0.3", "--warmup", "0.1"];
-    let noop = ["noop", "--rate", "500000", "--threads", "2", "--seconds", "1", "--warmup", "0.2"];
+    let noop =
+        ["noop", "--rate", "500000", "--threads", "2", "--seconds", "0.5", "--warmup", "0.2"];
     let report = checked(&noop)?;
     // The figure is printed with its check; how busy the machine is decides on it.
     show(&options(&noop)?, &report)?;
@@ -114,6 +115,18 @@ fn on_sqlite(file: &Path, short: &[&str]) -> Result<()> {
     }
 }
 
+/// The key 0 is taken: each insert is refused, and the first reason is told.
+fn on_postgres_refused(url: &str) -> Result<()> {
+    let insert = "INSERT INTO account VALUES ($1, 0)";
+    let words = ["sql", insert, "--param", "=0", "--url", url, "--repeat", "3", "--threads", "1"];
+    let report = on::measure(&options(&words)?, &Stop::default())?;
+    let why = report.first_failure().unwrap_or_default();
+    match report.failed() == 3 && why.contains("SQLSTATE 23505") {
+        true => Ok(()),
+        false => bail!("{} of 3 inserts of a key that is there failed: {why}", report.failed()),
+    }
+}
+
 fn on_postgres(short: &[&str]) -> Result<()> {
     let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
     let cluster = runtime.block_on(Cluster::open(None))?;
@@ -130,6 +143,13 @@ fn on_postgres(short: &[&str]) -> Result<()> {
     line("PostgreSQL insert", &report);
     if !report.counters.iter().any(|counter| counter.name.starts_with("WAL")) {
         bail!("inserts wrote WAL, and the counters say {:?}", report.counters);
+    }
+    on_postgres_refused(&url)?;
+    let sleep = ["sql", "SELECT pg_sleep(0.1)", "--url", &url, "--waits"];
+    let report = checked(&[&sleep[..], short].concat())?;
+    let stack = "Timeout;PgSleep;slipring-lab drive: SELECT pg_sleep(?) ";
+    if !report.stacks.iter().any(|line| line.starts_with(stack)) {
+        bail!("sessions slept, and what was seen is {:?}, {:?}", report.stacks, report.notes);
     }
     let words = ["cycle", "--url", &url, "--batch", "10", "--rate", "50"];
     line("our store in PostgreSQL", &checked(&[&words[..], short].concat())?);

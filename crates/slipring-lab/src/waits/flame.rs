@@ -1,6 +1,8 @@
 //! A flame graph of waiting: how many sessions waited, by kind of wait, event, caller and those in
 //! the way. Width is time spent waiting, counted in samples.
 
+use std::path::Path;
+
 use anyhow::{Context, Result};
 use inferno::flamegraph::{self, Options, Palette, color::BasicPalette};
 
@@ -52,6 +54,20 @@ pub fn svg(folded: &[String], title: &str) -> Result<Option<String>> {
     let lines = folded.iter().map(String::as_str);
     flamegraph::from_lines(&mut options, lines, &mut svg).context("drawing the flame graph")?;
     Ok(Some(String::from_utf8(svg).context("a drawing that is no text")?))
+}
+
+/// Writes the drawing and its stacks into a folder that is there, as `NAME-flame.svg` and
+/// `NAME-stacks.txt`; nothing when nothing waited.
+///
+/// # Errors
+/// When they cannot be written.
+pub fn keep(folded: &[String], folder: &Path, name: &str) -> Result<()> {
+    let Some(svg) = svg(folded, "waiting")? else { return Ok(()) };
+    for (ending, text) in [("flame.svg", svg), ("stacks.txt", folded.join("\n"))] {
+        let path = folder.join(format!("{name}-{ending}"));
+        std::fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

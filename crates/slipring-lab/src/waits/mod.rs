@@ -7,7 +7,7 @@ mod caller;
 pub mod classes;
 pub mod counters;
 mod dead_rows;
-mod flame;
+pub mod flame;
 mod horizon;
 mod observation;
 mod profile;
@@ -17,16 +17,21 @@ mod session;
 mod smoke;
 
 use std::path::PathBuf;
+use std::thread::JoinHandle;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
+use indicatif::ProgressBar;
 
 use crate::drive::Stop;
 use crate::folder;
 use crate::targets::postgres::URL_VARIABLE;
 use classes::{Metrics, Source};
-use observation::Observation;
+pub use observation::Observation;
 pub use smoke::smoke;
+
+/// Between two looks beside a run.
+const BESIDE_EVERY: Duration = Duration::from_millis(50);
 
 /// What is looked at.
 #[derive(Debug, Clone, clap::Args)]
@@ -86,7 +91,7 @@ pub fn run(options: &Options) -> Result<()> {
     };
     print!("{}", findings.text());
     findings.keep(&folder)?;
-    observed.keep_flame(&folder)?;
+    flame::keep(&observed.folded(), &folder, "waits")?;
     println!("raw data: {}", folder.display());
     match findings.incomplete {
         Some(why) => bail!("the run is incomplete: {why}"),
@@ -101,5 +106,39 @@ pub fn run(options: &Options) -> Result<()> {
 async fn observe(options: &Options, source: &Source, stop: &Stop) -> Result<Observation> {
     let every = Duration::from_millis(options.every_ms);
     let length = Duration::from_secs_f64(options.seconds);
-    Observation::make(options.url.as_deref(), source, (every, length), stop).await
+    let bar = observation::bar(length);
+    let made = Observation::make(options.url.as_deref(), source, (every, length), stop, &bar).await;
+    bar.finish_and_clear();
+    made
+}
+
+/// An observation of a PostgreSQL beside a run, on a thread of its own, until it is ended.
+pub struct Beside {
+    end: Stop,
+    thread: JoinHandle<Result<Observation>>,
+}
+
+impl Beside {
+    /// Begins.
+    pub fn begin(url: &str) -> Beside {
+        let (end, url) = (Stop::default(), url.to_owned());
+        let stop = end.clone();
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            let bar = ProgressBar::hidden();
+            let times = (BESIDE_EVERY, Duration::MAX);
+            let made = Observation::make(Some(&url), &Source::Nothing, times, &stop, &bar);
+            runtime.context("starting the runtime")?.block_on(made)
+        });
+        Beside { end, thread }
+    }
+
+    /// Ends, and answers what was seen.
+    ///
+    /// # Errors
+    /// When not even the first look was possible.
+    pub fn end(self) -> Result<Observation> {
+        self.end.because("the run has ended");
+        self.thread.join().map_err(|_| anyhow!("the observation panicked")).flatten()
+    }
 }

@@ -1,9 +1,8 @@
 //! One observation: what was there before, what was sampled, what was there after.
 
-use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::classes::{self, Class, Source};
@@ -16,6 +15,9 @@ use crate::drive::Stop;
 use crate::findings::{Axis, Findings, Plot, Series, Table};
 use crate::folder;
 use crate::run::condition::number;
+
+/// How an observation ends whose server does not answer any more.
+const GONE: &str = "the server went away";
 
 /// What was observed.
 pub struct Observation {
@@ -39,6 +41,7 @@ impl Observation {
         source: &Source,
         (every, length): (Duration, Duration),
         stop: &Stop,
+        bar: &ProgressBar,
     ) -> Result<Observation> {
         let classes_before = source.read()?;
         let mut observation = Observation {
@@ -51,13 +54,12 @@ impl Observation {
             notes: Vec::new(),
             incomplete: None,
         };
-        let bar = bar(length);
         match url {
             Some(url) => {
                 let server = Server::open(url).await?;
                 observation.server = Some((server.name.clone(), server.rights));
                 observation.notes.extend(server.rights.unseen());
-                observation.postgres(&server, length, stop, &bar).await?;
+                observation.postgres(&server, length, stop, bar).await?;
             }
             None => {
                 tokio::select! {
@@ -66,7 +68,6 @@ impl Observation {
                 }
             }
         }
-        bar.finish_and_clear();
         let after = source.read();
         match after.and_then(|after| classes::difference(&classes_before, &after)) {
             Ok(classes) => observation.classes = classes,
@@ -95,7 +96,7 @@ impl Observation {
         let show = |passed: Duration| bar.set_position(passed.as_millis() as u64);
         let sampled = sample(server, (self.every, length), stop, &mut self.seen, show).await;
         if let Err(error) = sampled {
-            self.end_early(&format!("the server went away: {error:#}"));
+            self.end_early(&format!("{GONE}: {error:#}"));
             return Ok(());
         }
         let after = async {
@@ -107,9 +108,34 @@ impl Observation {
                 self.counters = counters.since(&before);
                 self.dead_rows = Some(dead.since(&dead_before));
             }
-            Err(error) => self.end_early(&format!("the server went away: {error:#}")),
+            Err(error) => self.end_early(&format!("{GONE}: {error:#}")),
         }
         Ok(())
+    }
+
+    /// What sessions did, for a run that has tables of its own for the rest.
+    pub fn session_tables(&self) -> Vec<Table> {
+        self.seen.profile.tables()
+    }
+
+    /// What the reader must know.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = self.notes.clone();
+        // A run that goes on without its observation must say so.
+        notes.extend(self.incomplete.clone().filter(|why| why.starts_with(GONE)));
+        notes.push(self.sampling_note());
+        notes
+    }
+
+    fn sampling_note(&self) -> String {
+        let samples = self.seen.profile.samples;
+        let mean = self.seen.sampling.as_secs_f64() * 1000.0 / samples.max(1) as f64;
+        format!(
+            "{samples} samples of sessions in {} s, {} ms asked for between two; each took {} ms",
+            number(self.seen.length.as_secs_f64()),
+            self.every.as_millis(),
+            number(mean)
+        )
     }
 
     /// The stacks of the flame graph, one line each.
@@ -154,13 +180,7 @@ impl Observation {
         findings.tables.push(counters::table(title, &self.counters, seconds));
         findings.plots.extend([self.sessions_plot(), self.wal_plot()]);
         let samples = seen.profile.samples;
-        let mean = seen.sampling.as_secs_f64() * 1000.0 / samples.max(1) as f64;
-        findings.notes.push(format!(
-            "{samples} samples in {} s, {} ms asked for between two; each took {} ms",
-            number(seconds),
-            self.every.as_millis(),
-            number(mean)
-        ));
+        findings.notes.push(self.sampling_note());
         if seen.profile.not_visible() > 0 {
             let share = seen.profile.not_visible() as f64 / samples.max(1) as f64;
             findings.notes.push(format!("not visible: {} sessions on average", number(share)));
@@ -190,24 +210,10 @@ impl Observation {
             series: vec![Series { name: "WAL".to_owned(), points }],
         }
     }
-
-    /// Writes the flame graph and its stacks into a folder that is there.
-    ///
-    /// # Errors
-    /// When they cannot be written.
-    pub fn keep_flame(&self, folder: &Path) -> Result<()> {
-        let folded = self.folded();
-        let Some(svg) = flame::svg(&folded, "waiting")? else { return Ok(()) };
-        for (name, text) in [("waits-flame.svg", svg), ("waits-stacks.txt", folded.join("\n"))] {
-            let path = folder.join(name);
-            std::fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
-        }
-        Ok(())
-    }
 }
 
 /// Shows on a terminal how much of the time has passed.
-fn bar(length: Duration) -> ProgressBar {
+pub fn bar(length: Duration) -> ProgressBar {
     let bar = ProgressBar::new(length.as_millis() as u64);
     if let Ok(style) = ProgressStyle::with_template("looking [{bar:30}] {percent:>3}%") {
         bar.set_style(style.progress_chars("=> "));

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use indicatif::ProgressBar;
 use tokio_postgres::Client;
 
 use super::classes::Source;
@@ -52,7 +53,14 @@ pub async fn smoke(url: &str, patience: Duration) -> Result<()> {
     blocked(url, 2, patience).await?;
     let (every, length) = (Duration::from_millis(20), Duration::from_millis(1200));
     let stop = Stop::default();
-    let seen = Observation::make(Some(url), &Source::Nothing, (every, length), &stop).await;
+    let seen = Observation::make(
+        Some(url),
+        &Source::Nothing,
+        (every, length),
+        &stop,
+        &ProgressBar::hidden(),
+    )
+    .await;
     first.batch_execute("COMMIT").await?;
     middle.await.context("a session panicked")??;
     last.await.context("a session panicked")??;
@@ -127,7 +135,10 @@ mod tests {
         blocked(&url, 1, Duration::from_secs(60)).await.unwrap();
         let times = (Duration::from_millis(20), Duration::from_millis(200));
         let stop = Stop::default();
-        let seen = Observation::make(Some(&least), &Source::Nothing, times, &stop).await.unwrap();
+        let seen =
+            Observation::make(Some(&least), &Source::Nothing, times, &stop, &ProgressBar::hidden())
+                .await
+                .unwrap();
         holder.batch_execute("COMMIT").await.unwrap();
         waiting.await.unwrap().unwrap();
         assert_eq!(seen.seen.profile.chains(), ["waiter ← holder (not visible)"]);
