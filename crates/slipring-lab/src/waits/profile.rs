@@ -53,10 +53,14 @@ impl Profile {
                     *by_kind.entry("running".to_owned()).or_default() += 1;
                     continue;
                 }
-                Doing::NotVisible => {
-                    self.not_visible += 1;
-                    continue;
-                }
+                // Locks are open to everybody, so that much is known of those who wait for one.
+                Doing::NotVisible => match lock_of(session, waits) {
+                    Some(kind) => ("Lock".to_owned(), kind),
+                    None => {
+                        self.not_visible += 1;
+                        continue;
+                    }
+                },
                 Doing::Waiting(kind, event) => (kind, event),
             };
             *by_kind.entry(kind.clone()).or_default() += 1;
@@ -175,6 +179,12 @@ impl Profile {
         }
         table
     }
+}
+
+/// The kind of lock that a session waits for.
+fn lock_of(session: &Session, waits: &[LockWait]) -> Option<String> {
+    let mut own = waits.iter().filter(|wait| wait.pid == session.pid && !wait.blockers.is_empty());
+    own.next()?.what.split(' ').next().map(str::to_owned)
 }
 
 /// The entry of a key; that of all others together when there are too many.

@@ -142,6 +142,9 @@ mod tests {
         holder.batch_execute("COMMIT").await.unwrap();
         waiting.await.unwrap().unwrap();
         assert_eq!(seen.seen.profile.chains(), ["waiter ← holder (not visible)"]);
+        let blocked = "Lock;transactionid;waiter;blocked by holder (not visible)";
+        let folded = seen.folded();
+        assert!(folded.iter().any(|line| line.starts_with(blocked)), "{folded:?}");
         let text = seen.findings().unwrap().text();
         assert!(text.contains("GRANT pg_read_all_stats") && text.contains("not visible"), "{text}");
     }
