@@ -26,8 +26,11 @@ pub struct StepReport {
     #[serde(flatten)]
     pub figures: Figures,
     /// Processor time of the driver itself for each operation, in microseconds: that of an empty
-    /// operation at the same pace.
+    /// operation in a closed loop.
     pub own_us: f64,
+    /// The same at the rate of the step, with the sleeps until its due times; nothing for a closed
+    /// loop.
+    pub paced_us: Option<f64>,
 }
 
 impl StepReport {
@@ -224,7 +227,7 @@ impl Report {
     }
 }
 
-const CSV_COLUMNS: [&str; 24] = [
+const CSV_COLUMNS: [&str; 25] = [
     "threads",
     "offered_per_s",
     "seconds",
@@ -238,6 +241,7 @@ const CSV_COLUMNS: [&str; 24] = [
     "unanswered",
     "mean_us",
     "own_us",
+    "paced_us",
     "own_percent",
     "corrected_p50_us",
     "corrected_p95_us",
@@ -264,9 +268,9 @@ fn csv_line(step: &StepReport) -> Vec<String> {
         figures.items_rate.to_string(),
     ];
     line.extend(whole.map(|count| count.to_string()));
-    line.extend(
-        [figures.mean_us, step.own_us, step.own_percent()].map(|figure| figure.to_string()),
-    );
+    line.extend([figures.mean_us, step.own_us].map(|figure| figure.to_string()));
+    line.push(step.paced_us.map_or(String::new(), |figure| figure.to_string()));
+    line.push(step.own_percent().to_string());
     let of = |p: &Percentiles| [p.p50_us, p.p95_us, p.p99_us, p.p999_us, p.max_us];
     match &figures.corrected {
         Some(corrected) => line.extend(of(corrected).map(|figure| figure.to_string())),
@@ -312,6 +316,7 @@ fn counts(steps: &[StepReport]) -> Table {
         "mean µs",
         "driver's own µs",
         "own/work %",
+        "own with sleeps µs",
     ];
     let mut table = Table::new("operations", &columns);
     for step in steps {
@@ -325,6 +330,7 @@ fn counts(steps: &[StepReport]) -> Table {
         ];
         row.extend(counts.map(whole));
         row.extend([figures.mean_us, step.own_us, step.own_percent()].map(number));
+        row.push(step.paced_us.map_or(String::new(), number));
         table.row(row);
     }
     table

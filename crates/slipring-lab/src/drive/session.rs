@@ -93,6 +93,7 @@ impl Session<'_> {
             _ => 0,
         };
         let empty = Empty { batch, ledger: Arc::new(Ledger::new(0, MESSAGES_MAX)) };
+        let own_us = self.own_cost(&empty)?;
         loop {
             let step = Step {
                 threads: self.options.threads,
@@ -100,12 +101,12 @@ impl Session<'_> {
                 until: self.options.until(),
                 patience: self.options.wait,
             };
-            let own_us = self.own_cost(&empty, step)?;
+            let paced_us = self.paced_cost(&empty, step)?;
             let bar = Bar::new(self.options, rate);
             let figures = crew::run(maker, step, self.stop, |progress| bar.show(progress))?;
             drop(bar);
             let seen = figures.seen();
-            self.report.steps.push(StepReport { figures, own_us });
+            self.report.steps.push(StepReport { figures, own_us, paced_us });
             if self.stop.is_set() {
                 return Ok(());
             }
@@ -123,19 +124,24 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Processor time of an empty operation at the pace of a step, in microseconds. A closed loop
-    /// of empty operations needs one thread; more would only wait for processors.
-    fn own_cost(&self, empty: &Empty, step: Step) -> Result<f64> {
-        let (threads, seconds) = match step.pace {
-            Pace::Closed => (1, EMPTY_SECONDS / 2.0),
-            Pace::Open(rate) => {
-                let seconds = (EMPTY_OPERATIONS / rate).clamp(EMPTY_SECONDS, EMPTY_SECONDS_MAX);
-                (step.threads, seconds)
-            }
-        };
+    /// Processor time of an empty operation in microseconds, in a closed loop of one thread; more
+    /// would only wait for processors.
+    fn own_cost(&self, empty: &Empty) -> Result<f64> {
+        self.empty(empty, 1, Pace::Closed, EMPTY_SECONDS)
+    }
+
+    /// The same at the rate of a step, with the sleeps until its due times; nothing for a closed
+    /// loop.
+    fn paced_cost(&self, empty: &Empty, step: Step) -> Result<Option<f64>> {
+        let Pace::Open(rate) = step.pace else { return Ok(None) };
+        let seconds = (EMPTY_OPERATIONS / rate).clamp(EMPTY_SECONDS, EMPTY_SECONDS_MAX);
+        self.empty(empty, step.threads, step.pace, seconds).map(Some)
+    }
+
+    fn empty(&self, empty: &Empty, threads: usize, pace: Pace, seconds: f64) -> Result<f64> {
         let measured_ns = (seconds * 1e9) as u64;
         let until = Until::Over { warmup_ns: 0, measured_ns };
-        let step = Step { threads, until, patience: Duration::ZERO, ..step };
+        let step = Step { threads, pace, until, patience: Duration::ZERO };
         Ok(crew::run(empty, step, self.stop, |_| {})?.cpu_us)
     }
 

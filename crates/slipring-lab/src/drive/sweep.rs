@@ -3,7 +3,7 @@
 /// A search ends when the best rate and the lowest that failed are this close together.
 const CLOSE_ENOUGH: f64 = 1.05;
 /// No search takes more steps.
-const STEPS_MAX: usize = 24;
+const STEPS_MAX: usize = 40;
 /// Below this rate nothing is searched, operations per second.
 const RATE_MIN: f64 = 0.1;
 
@@ -36,13 +36,16 @@ pub struct Search {
     best: Option<f64>,
     /// The lowest rate that was not.
     failed: Option<f64>,
+    /// Whether the last rate failed once: it is tried again, for one hiccup of the machine must not
+    /// halve the rate for good.
+    doubted: bool,
     steps: usize,
 }
 
 impl Search {
     /// From a rate on, with a limit for the share of late starts.
     pub fn new(first: f64, late_share_max: f64) -> Search {
-        Search { next: first, late_share_max, best: None, failed: None, steps: 0 }
+        Search { next: first, late_share_max, best: None, failed: None, doubted: false, steps: 0 }
     }
 
     /// The highest rate that was sustained so far.
@@ -58,7 +61,12 @@ impl Search {
     /// The rate after the step that `seen` tells of; nothing when the search is over.
     fn after(&mut self, seen: &Seen) -> Option<f64> {
         self.steps += 1;
-        if self.sustained(seen) {
+        let sustained = self.sustained(seen);
+        self.doubted = !sustained && !self.doubted;
+        if self.doubted && self.steps < STEPS_MAX {
+            return Some(self.next);
+        }
+        if sustained {
             self.best = Some(self.best.map_or(seen.offered, |best| best.max(seen.offered)));
         } else {
             let failed = self.failed.map_or(seen.offered, |failed| failed.min(seen.offered));
@@ -131,10 +139,19 @@ mod tests {
     #[test]
     fn a_search_raises_while_starts_are_in_time_and_backs_off_when_they_are_late() {
         let (_, rates) = search(100.0, 150.0);
-        assert_eq!(&rates[..2], [100.0, 200.0]);
-        assert!(rates[2] > 100.0 && rates[2] < 200.0, "{rates:?}");
+        assert_eq!(&rates[..3], [100.0, 200.0, 200.0]);
+        assert!(rates[3] > 100.0 && rates[3] < 200.0, "{rates:?}");
         let (_, rates) = search(100.0, 30.0);
-        assert_eq!(&rates[..3], [100.0, 50.0, 25.0]);
+        assert_eq!(&rates[..5], [100.0, 100.0, 50.0, 50.0, 25.0]);
+    }
+
+    #[test]
+    fn one_hiccup_of_the_machine_does_not_make_a_search_back_off() {
+        let mut search = Search::new(100.0, 0.01);
+        let step = |late_share| Seen { offered: 100.0, late_share, answered: true };
+        assert_eq!(search.after(&step(0.5)), Some(100.0));
+        assert_eq!(search.after(&step(0.0)), Some(200.0));
+        assert_eq!((search.best(), search.failed), (Some(100.0), None));
     }
 
     #[test]

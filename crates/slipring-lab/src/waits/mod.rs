@@ -23,7 +23,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail};
 use indicatif::ProgressBar;
 
-use crate::drive::Stop;
+use crate::drive::{Stop, say};
 use crate::folder;
 use crate::targets::postgres::URL_VARIABLE;
 use classes::{Metrics, Source};
@@ -85,14 +85,14 @@ pub fn run(options: &Options) -> Result<()> {
         observe(options, &source, &stop).await
     })?;
     let findings = observed.findings()?;
+    say(&findings.text())?;
     let folder = match &options.out {
         Some(out) => out.join(findings.head.folder_name()),
         None => folder::data()?.join("waits"),
     };
-    print!("{}", findings.text());
     findings.keep(&folder)?;
     flame::keep(&observed.folded(), &folder, "waits")?;
-    println!("raw data: {}", folder.display());
+    say(&format!("raw data: {}\n", folder.display()))?;
     match findings.incomplete {
         Some(why) => bail!("the run is incomplete: {why}"),
         None => Ok(()),
