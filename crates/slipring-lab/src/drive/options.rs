@@ -122,8 +122,8 @@ pub struct Options {
     /// The token that it asks for.
     #[arg(long, value_name = "TOKEN", env = "SLIPRING_ADMIN_TOKEN", hide_env_values = true)]
     pub metrics_token: Option<String>,
-    /// Look meanwhile at what the sessions of the PostgreSQL wait for, every 50 ms, and draw a
-    /// flame graph of waiting.
+    /// Draw a flame graph of waiting: of our wait classes, and of the sessions of the PostgreSQL,
+    /// which are looked at every 50 ms.
     #[arg(long)]
     pub waits: bool,
     /// Of random parameters.
@@ -194,10 +194,6 @@ impl Options {
         }
         if action == Action::Sql && self.url.is_none() && self.file.is_none() {
             bail!("`sql` needs the database: --url postgres://… or --file PATH.db");
-        }
-        let in_postgres = self.url.is_some() || self.target.is_some_and(Kind::in_postgres);
-        if self.waits && !in_postgres {
-            bail!("--waits looks at a PostgreSQL, and {} is none", self.target_name());
         }
         self.check_wait(action)
     }

@@ -19,7 +19,7 @@ use crate::run::condition::number;
 use crate::waits::classes::{self, Class, Source};
 use crate::waits::counters::Counters;
 use crate::waits::server::Server;
-use crate::waits::{Beside, Observation};
+use crate::waits::{BESIDE_EVERY, Beside, Observation, flame};
 
 /// How long the empty operation is measured; longer at low rates, so that there are some.
 const EMPTY_SECONDS: f64 = 0.2;
@@ -82,6 +82,10 @@ impl Session<'_> {
         }
         let after = self.look(watched);
         self.compare(before, after);
+        if self.options.waits {
+            let every_ns = BESIDE_EVERY.as_nanos() as u64;
+            self.report.stacks.extend(flame::of_classes(&self.report.waits, every_ns));
+        }
         Ok(())
     }
 

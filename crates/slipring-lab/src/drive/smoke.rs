@@ -58,8 +58,13 @@ pub fn run() -> Result<()> {
     // The figure is printed with its check; how busy the machine is decides on it.
     show(&options(&noop)?, &report)?;
     for action in ["send", "receive", "wait-receive", "ack", "cycle"] {
-        let words = [action, "--target", "memory", "--fill", "1000", "--batch", "10"];
-        line(action, &checked(&[&words[..], &short].concat())?);
+        let words = [action, "--target", "memory", "--fill", "1000", "--batch", "10", "--waits"];
+        let report = checked(&[&words[..], &short].concat())?;
+        line(action, &report);
+        let waited = report.stacks.iter().any(|line| line.starts_with("Slipring;receive_wait "));
+        if action == "wait-receive" && !waited {
+            bail!("receives waited, and the stacks are {:?}", report.stacks);
+        }
     }
     let rates = ["cycle", "--target", "store", "--rate", "200,400", "--threads", "2"];
     let report = checked(&[&rates[..], &short].concat())?;

@@ -21,13 +21,17 @@ pub fn folded(profile: &Profile, classes: &[Class], every_ns: u64) -> Vec<String
             format!("{} {samples}", frames.join(";"))
         })
         .collect();
-    for class in classes {
-        let samples = class.total_ns / every_ns.max(1);
-        if samples > 0 {
-            lines.push(format!("Slipring;{} {samples}", plain(&class.name)));
-        }
-    }
+    lines.extend(of_classes(classes, every_ns));
     lines
+}
+
+/// The stacks of our own wait classes.
+pub fn of_classes(classes: &[Class], every_ns: u64) -> Vec<String> {
+    let lines = classes.iter().filter_map(|class| {
+        let samples = class.total_ns / every_ns.max(1);
+        (samples > 0).then(|| format!("Slipring;{} {samples}", plain(&class.name)))
+    });
+    lines.collect()
 }
 
 /// A frame: a semicolon would begin another one, and a line break another stack.

@@ -31,7 +31,7 @@ pub use observation::Observation;
 pub use smoke::smoke;
 
 /// Between two looks beside a run.
-const BESIDE_EVERY: Duration = Duration::from_millis(50);
+pub const BESIDE_EVERY: Duration = Duration::from_millis(50);
 
 /// What is looked at.
 #[derive(Debug, Clone, clap::Args)]
