@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use crate::{cases, crash, driver, report, run, simulate, workloads};
+use crate::{cases, crash, drive, driver, report, run, simulate, waits, workloads};
 
 /// Load driver, workloads and reports for Slipring and its peers.
 #[derive(Debug, Parser)]
@@ -37,6 +37,12 @@ enum Command {
     /// A driver: a process that loads one target, with work as JSON lines on stdin.
     #[command(hide = true)]
     Driver(driver::serve::Options),
+    /// Drive one operation by many threads: in a closed loop, at rates, or up to the highest rate
+    /// that is sustained; latency counts from the due time.
+    Drive(Box<drive::Options>),
+    /// Look for some seconds at what a PostgreSQL and a Slipring server wait for, who blocks whom
+    /// and what pins the oldest snapshot; draws a flame graph of waiting.
+    Waits(waits::Options),
     /// Run one workload on one target in this process, and print what it found as JSON.
     Workload(workloads::Settings),
 }
@@ -63,6 +69,8 @@ pub fn run(arguments: Arguments) -> Result<()> {
         Command::Crash(options) => crash::run(&options),
         Command::CrashClient(options) => crash::client::run(&options),
         Command::Driver(options) => driver::serve::run(&options),
+        Command::Drive(options) => drive::run(&options),
+        Command::Waits(options) => waits::run(&options),
         Command::Workload(settings) => driver::serve::once(&settings),
     }
 }

@@ -97,6 +97,12 @@ impl Latencies {
         self.counted.add(&other.counted).context("merging latencies")
     }
 
+    /// Bytes of memory that hold the latencies, however many there are.
+    #[cfg(test)]
+    pub fn memory_bytes(&self) -> usize {
+        (self.counted.distinct_values() + self.waiting.capacity()) * size_of::<u64>()
+    }
+
     /// The percentiles so far.
     pub fn percentiles(&self) -> Percentiles {
         let mut all = self.clone();

@@ -6,8 +6,10 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use form_urlencoded::Serializer;
-use tokio_postgres::Config;
+use slipring::Error;
+use tokio_postgres::{Client, Config};
 
+use crate::fault::storage_error;
 use crate::options::PostgresOptions;
 use crate::tls::Protection;
 
@@ -43,6 +45,22 @@ impl Address {
             self.config.password(password);
         }
         self
+    }
+
+    /// A session of its own, encrypted as the address says, for a program that asks PostgreSQL
+    /// itself. It is open until the client is dropped. It needs a runtime of tokio.
+    ///
+    /// # Errors
+    /// `StorageUnavailable` and others when the server cannot be reached or refuses, or a file of
+    /// certificates cannot be read.
+    pub async fn connect(&self, application: &str) -> Result<Client, Error> {
+        let connector = self.protection.connector(self.root.as_ref())?;
+        let mut config = self.config(&PostgresOptions::default());
+        config.application_name(application);
+        let (client, connection) = config.connect(connector).await.map_err(storage_error)?;
+        // What breaks it fails the calls that wait for it; they say so.
+        tokio::spawn(connection);
+        Ok(client)
     }
 
     /// The options with what the address says of them.

@@ -141,7 +141,10 @@ fn start(settings: &Settings, source: Source) -> Result<()> {
 
 /// A target in this process gets all processors; a load generator gets one thread, for that costs
 /// the server on the same machine the least.
-fn runtime(target: Kind) -> Result<tokio::runtime::Runtime> {
+///
+/// # Errors
+/// When the machine gives no threads.
+pub fn runtime(target: Kind) -> Result<tokio::runtime::Runtime> {
     let mut builder = if target.in_process() || target.in_postgres() {
         tokio::runtime::Builder::new_multi_thread()
     } else {

@@ -213,7 +213,7 @@ fn limit(settings: &Settings) -> Duration {
 
 /// Rounds in which each of so many contenders is run once: the round, and who has its turn. The
 /// first one of each round changes, so that none always runs in the wake of the same other.
-fn turns(contenders: usize, rounds: usize) -> impl Iterator<Item = (usize, usize)> {
+pub fn turns(contenders: usize, rounds: usize) -> impl Iterator<Item = (usize, usize)> {
     let round = move |round| (0..contenders).map(move |turn| (round, (turn + round) % contenders));
     (0..rounds).flat_map(round)
 }

@@ -1,7 +1,7 @@
 //! `run`: the rows of a table in one run, ours, the raw limits and the peers by turns; what they
 //! share: options, measuring, what is asked of a row, how a report is printed and kept.
 
-mod bench;
+pub mod bench;
 pub mod cluster;
 pub mod condition;
 pub mod databases;

@@ -179,9 +179,7 @@ impl Kind {
     pub async fn version(self, postgres: Option<&str>) -> Result<String> {
         match self {
             _ if self.is_ours() => Ok(format!("slipring {}", env!("CARGO_PKG_VERSION"))),
-            kind if kind.is_beanstalkd() => {
-                Ok(machine::version_of("beanstalkd", "-v"))
-            }
+            kind if kind.is_beanstalkd() => Ok(machine::version_of("beanstalkd", "-v")),
             Kind::RawSqlite => Ok(format!("SQLite {}", rusqlite::version())),
             Kind::Pgq => {
                 let client = connect(postgres.unwrap_or_default()).await?;

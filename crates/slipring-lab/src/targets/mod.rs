@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::body::Body;
 use crate::process::Usage;
+use crate::waits::classes::Source;
 use crate::workloads::Settings;
 
 pub use kind::Kind;
@@ -63,6 +64,14 @@ pub trait Target: Sized + Send + Sync + 'static {
     /// When the process is gone.
     fn usage(&self) -> Result<Option<Usage>> {
         Ok(None)
+    }
+
+    /// Where the wait classes of the running target are read.
+    ///
+    /// # Errors
+    /// None in practice; an address is checked.
+    fn waits(&self) -> Result<Source> {
+        Ok(Source::Nothing)
     }
 
     /// Stops the target; answers its wait table, where it has one.

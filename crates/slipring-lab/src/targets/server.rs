@@ -13,6 +13,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::Wait;
+use crate::waits::classes::{Metrics, Source};
 
 const READY_WITHIN: Duration = Duration::from_secs(20);
 /// The promise on SIGTERM is five seconds.
@@ -135,6 +136,17 @@ impl Server {
         let table: WaitTable =
             serde_json::from_str(json).with_context(|| format!("no wait table: {answer:?}"))?;
         Ok(table.waits)
+    }
+
+    /// Where its wait classes are read; nothing for a server that has no admin API.
+    ///
+    /// # Errors
+    /// None in practice; the address is checked.
+    pub fn wait_source(&self) -> Result<Source> {
+        match self.addresses.admin.as_str() {
+            "" => Ok(Source::Nothing),
+            admin => Metrics::new(admin, None).map(Source::Metrics),
+        }
     }
 
     /// Its process id.

@@ -10,6 +10,7 @@ use super::server::Server;
 use super::{Caller, Look, Target, Wait};
 use crate::body::Body;
 use crate::process::Usage;
+use crate::waits::classes::Source;
 use crate::wire::sqs::{BatchAnswer, Connection, Received, md5};
 use crate::workloads::Settings;
 
@@ -20,29 +21,47 @@ const WAIT_SECONDS_MAX: u64 = 20;
 /// One batch in so many has its digests recomputed; all are checked for count and content.
 const DIGESTS_EVERY: u64 = 16;
 
-/// A running server.
-pub struct SqsServer(Server);
+/// A running server: one that was started for the run, or one at an address.
+pub struct SqsServer {
+    own: Option<Server>,
+    address: String,
+}
+
+impl SqsServer {
+    /// The server that listens on `address` (host:port) and asks for no signature; it goes on
+    /// after the run.
+    pub fn at(address: &str) -> SqsServer {
+        SqsServer { own: None, address: address.to_owned() }
+    }
+}
 
 impl Target for SqsServer {
     type Caller = SqsCaller;
 
     async fn start(_: &Settings, folder: &Path) -> Result<SqsServer> {
-        Ok(SqsServer(Server::slipring(&folder.join("slipring.db"), None)?))
+        let server = Server::slipring(&folder.join("slipring.db"), None)?;
+        let address = server.addresses().sqs.clone();
+        Ok(SqsServer { own: Some(server), address })
     }
 
     async fn caller(&self, queue: &str) -> Result<SqsCaller> {
-        let mut connection = Connection::open(&self.0.addresses().sqs).await?;
+        let mut connection = Connection::open(&self.address).await?;
         let url = connection.create_queue(queue, &[("VisibilityTimeout", "300")]).await?;
         Ok(SqsCaller { connection, url, json: Vec::new(), held: Vec::new(), batches: 0 })
     }
 
     fn usage(&self) -> Result<Option<Usage>> {
-        Usage::of(self.0.pid()).map(Some)
+        self.own.as_ref().map(|server| Usage::of(server.pid())).transpose()
+    }
+
+    fn waits(&self) -> Result<Source> {
+        self.own.as_ref().map_or(Ok(Source::Nothing), Server::wait_source)
     }
 
     async fn stop(self) -> Result<Vec<Wait>> {
-        let waits = self.0.waits()?;
-        self.0.stop()?;
+        let Some(server) = self.own else { return Ok(Vec::new()) };
+        let waits = server.waits()?;
+        server.stop()?;
         Ok(waits)
     }
 }

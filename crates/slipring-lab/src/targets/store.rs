@@ -19,12 +19,25 @@ use slipring_sqlite::{SqliteOptions, SqliteStore};
 use super::postgres::url;
 use super::{Caller, Kind, Look, Target, Wait};
 use crate::body::{BODY_BYTES, Body};
+use crate::waits::classes::Source;
 use crate::workloads::Settings;
 
 /// An engine with its store.
 pub struct Store {
     engine: Engine,
     body_bytes: usize,
+}
+
+impl Store {
+    /// Over the SQLite file at `path`, which is made if need be.
+    ///
+    /// # Errors
+    /// When the file cannot be opened.
+    pub async fn on_file(path: &Path) -> Result<Store> {
+        let options = EngineOptions::default();
+        let engine = Engine::open(open_sqlite(path, &options).await?, options).await?;
+        Ok(Store { engine, body_bytes: BODY_BYTES })
+    }
 }
 
 impl Target for Store {
@@ -57,6 +70,10 @@ impl Target for Store {
         let by_id = (0..).zip(&queues).map(|(at, queue)| (queue.id(), at)).collect();
         let (held, body_bytes) = (Vec::new(), self.body_bytes);
         Ok(StoreCaller { queues, by_id, several, turn: 0, held, body_bytes })
+    }
+
+    fn waits(&self) -> Result<Source> {
+        Ok(Source::Engine(self.engine.clone()))
     }
 
     async fn stop(self) -> Result<Vec<Wait>> {

@@ -12,20 +12,31 @@ use super::server::Server;
 use super::{Caller, Kind, Look, Target, Wait};
 use crate::body::{BODY_BYTES, Body};
 use crate::process::Usage;
+use crate::waits::classes::Source;
 use crate::wire::beanstalkd::Connection;
 use crate::workloads::Settings;
 
 /// Reservations outlast any run.
 const TIME_TO_RUN_SECONDS: u32 = 300;
 
-/// A running server.
-pub struct TubeServer(Server);
+/// A running server: one that was started for the run, or one at an address.
+pub struct TubeServer {
+    own: Option<Server>,
+    address: String,
+}
+
+impl TubeServer {
+    /// The server that listens on `address` (host:port); it goes on after the run.
+    pub fn at(address: &str) -> TubeServer {
+        TubeServer { own: None, address: address.to_owned() }
+    }
+}
 
 impl Target for TubeServer {
     type Caller = TubeCaller;
 
     async fn start(settings: &Settings, folder: &Path) -> Result<TubeServer> {
-        Ok(TubeServer(match settings.target {
+        let server = match settings.target {
             Kind::SlipringBeanstalkd => Server::slipring(&folder.join("slipring.db"), None)?,
             Kind::PostgresServer => {
                 Server::serving(url(settings)?, &folder.join("slipring.log"), None)?
@@ -34,7 +45,9 @@ impl Target for TubeServer {
             Kind::BeanstalkdLate => Server::beanstalkd(Some((folder, None))).await?,
             Kind::BeanstalkdMemory => Server::beanstalkd(None).await?,
             kind => bail!("{kind:?} does not speak the beanstalkd protocol"),
-        }))
+        };
+        let address = server.addresses().beanstalkd.clone();
+        Ok(TubeServer { own: Some(server), address })
     }
 
     async fn caller(&self, queue: &str) -> Result<TubeCaller> {
@@ -42,16 +55,21 @@ impl Target for TubeServer {
     }
 
     async fn caller_of(&self, queues: &[String]) -> Result<TubeCaller> {
-        TubeCaller::open(&self.0.addresses().beanstalkd, queues).await
+        TubeCaller::open(&self.address, queues).await
     }
 
     fn usage(&self) -> Result<Option<Usage>> {
-        Usage::of(self.0.pid()).map(Some)
+        self.own.as_ref().map(|server| Usage::of(server.pid())).transpose()
+    }
+
+    fn waits(&self) -> Result<Source> {
+        self.own.as_ref().map_or(Ok(Source::Nothing), Server::wait_source)
     }
 
     async fn stop(self) -> Result<Vec<Wait>> {
-        let waits = self.0.waits()?;
-        self.0.stop()?;
+        let Some(server) = self.own else { return Ok(Vec::new()) };
+        let waits = server.waits()?;
+        server.stop()?;
         Ok(waits)
     }
 }

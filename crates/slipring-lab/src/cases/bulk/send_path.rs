@@ -10,7 +10,7 @@ use nix::time::{ClockId, clock_gettime};
 use crate::ledger::Ledger;
 use crate::targets::{Caller, Kind, Store, Target, Wait};
 use crate::workloads::closed_loop::{self, Load, Step, Until};
-use crate::workloads::{Settings, Shape, runtime, temporary_folder};
+use crate::workloads::{Settings, Work, temporary_folder};
 
 /// What a run of the send path took.
 #[derive(Debug, Clone)]
@@ -54,8 +54,8 @@ impl Sent {
 /// # Errors
 /// When the store fails, or holds in the end what was not sent.
 pub fn run(callers: usize, batch: usize, messages: u64) -> Result<Sent> {
-    let settings = Settings { callers, batch, ..Settings::new(Shape::Send, Kind::Store) };
-    runtime(Kind::Store)?.block_on(send(&settings, messages))
+    let settings = Settings { callers, batch, ..Settings::new(Work::Send, Kind::Store) };
+    crate::driver::serve::runtime(Kind::Store)?.block_on(send(&settings, messages))
 }
 
 async fn send(settings: &Settings, messages: u64) -> Result<Sent> {

@@ -169,7 +169,7 @@ mod tests {
     use super::*;
     use crate::cases::jobs::driven::Driven;
     use crate::targets::{Kind, Store, Target};
-    use crate::workloads::{Settings, Shape};
+    use crate::workloads::{Settings, Work};
 
     const LOAD: Load =
         Load { jobs: 60, workers: 3, up_to: 1, seed: 7, limit: Duration::from_secs(60) };
@@ -199,7 +199,7 @@ mod tests {
     async fn ours_works_off_one_at_a_time_and_in_batches() {
         for up_to in [1, 7] {
             let folder = tempfile::tempdir().unwrap();
-            let settings = Settings::new(Shape::Backlog, Kind::Store);
+            let settings = Settings::new(Work::Backlog, Kind::Store);
             let store = Store::start(&settings, folder.path()).await.unwrap();
             let jobs = Driven::new(store).await.unwrap();
             let found = run(jobs, Load { up_to, ..LOAD }).await.unwrap();

@@ -20,7 +20,7 @@ use anyhow::{Context, Result, bail};
 use super::Options;
 use crate::findings::Findings;
 use crate::folder;
-use crate::run::contender::turns;
+use crate::run::bench::turns;
 use crate::run::progress;
 use crate::targets::server;
 

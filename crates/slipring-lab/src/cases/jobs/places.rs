@@ -18,7 +18,7 @@ use crate::run::cluster::Cluster;
 use crate::targets::postgres::{SkipLocked, Sql, connect, version};
 use crate::targets::server::Server;
 use crate::targets::{Kind, Store, Target, TubeServer};
-use crate::workloads::{Settings, Shape, temporary_folder};
+use crate::workloads::{Settings, Work, temporary_folder};
 
 /// The servers of a run. A database that cannot be had leaves its contenders out.
 pub struct Places {
@@ -123,7 +123,7 @@ impl Places {
 
     async fn target(&self, kind: Kind, load: Load, folder: &Path) -> Result<Measured> {
         // Of the settings only the target and its place matter here.
-        let mut settings = Settings::new(Shape::Backlog, kind);
+        let mut settings = Settings::new(Work::Backlog, kind);
         if !kind.in_postgres() {
             return target(&settings, load, folder).await;
         }

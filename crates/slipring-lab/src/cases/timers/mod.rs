@@ -130,7 +130,7 @@ mod tests {
         let of = |seconds| {
             let seconds = Some(seconds);
             let (number, smoke, out, strict) = (5, true, None, false);
-            Sizes::of(&Options { number, smoke, seconds, out, strict })
+            Sizes::of(&Options { number, smoke, seconds, out, strict, contender: Vec::new() })
         };
         assert!(of(0.5).is_ok());
         for seconds in [f64::NAN, -1.0, 0.0, 61.0] {

@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     fn options(seconds: Option<f64>) -> Options {
-        Options { number: 1, smoke: true, seconds, out: None, strict: false }
+        Options { number: 1, smoke: true, seconds, out: None, strict: false, contender: Vec::new() }
     }
 
     fn filled(found: &Found, incomplete: Option<String>) -> Findings {

@@ -9,6 +9,7 @@ mod sql;
 mod table;
 
 use anyhow::{Context, Result, bail};
+use slipring_postgres::Address;
 use tokio_postgres::{Client, NoTls};
 
 use crate::body::Body;
@@ -41,10 +42,26 @@ pub fn url(settings: &Settings) -> Result<&str> {
 pub async fn connect(url: &str) -> Result<Client> {
     let (client, connection) = tokio_postgres::connect(url, NoTls)
         .await
-        .with_context(|| format!("connecting to {url}"))?;
+        .with_context(|| format!("connecting to {}", shown(url)))?;
     // What breaks it fails the calls that wait for it; they say so.
     tokio::spawn(connection);
     Ok(client)
+}
+
+/// A session in a database of a user, encrypted as its address says, which PostgreSQL shows under
+/// the name of an application.
+///
+/// # Errors
+/// When the address is none, or PostgreSQL refuses.
+pub async fn connect_as(url: &str, application: &str) -> Result<Client> {
+    let address: Address = url.parse().map_err(anyhow::Error::msg)?;
+    let client = address.connect(application).await;
+    client.with_context(|| format!("connecting to {address}"))
+}
+
+/// An address without its password.
+fn shown(url: &str) -> String {
+    url.parse::<Address>().map_or_else(|_| "the database".to_owned(), |address| address.to_string())
 }
 
 /// What PostgreSQL calls itself.

@@ -1,0 +1,84 @@
+//! `drive`: any operation by many threads, in a closed loop or at rates that do not wait for
+//! answers, with percentiles from the due time and the wait tables before and after.
+
+mod crew;
+mod messages;
+mod on;
+mod operation;
+mod options;
+mod report;
+mod schedule;
+mod session;
+mod smoke;
+mod statement;
+mod stop;
+mod sweep;
+mod tally;
+#[cfg(test)]
+mod tests;
+
+use std::io::{ErrorKind, Write};
+
+use anyhow::{Context, Result, bail};
+
+use crate::folder;
+use crate::waits::flame;
+pub use options::Options;
+use report::Report;
+pub use stop::Stop;
+
+/// Drives what the options name, and prints what it found.
+///
+/// # Errors
+/// When nothing could be measured; when the run ended early, an operation was refused, or, if
+/// strict, a check was missed. What was measured until then is printed and kept before.
+pub fn run(options: &Options) -> Result<()> {
+    if options.smoke {
+        return smoke::run();
+    }
+    let report = on::measure(options, &Stop::default())?;
+    show(options, &report)?;
+    if let Some(why) = &report.incomplete {
+        bail!("the run is incomplete: {why}");
+    }
+    if let Some(why) = report.first_failure() {
+        bail!("{} operations were refused; the first: {why}", report.failed());
+    }
+    let missed = report.findings().missed();
+    if options.strict && missed > 0 {
+        bail!("{missed} checks were missed");
+    }
+    Ok(())
+}
+
+/// Prints and keeps a report.
+fn show(options: &Options, report: &Report) -> Result<()> {
+    let findings = report.findings();
+    say(&findings.text())?;
+    let folder = match &options.out {
+        Some(out) => out.join(findings.head.folder_name()),
+        None => folder::data()?.join("drive"),
+    };
+    findings.keep(&folder)?;
+    flame::keep(&report.stacks, &folder, "drive")?;
+    say(&format!("raw data: {}\n", folder.display()))?;
+    if let Some(path) = &options.json {
+        report.write_json(path)?;
+    }
+    if let Some(path) = &options.csv {
+        report.write_csv(path)?;
+    }
+    Ok(())
+}
+
+/// Prints a text. A reader that has seen enough is no failure.
+///
+/// # Errors
+/// Stdout that cannot be written to, such as a full disk.
+pub fn say(text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error).context("printing"),
+        _ => Ok(()),
+    }
+}
