@@ -9,8 +9,8 @@ use parking_lot::Mutex;
 use slipring::clock::millis_ceil;
 use slipring::store::Pass;
 use slipring::{
-    Error, LoadId, LoadInfo, LoadPart, LoadState, LoadStore, NewMessage, PartInfo, QueueId,
-    QueueSettings, Timestamp, load,
+    Error, ErrorKind, LoadId, LoadInfo, LoadPart, LoadState, LoadStore, NewMessage, PartInfo,
+    QueueId, QueueSettings, Timestamp, load,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
@@ -138,8 +138,13 @@ pub(crate) async fn prune(session: &Session, now: Timestamp) -> Result<Option<Ti
     let kept_ms = millis_ceil(load::KEPT);
     let until = to_sql(now.as_millis().saturating_sub(kept_ms));
     for _ in 0..PASS_LOADS_MAX {
-        let row = session.row(&queries::LOAD_PRUNE, &[(&until, Type::INT8)]).await?;
-        let row = row.ok_or_else(|| garbled("no row"))?;
+        let row = match session.row(&queries::LOAD_PRUNE, &[(&until, Type::INT8)]).await {
+            // Another server was faster, or it was published meanwhile.
+            Err(error) if matches!(error.kind(), ErrorKind::LoadGone | ErrorKind::WrongState) => {
+                return Ok(Some(now));
+            }
+            row => row?.ok_or_else(|| garbled("no row"))?,
+        };
         if value::<Option<bool>>(&row, 0)? != Some(true) {
             let touched = maybe_moment(&row, 1)?;
             return Ok(touched.map(|touched| touched.after(load::KEPT)));

@@ -224,9 +224,9 @@ impl Store for PostgresStore {
     async fn prune(&self, now: Timestamp) -> Result<Pass, Error> {
         self.note(now);
         let pass = self.retention.prune(&self.session, now).await?;
-        let pass = loads::with_next(pass, loads::prune(&self.session, now).await?);
         passes::rotate(&self.session, &self.rotation, self.changes.stand(), now).await?;
-        Ok(pass)
+        // Last, for it may wait for a session that has appended and not committed.
+        Ok(loads::with_next(pass, loads::prune(&self.session, now).await?))
     }
 
     async fn foreign_changes(&self) -> Result<u64, Error> {

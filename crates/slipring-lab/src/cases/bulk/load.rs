@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use slipring::{
@@ -32,6 +33,8 @@ use crate::time::monotonic_ns;
 const CONNECTIONS: [u32; 4] = [1, 2, 4, 8];
 /// With so many the stall of somebody else is measured.
 const STALL_CONNECTIONS: u32 = 4;
+/// Between two looks whether a part of a load is seen.
+const LOOK_EVERY: Duration = Duration::from_millis(2);
 /// What somebody beside a load sends.
 const BESIDE: &[u8] = b"beside";
 /// Published: three records for 64 KiB, each with one exclusive latch.
@@ -333,7 +336,8 @@ async fn look(queue: Queue, whole: u64, over: Arc<AtomicBool>) -> Result<(u32, u
         let ready = queue.stats().await?.ready;
         looks += 1;
         torn += u32::from(ready > 1 && ready != whole);
-        tokio::task::yield_now().await;
+        // More of them would measure the looks.
+        tokio::time::sleep(LOOK_EVERY).await;
     }
     Ok((looks, torn))
 }
