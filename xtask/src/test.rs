@@ -36,7 +36,10 @@ const CRASH_ROUNDS_POSTGRES: &str = "20";
 /// Both protocols, and both at once.
 const QUICK_CLIENTS: [&str; 3] = ["boto3", "greenstalk", "crossing"];
 
-const STEPS: [Step; 13] = [
+/// Where the lab keeps what the cases found.
+const CASES: [&str; 5] = ["case-1", "case-2", "case-3", "case-4", "case-5"];
+
+const STEPS: [Step; 14] = [
     Step {
         name: "set-up",
         what: "install what is missing: PostgreSQL, beanstalkd, Python, Node.js, Go, the clients",
@@ -115,6 +118,21 @@ const STEPS: [Step; 13] = [
         run: |repository| {
             lab(repository, &["run", "foundation", "--smoke"])?;
             lab(repository, &["run", "postgres", "--smoke"])
+        },
+    },
+    Step {
+        name: "cases",
+        what: "smoke sizes of the published cases, the simulator and the driver; their page",
+        needs: Some("release"),
+        run: |repository| {
+            for number in ["1", "2", "3", "4", "5"] {
+                lab(repository, &["case", number, "--smoke"])?;
+            }
+            lab(repository, &["simulate", "--smoke"])?;
+            lab(repository, &["drive", "--smoke"])?;
+            let kept = CASES.map(|name| format!("target/lab/{name}"));
+            let kept = kept.iter().map(String::as_str);
+            lab(repository, &["report"].into_iter().chain(kept).collect::<Vec<_>>())
         },
     },
     Step {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Context, Error, Result};
+use anyhow::{Context, Error, Result, bail};
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -45,7 +45,11 @@ impl Interrupt {
         let mut waits = Box::pin(interrupted());
         // Polled once, which registers the signals before this returns.
         runtime.block_on(async {
-            tokio::select! { biased; _ = &mut waits => told.set(), () = std::future::ready(()) => {} }
+            tokio::select! {
+                biased;
+                _ = &mut waits => told.set(),
+                () = std::future::ready(()) => {}
+            }
         });
         if interrupt.came() {
             return Ok(interrupt);
@@ -62,6 +66,17 @@ impl Interrupt {
     /// Whether the process was told to end.
     pub fn came(&self) -> bool {
         self.0.load(Ordering::SeqCst)
+    }
+
+    /// Whether the run may go on.
+    ///
+    /// # Errors
+    /// When it is to end.
+    pub fn check(&self) -> Result<()> {
+        if self.came() {
+            bail!("it was interrupted");
+        }
+        Ok(())
     }
 
     fn set(&self) {

@@ -47,7 +47,9 @@ fn whole(at: usize, chapter: &Chapter, folder: &Path) -> Result<Markup> {
     Ok(html! {
         section id=(at) {
             h2 { (chapter.name) ": " (chapter.title) }
-            @if let Some(why) = &chapter.incomplete { p class="incomplete" { "Incomplete: " (why) } }
+            @if let Some(why) = &chapter.incomplete {
+                p class="incomplete" { "Incomplete: " (why) }
+            }
             @if let Some(head) = &chapter.head { (made(head)) }
             @if !chapter.conditions.is_empty() { (asked(&chapter.conditions)) }
             @for table in &chapter.tables { (figures(table)) }

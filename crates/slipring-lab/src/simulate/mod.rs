@@ -25,9 +25,9 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 
 use crate::cases::bulk::measured::{Measured, Sizes, measure};
-use crate::cases::bulk::stop::Stop;
 use crate::findings::Findings;
 use crate::folder;
+use crate::interrupt::Interrupt;
 use crate::run::condition::number;
 pub use calibrated::Costs;
 
@@ -98,7 +98,7 @@ pub fn run(options: &Options) -> Result<()> {
 
 fn validate(options: &Options, findings: &mut Findings) -> Result<()> {
     let sizes = Sizes::of(options.smoke, &MEASURED_WORKERS);
-    let stop = Stop::listen()?;
+    let stop = Interrupt::listen()?;
     let mut measured = Measured::default();
     measure(&sizes, &stop, &mut measured)?;
     stand_in(&measured, options.smoke, options.seed.unwrap_or(SEED), &stop, findings)
@@ -112,7 +112,7 @@ pub fn stand_in(
     measured: &Measured,
     smoke: bool,
     seed: u64,
-    stop: &Stop,
+    stop: &Interrupt,
     findings: &mut Findings,
 ) -> Result<()> {
     let begun = Instant::now();

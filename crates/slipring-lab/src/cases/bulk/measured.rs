@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::cores;
 use super::extents::{self, Discipline, Load, Loaded, RECORDS_PER_EXTENT};
 use super::send_path::{self, Sent};
-use super::stop::Stop;
+use crate::interrupt::Interrupt;
 use crate::process;
 use crate::workloads::temporary_folder;
 use anyhow::{Context, Result, anyhow};
@@ -80,7 +80,7 @@ impl Measured {
 ///
 /// # Errors
 /// When a load fails, its answer is wrong, or the run is to end.
-pub fn measure(sizes: &Sizes, stop: &Stop, measured: &mut Measured) -> Result<()> {
+pub fn measure(sizes: &Sizes, stop: &Interrupt, measured: &mut Measured) -> Result<()> {
     measured.extents = sizes.extents();
     (measured.wake_ns, measured.unpark_ns) = (f64::INFINITY, f64::INFINITY);
     let others = Others::from_now()?;

@@ -14,15 +14,14 @@ mod log;
 pub mod measured;
 mod report;
 pub mod send_path;
-pub mod stop;
 
 use anyhow::Result;
 
 use self::measured::{Measured, Sizes, measure};
-use self::stop::Stop;
 use super::Options;
 use crate::findings::Findings;
 use crate::folder;
+use crate::interrupt::Interrupt;
 use crate::simulate;
 
 /// Numbers of workers of part (b); the simulator needs those up to four.
@@ -42,7 +41,7 @@ pub fn run(options: &Options) -> Result<Findings> {
 }
 
 fn parts(options: &Options, findings: &mut Findings) -> Result<()> {
-    let stop = Stop::listen()?;
+    let stop = Interrupt::listen()?;
     let sizes = Sizes::of(options.smoke, &WORKERS);
     let mut measured = Measured::default();
     let complete = measure(&sizes, &stop, &mut measured);

@@ -5,8 +5,8 @@ use anyhow::{Context, Result};
 use super::extents::{Discipline, Load, Loaded, PAGES, RECORDS_PER_EXTENT};
 use super::measured::{Measured, Sizes, load_once};
 use super::send_path::Sent;
-use super::stop::Stop;
 use crate::findings::{Axis, Findings, Plot, Series, Table};
+use crate::interrupt::Interrupt;
 use crate::run::condition::{Condition, number};
 
 /// What the engine's acquisitions of the log for one message may be, of the baseline's.
@@ -180,7 +180,7 @@ const WORKERS_BESIDE: usize = 8;
 ///
 /// # Errors
 /// When a load fails, or the run is to end.
-pub fn beside_a_hog(sizes: &Sizes, stop: &Stop, findings: &mut Findings) -> Result<()> {
+pub fn beside_a_hog(sizes: &Sizes, stop: &Interrupt, findings: &mut Findings) -> Result<()> {
     if findings.head.machine.cores < 2 {
         let why = "one core only: no worker can run while another waits for the busy thread";
         findings.notes.push(why.into());
