@@ -17,6 +17,7 @@ mod interrupt;
 mod ledger;
 mod machine;
 mod mariadb;
+mod output;
 mod peers;
 mod process;
 mod report;

@@ -1,7 +1,9 @@
 //! Hand-outs in the call that stores the messages: who gets what, and that no message and no
 //! receive is forgotten when the call fails, hangs or meets others.
 
-use slipring::{ErrorKind, QueueSettings, ReceiveRequest};
+use slipring::store::Sent;
+use slipring::{Error, ErrorKind, Queue, QueueSettings, ReceiveRequest};
+use tokio::task::JoinHandle;
 
 use crate::bench::{Bench, bodies, m, refused, s};
 use crate::case::{Case, case};
@@ -27,6 +29,12 @@ pub(super) const CASES: &[Case] = &[
     case!(receives_over_several_miss_nothing_where_sends_hand_out, threads 4, "S2.4", "S2.5"),
 ];
 
+/// A send in a task of its own.
+fn sending(queue: &Queue, text: &str) -> JoinHandle<Result<Sent, Error>> {
+    let (queue, message) = (queue.clone(), m(text));
+    tokio::spawn(async move { queue.send(message).await })
+}
+
 async fn a_send_hands_out_to_receives_at_rest_in_its_own_call(b: Bench) {
     let e = EngineBench::along(b).await;
     let q = e.plain().await;
@@ -39,7 +47,7 @@ async fn a_send_hands_out_to_receives_at_rest_in_its_own_call(b: Bench) {
         assert_eq!(e.store.calls(Verb::AppendAndClaim), round + 1);
         assert_eq!(e.store.calls(Verb::Claim), claims + 1, "its own and no other look");
     }
-    send(&q, "nobody waits").await;
+    send(&q, "for later").await;
     assert_eq!(e.store.calls(Verb::AppendAndClaim), 10);
     assert_eq!(take_one(&q).await.message.attempts, 1);
 }
@@ -125,15 +133,9 @@ async fn what_is_sent_while_a_send_hands_out_reaches_the_next(b: Bench) {
     let (first, second) = (waiter(&q).await, waiter(&q).await);
     e.store.idle().await;
     e.store.plan(Verb::AppendAndClaim, 1, Fault::HangAfter);
-    let hangs = tokio::spawn({
-        let q = q.clone();
-        async move { q.send(m("a")).await }
-    });
+    let hangs = sending(&q, "a");
     e.store.hanging(1).await;
-    let other = tokio::spawn({
-        let q = q.clone();
-        async move { q.send(m("b")).await }
-    });
+    let other = sending(&q, "b");
     e.store.still().await;
     e.store.release();
     hangs.await.unwrap().unwrap();
@@ -166,10 +168,7 @@ async fn a_receive_that_goes_away_while_a_send_hands_out_gives_back(b: Bench) {
     let (goes, stays) = (waiter(&q).await, waiter(&q).await);
     e.store.idle().await;
     e.store.plan(Verb::AppendAndClaim, 1, Fault::HangAfter);
-    let hangs = tokio::spawn({
-        let q = q.clone();
-        async move { q.send(m("a")).await }
-    });
+    let hangs = sending(&q, "a");
     e.store.hanging(1).await;
     goes.abort();
     assert!(goes.await.unwrap_err().is_cancelled());
@@ -186,10 +185,7 @@ async fn a_shutdown_waits_for_a_send_that_hands_out(b: Bench) {
     let waits = waiter(&q).await;
     e.store.idle().await;
     e.store.plan(Verb::AppendAndClaim, 1, Fault::HangAfter);
-    let hangs = tokio::spawn({
-        let q = q.clone();
-        async move { q.send(m("a")).await }
-    });
+    let hangs = sending(&q, "a");
     e.store.hanging(1).await;
     let ends = tokio::spawn({
         let engine = e.engine.clone();

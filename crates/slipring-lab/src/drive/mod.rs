@@ -17,11 +17,8 @@ mod tally;
 #[cfg(test)]
 mod tests;
 
-use std::io::{ErrorKind, Write};
+use anyhow::{Result, bail};
 
-use anyhow::{Context, Result, bail};
-
-use crate::folder;
 use crate::waits::flame;
 pub use options::Options;
 use report::Report;
@@ -54,14 +51,8 @@ pub fn run(options: &Options) -> Result<()> {
 /// Prints and keeps a report.
 fn show(options: &Options, report: &Report) -> Result<()> {
     let findings = report.findings();
-    say(&findings.text())?;
-    let folder = match &options.out {
-        Some(out) => out.join(findings.head.folder_name()),
-        None => folder::data()?.join("drive"),
-    };
-    findings.keep(&folder)?;
+    let folder = findings.show(options.out.as_deref())?;
     flame::keep(&report.stacks, &folder, "drive")?;
-    say(&format!("raw data: {}\n", folder.display()))?;
     if let Some(path) = &options.json {
         report.write_json(path)?;
     }
@@ -69,16 +60,4 @@ fn show(options: &Options, report: &Report) -> Result<()> {
         report.write_csv(path)?;
     }
     Ok(())
-}
-
-/// Prints a text. A reader that has seen enough is no failure.
-///
-/// # Errors
-/// Stdout that cannot be written to, such as a full disk.
-pub fn say(text: &str) -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error).context("printing"),
-        _ => Ok(()),
-    }
 }

@@ -5,13 +5,15 @@ pub mod plot;
 pub mod table;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
 
+use crate::folder;
+use crate::output::say;
 use crate::run::condition::Condition;
 use crate::run::report::Head;
 pub use plot::{Axis, Plot, Series};
@@ -84,6 +86,39 @@ impl Findings {
             text += &format!("{} of {asked} checks met, {missed} missed\n", asked - missed);
         }
         text
+    }
+
+    /// Prints and keeps all of it: in a dated folder inside `out`, or in a folder of its name in
+    /// the lab's own. Answers the folder.
+    ///
+    /// # Errors
+    /// When it cannot be printed or kept.
+    pub fn show(&self, out: Option<&Path>) -> Result<PathBuf> {
+        let folder = match out {
+            Some(out) => out.join(self.head.folder_name()),
+            None => folder::data()?.join(&self.name),
+        };
+        say(&self.text())?;
+        self.keep(&folder)?;
+        say(&format!("raw data: {}\n", folder.display()))?;
+        Ok(folder)
+    }
+
+    /// As [`Findings::show`], at the end of a run that fails when it is incomplete and, if strict,
+    /// when a check was missed.
+    ///
+    /// # Errors
+    /// As said, and as [`Findings::show`].
+    pub fn end(&self, out: Option<&Path>, strict: bool) -> Result<()> {
+        self.show(out)?;
+        if let Some(why) = &self.incomplete {
+            bail!("{} is incomplete: {why}", self.name);
+        }
+        let missed = self.missed();
+        if strict && missed > 0 {
+            bail!("{missed} checks were missed");
+        }
+        Ok(())
     }
 
     /// Writes all of it into `folder`.

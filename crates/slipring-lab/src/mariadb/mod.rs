@@ -5,7 +5,6 @@
 mod guard;
 
 use std::net::TcpListener;
-use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -15,8 +14,9 @@ use anyhow::{Context, Result, bail};
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Opts, OptsBuilder};
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::{Pid, User, geteuid};
+use nix::unistd::{Pid, User};
 
+use crate::folder;
 use crate::peers::install;
 use guard::Guard;
 
@@ -85,8 +85,8 @@ impl Server {
         if find(SERVER).is_none() || find(INSTALL).is_none() {
             install::apt(PACKAGE).context("MariaDB is not installed")?;
         }
-        let user = ordinary_user()?;
-        let folder = folder_for(user.as_ref())?;
+        let user = folder::ordinary_user(ORDINARY_USER)?;
+        let folder = folder::of_user("mariadb-", user.as_ref())?;
         let data = folder.path().join("data");
         let mut make = program(INSTALL, folder.path(), user.as_ref())?;
         make.args(["--no-defaults", "--skip-test-db", "--auth-root-authentication-method=normal"]);
@@ -239,38 +239,6 @@ fn program(name: &str, folder: &Path, user: Option<&User>) -> Result<Command> {
     }
     command.current_dir(folder).stdin(Stdio::null());
     Ok(command)
-}
-
-/// The user to run as when this program runs as root.
-fn ordinary_user() -> Result<Option<User>> {
-    if !geteuid().is_root() {
-        return Ok(None);
-    }
-    let user = User::from_name(ORDINARY_USER)?;
-    let missing = || format!("MariaDB does not run as root, and there is no user {ORDINARY_USER}");
-    user.with_context(missing).map(Some)
-}
-
-/// An empty folder that the user may work in: beside the lab's other data, which is on a disk, or
-/// where the user may not go there, in the system's folder for temporary files.
-fn folder_for(user: Option<&User>) -> Result<tempfile::TempDir> {
-    let make = |within: &Path| -> Result<tempfile::TempDir> {
-        let folder = tempfile::TempDir::with_prefix_in("mariadb-", within)?;
-        if let Some(user) = user {
-            chown(folder.path(), Some(user.uid.as_raw()), Some(user.gid.as_raw()))?;
-        }
-        Ok(folder)
-    };
-    let folder = make(&crate::folder::data()?)?;
-    let mut look = Command::new("test");
-    look.arg("-w").arg(folder.path()).current_dir("/");
-    if let Some(user) = user {
-        look.uid(user.uid.as_raw()).gid(user.gid.as_raw());
-    }
-    match look.status().context("running test")?.success() {
-        true => Ok(folder),
-        false => make(&std::env::temp_dir()),
-    }
 }
 
 #[cfg(test)]

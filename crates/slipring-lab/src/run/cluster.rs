@@ -2,7 +2,6 @@
 //! durable; or one that is given by its address. Each measurement gets a fresh database in it.
 
 use std::net::TcpListener;
-use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -10,9 +9,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::{Pid, User, geteuid};
+use nix::unistd::{Pid, User};
 use tokio_postgres::Client;
 
+use crate::folder;
 use crate::process::{Usage, ended_children_cpu_seconds};
 use crate::targets::postgres::connect;
 
@@ -199,8 +199,8 @@ impl Cluster {
 impl Own {
     fn start() -> Result<(Own, u16)> {
         let programs = newest(Path::new(VERSIONS))?;
-        let user = ordinary_user()?;
-        let folder = folder_for(user.as_ref())?;
+        let user = folder::ordinary_user(ORDINARY_USER)?;
+        let folder = folder::of_user("postgres-", user.as_ref())?;
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let recipe = Recipe { programs, folder: folder.path().to_owned(), user, port };
         let mut initdb = recipe.program("initdb");
@@ -249,28 +249,6 @@ impl Recipe {
     }
 }
 
-/// An empty folder that the user may work in: beside the lab's other data, which is on a disk, or
-/// where only the present user may go there, in the system's folder for temporary files.
-fn folder_for(user: Option<&User>) -> Result<tempfile::TempDir> {
-    let make = |within: &Path| -> Result<tempfile::TempDir> {
-        let folder = tempfile::TempDir::with_prefix_in("postgres-", within)?;
-        if let Some(user) = user {
-            chown(folder.path(), Some(user.uid.as_raw()), Some(user.gid.as_raw()))?;
-        }
-        Ok(folder)
-    };
-    let folder = make(&crate::folder::data()?)?;
-    let mut look = Command::new("test");
-    look.arg("-w").arg(folder.path()).current_dir("/");
-    if let Some(user) = user {
-        look.uid(user.uid.as_raw()).gid(user.gid.as_raw());
-    }
-    match look.status().context("running test")?.success() {
-        true => Ok(folder),
-        false => make(&std::env::temp_dir()),
-    }
-}
-
 impl Drop for Own {
     fn drop(&mut self) {
         let Ok(pid) = i32::try_from(self.server.id()) else { return };
@@ -298,16 +276,6 @@ fn newest(versions: &Path) -> Result<PathBuf> {
     });
     let found = numbered.filter(|(_, programs)| programs.join("initdb").exists());
     found.max_by_key(|(number, _)| *number).map(|(_, programs)| programs).with_context(missing)
-}
-
-/// The user to run as when this program runs as root.
-fn ordinary_user() -> Result<Option<User>> {
-    if !geteuid().is_root() {
-        return Ok(None);
-    }
-    let user = User::from_name(ORDINARY_USER)?;
-    let missing = || format!("PostgreSQL does not run as root, and there is no {ORDINARY_USER}");
-    user.with_context(missing).map(Some)
 }
 
 /// The process that started another.

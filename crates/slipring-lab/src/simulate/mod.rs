@@ -22,7 +22,7 @@ mod world;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
 use crate::cases::bulk::measured::{Measured, Sizes, measure};
 use crate::findings::Findings;
@@ -79,21 +79,7 @@ pub fn run(options: &Options) -> Result<()> {
             }
         }
     }
-    let folder = match &options.out {
-        Some(out) => out.join(findings.head.folder_name()),
-        None => data.join(&findings.name),
-    };
-    print!("{}", findings.text());
-    findings.keep(&folder)?;
-    println!("raw data: {}", folder.display());
-    if let Some(why) = &findings.incomplete {
-        bail!("the simulation is incomplete: {why}");
-    }
-    let missed = findings.missed();
-    if options.strict && missed > 0 {
-        bail!("{missed} checks were missed");
-    }
-    Ok(())
+    findings.end(options.out.as_deref(), options.strict)
 }
 
 fn validate(options: &Options, findings: &mut Findings) -> Result<()> {

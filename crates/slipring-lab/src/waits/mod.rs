@@ -23,8 +23,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail};
 use indicatif::ProgressBar;
 
-use crate::drive::{Stop, say};
-use crate::folder;
+use crate::drive::Stop;
 use crate::targets::postgres::URL_VARIABLE;
 use classes::{Metrics, Source};
 pub use observation::Observation;
@@ -85,14 +84,8 @@ pub fn run(options: &Options) -> Result<()> {
         observe(options, &source, &stop).await
     })?;
     let findings = observed.findings()?;
-    say(&findings.text())?;
-    let folder = match &options.out {
-        Some(out) => out.join(findings.head.folder_name()),
-        None => folder::data()?.join("waits"),
-    };
-    findings.keep(&folder)?;
+    let folder = findings.show(options.out.as_deref())?;
     flame::keep(&observed.folded(), &folder, "waits")?;
-    say(&format!("raw data: {}\n", folder.display()))?;
     match findings.incomplete {
         Some(why) => bail!("the run is incomplete: {why}"),
         None => Ok(()),
