@@ -37,6 +37,8 @@ pub enum Need {
     Shared,
     /// [`Capabilities::passes_by_queue`]: passes over one queue leave the others.
     ByQueue,
+    /// Not [`Capabilities::calls_one_by_one`]: a send and a look are under way at the same time.
+    SideBySide,
     /// Not [`Capabilities::transactions`]: messages are numbered one after the other. Senders that
     /// take a number inside transactions of their own would have to wait for each other.
     Counted,
@@ -53,6 +55,7 @@ impl Need {
             Need::Durable if !capabilities.durable => Some("durable"),
             Need::Shared if !capabilities.shared => Some("shared"),
             Need::ByQueue if !capabilities.passes_by_queue => Some("passes by queue"),
+            Need::SideBySide if capabilities.calls_one_by_one => Some("calls side by side"),
             Need::Counted if capabilities.transactions => Some("numbers without gaps"),
             Need::CountedAcross if capabilities.transactions => Some("counts over several queues"),
             _ => None,

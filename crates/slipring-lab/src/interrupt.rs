@@ -83,25 +83,3 @@ impl Interrupt {
         self.0.store(true, Ordering::SeqCst);
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use std::time::{Duration, Instant};
-
-    use nix::sys::signal::{Signal, kill};
-    use nix::unistd::Pid;
-
-    use super::*;
-
-    #[test]
-    fn an_interrupt_is_told_and_ends_nothing() {
-        let interrupt = Interrupt::listen().unwrap();
-        assert!(!interrupt.came());
-        kill(Pid::this(), Signal::SIGINT).unwrap();
-        let deadline = Instant::now() + Duration::from_secs(10);
-        while !interrupt.came() {
-            assert!(Instant::now() < deadline, "the signal was not told");
-            std::thread::yield_now();
-        }
-    }
-}

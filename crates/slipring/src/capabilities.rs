@@ -22,7 +22,8 @@ pub struct Capabilities {
     /// calls in while it writes has the next one there.
     pub calls_one_by_one: bool,
     /// Whether [`Store::append_and_claim`] costs less than its two parts. The engine then hands a
-    /// message out to a receive that rests in the call that stores it.
+    /// message out to a receive that rests in the call that stores it. It does not where calls go
+    /// one by one.
     pub appends_and_claims: bool,
     /// Whether [`Store::due_in`] and [`Store::expire_in`] pass over one queue, and
     /// [`Store::deadlines`] tells which queues have something to do. Otherwise the engine makes

@@ -9,24 +9,27 @@ use crate::bench::{Bench, bodies, m, refused, s};
 use crate::case::{Case, case};
 use crate::fault::{Fault, Verb};
 
-use super::{EngineBench, arrival, got, receiving, send, take_one, texts, until, waiter, waiting};
+use super::{
+    EngineBench, arrival, got, next, receiving, send, take_one, texts, until, waiter, waiting,
+};
 
 pub(super) const CASES: &[Case] = &[
-    case!(a_send_hands_out_to_receives_at_rest_in_its_own_call, "S2.4"),
-    case!(a_send_of_many_serves_receives_in_the_order_they_came, "S2.4"),
-    case!(a_delayed_send_hands_out_nothing, "S2.4", "S5.1"),
-    case!(a_send_that_fails_leaves_the_receives_at_rest, "S2.2", "S2.4"),
-    case!(a_send_whose_hand_out_fails_still_reaches_who_waits, "S2.2", "S2.4"),
-    case!(a_hand_out_whose_answer_was_lost_comes_back_when_it_lapses, "S2.1", "S5.3"),
-    case!(what_is_sent_while_a_send_hands_out_reaches_the_next, "S2.4"),
-    case!(a_receive_that_comes_while_a_send_hands_out_is_served_after_it, "S2.4"),
-    case!(a_receive_that_goes_away_while_a_send_hands_out_gives_back, "S2.3"),
-    case!(a_shutdown_waits_for_a_send_that_hands_out, "S2.2", "S2.3"),
-    case!(no_wake_up_is_lost_where_sends_hand_out, threads 4, "S2.4"),
-    case!(every_message_finds_a_receiver_where_sends_hand_out, threads 4, "S2.1", "S2.4"),
-    case!(queues_that_ping_and_pong_never_stop_where_sends_hand_out, threads 4, "S2.4"),
-    case!(receives_over_several_are_served_in_order_where_sends_hand_out, "S2.4", "S2.5"),
-    case!(receives_over_several_miss_nothing_where_sends_hand_out, threads 4, "S2.4", "S2.5"),
+    case!(a_send_hands_out_to_receives_at_rest_in_its_own_call, needs SideBySide, "S2.4"),
+    case!(a_send_of_many_serves_receives_in_the_order_they_came, needs SideBySide, "S2.4"),
+    case!(what_a_send_leaves_is_there_for_the_next_receive, needs SideBySide, "S2.4"),
+    case!(a_delayed_send_hands_out_nothing, needs SideBySide, "S2.4", "S5.1"),
+    case!(a_send_that_fails_leaves_the_receives_at_rest, needs SideBySide, "S2.2", "S2.4"),
+    case!(a_send_whose_hand_out_fails_still_reaches_who_waits, needs SideBySide, "S2.2", "S2.4"),
+    case!(a_hand_out_whose_answer_was_lost_comes_back_when_it_lapses, needs SideBySide, "S2.1", "S5.3"),
+    case!(what_is_sent_while_a_send_hands_out_reaches_the_next, needs SideBySide, "S2.4"),
+    case!(a_receive_that_comes_while_a_send_hands_out_is_served_after_it, needs SideBySide, "S2.4"),
+    case!(a_receive_that_goes_away_while_a_send_hands_out_gives_back, needs SideBySide, "S2.3"),
+    case!(a_shutdown_waits_for_a_send_that_hands_out, needs SideBySide, "S2.2", "S2.3"),
+    case!(no_wake_up_is_lost_where_sends_hand_out, SideBySide, 4, "S2.4"),
+    case!(every_message_finds_a_receiver_where_sends_hand_out, SideBySide, 4, "S2.1", "S2.4"),
+    case!(queues_that_ping_and_pong_never_stop_where_sends_hand_out, SideBySide, 4, "S2.4"),
+    case!(receives_over_several_are_served_in_order_where_sends_hand_out, needs SideBySide, "S2.4", "S2.5"),
+    case!(receives_over_several_miss_nothing_where_sends_hand_out, SideBySide, 4, "S2.4", "S2.5"),
 ];
 
 /// A send in a task of its own.
@@ -64,6 +67,19 @@ async fn a_send_of_many_serves_receives_in_the_order_they_came(b: Bench) {
     assert_eq!(texts(many).await, ["b", "c"]);
     assert_eq!(e.store.calls(Verb::AppendAndClaim), 1);
     assert_eq!(bodies(&q.receive(ReceiveRequest::up_to(9)).await.unwrap()), ["d"]);
+}
+
+async fn what_a_send_leaves_is_there_for_the_next_receive(b: Bench) {
+    let e = EngineBench::along(b).await;
+    let q = e.plain().await;
+    let one = waiter(&q).await;
+    e.store.idle().await;
+    q.send_batch(["a", "b", "c"].map(m).into()).await.unwrap();
+    assert_eq!(texts(one).await, ["a"]);
+    assert_eq!(e.store.calls(Verb::AppendAndClaim), 1);
+    for text in ["b", "c"] {
+        assert_eq!(texts(next(&q)).await, [text]);
+    }
 }
 
 async fn a_delayed_send_hands_out_nothing(b: Bench) {

@@ -31,6 +31,7 @@ impl QueueCore {
         services: &Services,
         registry: &Arc<Registry>,
     ) -> Arc<QueueCore> {
+        let capabilities = services.store.capabilities();
         let turnstile = services.turnstile();
         let schedule = services.schedule_of(info.id);
         let receive_parts = ReceiveParts {
@@ -53,7 +54,7 @@ impl QueueCore {
             receives: Arc::clone(&receives),
             schedule: Arc::clone(&schedule),
             registry: Arc::clone(registry),
-            along: services.store.capabilities().appends_and_claims,
+            along: capabilities.appends_and_claims && !capabilities.calls_one_by_one,
         };
         let classes = |lock, turn| CombinerClasses { lock, turn };
         Arc::new(QueueCore {

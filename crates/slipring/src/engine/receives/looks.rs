@@ -88,7 +88,12 @@ impl State {
         }
         let unmoved = self.generation == look.generation;
         match look.end {
-            ClaimEnd::More => self.available = u64::MAX,
+            ClaimEnd::More => {
+                self.available = u64::MAX;
+                // Also where it was known to be empty: others, or the send that a look went along
+                // with, have left something.
+                self.empty = false;
+            }
             ClaimEnd::Drained | ClaimEnd::Paused | ClaimEnd::InFlightLimit => {
                 self.limited = look.end == ClaimEnd::InFlightLimit && self.room == look.room;
                 // Whatever was ready when it began, it has seen.
