@@ -120,7 +120,7 @@ async fn open(kind: Kind, environment: &Environment, log: &Log) -> Result<(Nativ
     // By SQL a job that fails for good can only be given back: its attempts have to be used up.
     let only_nack = kind == Kind::SlipringSql && environment.fail_mode == FailMode::Always;
     let attempts_max = if only_nack { 1 } else { environment.attempts_max };
-    let deadline = Instant::now() + OPEN_MAX;
+    let (deadline, mut said) = (Instant::now() + OPEN_MAX, false);
     loop {
         let opened = async {
             let native = Native::open(environment, attempts_max).await?;
@@ -135,7 +135,9 @@ async fn open(kind: Kind, environment: &Environment, log: &Log) -> Result<(Nativ
         if !away || Instant::now() > deadline {
             return Err(error.context("opening DATABASE_URL"));
         }
-        log.failed("opening DATABASE_URL", &error);
+        if !std::mem::replace(&mut said, true) {
+            log.note(&format!("the database is not there, trying for {OPEN_MAX:?}: {error:#}"));
+        }
         tokio::time::sleep(OPEN_AGAIN).await;
     }
 }

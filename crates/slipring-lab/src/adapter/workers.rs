@@ -1,8 +1,8 @@
 //! The workers: feeders claim as many jobs as there is room for, each job is worked on by a handler
 //! of its own while there is one free, and settlers settle all that has ended meanwhile.
 //!
-//! As many jobs again as there are handlers are claimed ahead, so that a handler does not wait for
-//! a trip to the database.
+//! As many jobs are claimed ahead as the handlers begin in a short time, so that a handler does not
+//! wait for a trip to the database.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +17,10 @@ use super::telemetry::wall_us;
 
 /// After something has failed it is tried again so much later.
 pub const AGAIN_AFTER: Duration = Duration::from_millis(200);
+/// So much work is claimed ahead, in milliseconds.
+const AHEAD_MS: u128 = 20;
+/// Most jobs that are claimed ahead, unless there are more handlers.
+const AHEAD_MAX: usize = 256;
 /// Most jobs of one settlement.
 const SETTLE_MAX: usize = 1000;
 /// Most jobs of one receive.
@@ -42,7 +46,8 @@ pub async fn run<S: System>(system: Arc<S>, bench: Arc<Bench>) {
     let (ended, tasks) = (Arc::new(Mutex::new(ended)), TaskTracker::new());
     let feeders = system.feeders();
     // Each has room of its own: one that waits does not hold up the others.
-    let room = (2 * workers).div_ceil(feeders.len().max(1));
+    let room = workers + ahead(workers, bench.environment.work);
+    let room = room.div_ceil(feeders.len().max(1));
     for feeder in feeders {
         tasks.spawn(feed(feeder, Arc::new(Semaphore::new(room)), Arc::clone(&crew)));
     }
@@ -54,6 +59,12 @@ pub async fn run<S: System>(system: Arc<S>, bench: Arc<Bench>) {
     }
     tasks.close();
     tasks.wait().await;
+}
+
+/// How many jobs are claimed beyond those that are worked on.
+fn ahead(workers: usize, work: Duration) -> usize {
+    let begun = workers as u128 * AHEAD_MS / work.as_millis().max(1);
+    usize::try_from(begun).unwrap_or(usize::MAX).clamp(1, workers.max(AHEAD_MAX))
 }
 
 /// Claims jobs while there is room, and gives each to a handler.
@@ -198,4 +209,18 @@ fn left<R>(
         }
     }
     left
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_much_is_claimed_ahead_as_is_begun_soon() {
+        let ahead = |workers, ms| ahead(workers, Duration::from_millis(ms));
+        assert_eq!((ahead(4, 1), ahead(4, 0), ahead(4, 10)), (80, 80, 8));
+        assert_eq!((ahead(64, 1), ahead(1000, 1)), (256, 1000));
+        // Long work is not kept from other replicas.
+        assert_eq!((ahead(4, 1000), ahead(100, 1000)), (1, 2));
+    }
 }
