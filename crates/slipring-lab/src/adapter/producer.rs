@@ -15,6 +15,8 @@ use super::tally::Counts;
 use super::telemetry::wall_us;
 use super::workers::AGAIN_AFTER;
 
+/// So many full batches are inserted side by side when more is due.
+const SIDE_BY_SIDE: u64 = 4;
 /// Between two looks at the depth while enough is there, and the longest that one look is good for.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 const LOOK_LASTS: Duration = Duration::from_millis(500);
@@ -67,11 +69,16 @@ impl<S: System> Producer<S> {
         loop {
             let mut due = self.due().await;
             while due > 0 {
-                let batch = due.min(self.bench.environment.batch_max as u64);
-                self.insert(batch).await;
-                due -= batch;
+                let jobs = due.min(self.jobs_max());
+                self.insert(jobs).await;
+                due -= jobs;
             }
         }
+    }
+
+    /// Most jobs that are inserted side by side.
+    fn jobs_max(&self) -> u64 {
+        SIDE_BY_SIDE * self.bench.environment.batch_max as u64
     }
 
     /// Waits until jobs are due; answers how many.
@@ -108,8 +115,10 @@ impl<S: System> Producer<S> {
         }
     }
 
-    /// How many jobs are missing for a depth, at most a batch; waits a moment where none is.
+    /// How many jobs are missing for a depth, at most so many as are inserted side by side; waits a
+    /// moment where none is.
     async fn missing(&mut self, target: u64) -> u64 {
+        let most = self.jobs_max();
         let Pace::Depth(_, seen) = &mut self.pace else { return 0 };
         if seen.as_ref().is_none_or(|seen| seen.at.elapsed() > LOOK_LASTS) {
             let counts = self.bench.tally.counts();
@@ -126,10 +135,10 @@ impl<S: System> Producer<S> {
         if due == 0 {
             tokio::time::sleep(LOOK_EVERY).await;
         }
-        due.min(self.bench.environment.batch_max as u64)
+        due.min(most)
     }
 
-    /// Inserts so many jobs, into all queues at the same time.
+    /// Inserts so many jobs, into all queues and by all batches at the same time.
     async fn insert(&mut self, jobs: u64) {
         let environment = &self.bench.environment;
         let queues = environment.queues as u64;
@@ -147,7 +156,9 @@ impl<S: System> Producer<S> {
             }
         }
         self.next += jobs;
-        let batches = by_queue.iter().enumerate().filter(|(_, batch)| !batch.is_empty());
+        let most = environment.batch_max;
+        let batches = by_queue.iter().enumerate();
+        let batches = batches.flat_map(|(queue, all)| all.chunks(most).map(move |b| (queue, b)));
         join_all(batches.map(|(queue, batch)| self.send(queue, batch))).await;
     }
 
