@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use crate::{cases, crash, drive, driver, report, run, simulate, waits, workloads};
+use crate::{adapter, cases, crash, drive, driver, report, run, simulate, waits, workloads};
 
 /// Load driver, workloads and reports for Slipring and its peers.
 #[derive(Debug, Parser)]
@@ -17,6 +17,9 @@ pub struct Arguments {
 enum Command {
     /// Run a whole table of rows and print it with pass or miss per target.
     Run(run::Options),
+    /// Be a system of the public benchmark of queues on PostgreSQL: the environment says what to
+    /// do, lines of JSON on stdout say what happens, until SIGTERM.
+    Adapter(adapter::Options),
     /// The names of the rows of each table.
     List,
     /// Run one of the five published cases: the published design, the effect, and ours beside it.
@@ -54,6 +57,7 @@ enum Command {
 pub fn run(arguments: Arguments) -> Result<()> {
     match arguments.command {
         Command::Run(options) => run::run(&options),
+        Command::Adapter(options) => adapter::run(&options),
         Command::List => {
             run::list();
             Ok(())

@@ -69,7 +69,7 @@ const WALLS: [Wall; 11] = [
         may_in_tests: &["slipring-wire", "slipring-testbed"],
         never: &["rusqlite", "tokio-postgres"],
     },
-    Wall { name: "slipring-lab", may: &ALL, may_in_tests: &[], never: &[] },
+    Wall { name: "slipring-lab", may: &ALL, may_in_tests: &["slipring-testbed"], never: &[] },
     Wall { name: "slipring-slowdisk", may: &[], may_in_tests: &[], never: &["tokio", "rusqlite"] },
     Wall { name: "xtask", may: &[], may_in_tests: &[], never: &["rusqlite", "tokio"] },
 ];
