@@ -4,6 +4,7 @@
 //! `docs/lab.md` says how to run it and how to read what it prints.
 #![allow(clippy::print_stdout)] // a command-line program: its output is what it is for
 
+mod badday;
 mod body;
 mod cases;
 mod child;

@@ -12,7 +12,6 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 
 use crate::findings::Findings;
-use crate::folder;
 
 /// Which case is run, and what becomes of it.
 #[derive(Debug, clap::Args)]
@@ -51,23 +50,7 @@ impl Options {
 /// When it fails, or cannot be kept; with `--strict`, also when a check is missed. What was found
 /// until then is printed and kept.
 pub fn run(options: &Options) -> Result<()> {
-    let findings = find(options)?;
-    let data = folder::data()?;
-    let folder = match &options.out {
-        Some(out) => out.join(findings.head.folder_name()),
-        None => data.join(&findings.name),
-    };
-    print!("{}", findings.text());
-    findings.keep(&folder)?;
-    println!("raw data: {}", folder.display());
-    if let Some(why) = &findings.incomplete {
-        bail!("{} is incomplete: {why}", findings.name);
-    }
-    let missed = findings.missed();
-    if options.strict && missed > 0 {
-        bail!("{missed} checks were missed");
-    }
-    Ok(())
+    find(options)?.present(options.out.as_deref(), options.strict)
 }
 
 /// Runs a case.

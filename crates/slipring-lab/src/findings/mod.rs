@@ -7,11 +7,12 @@ pub mod table;
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
 
+use crate::folder;
 use crate::run::condition::Condition;
 use crate::run::report::Head;
 pub use plot::{Axis, Plot, Series};
@@ -84,6 +85,29 @@ impl Findings {
             text += &format!("{} of {asked} checks met, {missed} missed\n", asked - missed);
         }
         text
+    }
+
+    /// Prints all of it, and writes it into a dated folder inside `out`, or into one of its name in
+    /// the lab's own.
+    ///
+    /// # Errors
+    /// When it cannot be kept, or is incomplete; when `strict`, also when a check was missed.
+    pub fn present(&self, out: Option<&Path>, strict: bool) -> Result<()> {
+        let folder = match out {
+            Some(out) => out.join(self.head.folder_name()),
+            None => folder::data()?.join(&self.name),
+        };
+        print!("{}", self.text());
+        self.keep(&folder)?;
+        println!("raw data: {}", folder.display());
+        if let Some(why) = &self.incomplete {
+            bail!("{} is incomplete: {why}", self.name);
+        }
+        let missed = self.missed();
+        if strict && missed > 0 {
+            bail!("{missed} checks were missed");
+        }
+        Ok(())
     }
 
     /// Writes all of it into `folder`.
