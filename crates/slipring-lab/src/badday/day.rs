@@ -26,6 +26,9 @@ pub struct About {
 
 /// The servers of the beanstalkd wire: ours, and the original with as durable a log.
 pub const TUBES: &[Kind] = &[Kind::SlipringBeanstalkd, Kind::Beanstalkd];
+/// As [`TUBES`], but the original flushes every 50 ms, as it does by itself: very many messages
+/// that are flushed one by one would take it hours.
+pub const TUBES_LATE: &[Kind] = &[Kind::SlipringBeanstalkd, Kind::BeanstalkdLate];
 /// Fifty single messages a second.
 pub const SINGLE: (f64, usize) = (50.0, 1);
 

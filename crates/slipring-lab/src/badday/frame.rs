@@ -1,12 +1,13 @@
 //! The frame of every day: the phases, with the others at work from the first to the last.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
 use super::day::{About, Day};
 use super::others::{Load, Others, Outcome};
 use super::phase::Phase;
+use super::report::recovery_s;
 use super::stage::Stage;
 use crate::interrupt::Interrupt;
 use crate::run::condition::Condition;
@@ -97,5 +98,9 @@ async fn phases<D: Day>(day: &mut D, stage: &mut Stage<'_>, others: &Others) -> 
     day.relent(stage).await?;
     others.enter(Phase::Recovery);
     tokio::time::sleep(lengths.around).await;
+    let limit = Instant::now() + Duration::from_secs_f64(D::ABOUT.recovery_s_max);
+    while recovery_s(&others.windows()).is_nan() && Instant::now() < limit {
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
     Ok(())
 }

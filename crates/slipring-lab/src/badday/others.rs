@@ -125,6 +125,11 @@ impl Others {
         self.shared.phase.store(phase.number(), Ordering::SeqCst);
     }
 
+    /// What they have seen so far.
+    pub fn windows(&self) -> Vec<Window> {
+        self.shared.windows.lock().clone()
+    }
+
     /// Stops the senders, waits for what is left, and answers what the others saw. Blocks.
     ///
     /// # Errors
@@ -310,6 +315,7 @@ async fn send<T: Target>(lane: Lane<T>, caller: T::Caller, start_ns: u64) {
             Err(error) => {
                 shared.cut(&error);
                 caller = None;
+                tokio::time::sleep(CONNECT_AGAIN).await;
             }
         }
     }
@@ -360,6 +366,8 @@ async fn receive<T: Target>(lane: Lane<T>, caller: T::Caller) {
             Err(error) => {
                 shared.cut(&error);
                 caller = None;
+                drop(held);
+                tokio::time::sleep(CONNECT_AGAIN).await;
             }
         }
     }

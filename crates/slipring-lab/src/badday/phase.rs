@@ -61,7 +61,7 @@ impl Lengths {
     /// # Errors
     /// When it is too short or too long.
     pub fn of(seconds: Option<f64>, smoke: bool) -> Result<Lengths> {
-        let seconds = seconds.unwrap_or(if smoke { 0.4 } else { 10.0 });
+        let seconds = seconds.unwrap_or(if smoke { 0.25 } else { 10.0 });
         if !SECONDS.contains(&seconds) {
             let (least, most) = (SECONDS.start(), SECONDS.end());
             bail!("--seconds {seconds}: a phase of a bad day takes {least} to {most}");

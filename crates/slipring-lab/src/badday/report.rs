@@ -92,7 +92,7 @@ fn of(windows: &[Window], phase: Phase) -> impl Iterator<Item = &Window> {
 
 /// Seconds from the end of the fault to the first window in which the others are as before, 0 when
 /// that is the first one; not a number when there is none.
-fn recovery_s(windows: &[Window]) -> f64 {
+pub fn recovery_s(windows: &[Window]) -> f64 {
     let (rate, p99) = (median(windows, Window::rate), median(windows, |window| window.p99_ms));
     let as_before = |window: &&Window| {
         window.rate() >= RATE_AS_BEFORE * rate

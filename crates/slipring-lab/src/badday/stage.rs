@@ -31,6 +31,7 @@ pub struct Stage<'a> {
     server: Option<Server>,
     addresses: Addresses,
     cluster: Option<&'a mut Cluster>,
+    database: Option<String>,
     url: Option<String>,
     sql: Option<Arc<Sql>>,
     /// The disk under the target, where it has one of its own.
@@ -61,13 +62,11 @@ impl<'a> Stage<'a> {
         cluster: Option<&'a mut Cluster>,
         own_disk: bool,
     ) -> Result<Stage<'a>> {
-        let url = match &cluster {
-            Some(cluster) => {
-                let name = cluster.create_database(&cluster.admin().await?).await?;
-                Some(cluster.url(&name))
-            }
+        let database = match &cluster {
+            Some(cluster) => Some(cluster.create_database(&cluster.admin().await?).await?),
             None => None,
         };
+        let url = database.as_ref().zip(cluster.as_ref()).map(|(name, on)| on.url(name));
         let Sizes { smoke, lengths, seed } = sizes;
         let (server, addresses, sql) = (None, Addresses::default(), None);
         let disk = own_disk.then(|| Disk::mount(folder)).transpose()?;
@@ -80,6 +79,7 @@ impl<'a> Stage<'a> {
             server,
             addresses,
             cluster,
+            database,
             url,
             sql,
             disk,
@@ -96,9 +96,10 @@ impl<'a> Stage<'a> {
         let server = match self.kind {
             Kind::SlipringBeanstalkd => Server::slipring(&self.file(), at)?,
             Kind::PostgresServer => Server::serving(self.url()?, &self.file(), at)?,
-            Kind::Beanstalkd => {
+            Kind::Beanstalkd | Kind::BeanstalkdLate => {
+                let flush_ms = (self.kind == Kind::Beanstalkd).then_some(0);
                 let at = at.map(|at| at.beanstalkd.as_str());
-                Server::beanstalkd_at(at, Some((self.folder, Some(0)))).await?
+                Server::beanstalkd_at(at, Some((self.folder, flush_ms))).await?
             }
             kind => bail!("{kind:?} is not driven on a bad day"),
         };
@@ -228,6 +229,9 @@ impl<'a> Stage<'a> {
             sql.stop().await?;
         }
         self.server.take().map_or(Ok(()), Server::stop)?;
+        if let (Some(cluster), Some(database)) = (&self.cluster, &self.database) {
+            cluster.drop_database(&cluster.admin().await?, database).await?;
+        }
         self.disk.take().map_or(Ok(()), |disk| disk.unmount())
     }
 }

@@ -61,8 +61,7 @@ async fn watching(address: &str) -> Result<Connection> {
     Ok(connection)
 }
 
-/// Reserves so many jobs, one after the other; answers their ids. Pipelined, the original (1.12)
-/// would forget to take them back when their time is over.
+/// Reserves so many jobs, one after the other; answers their ids.
 async fn reserve(connection: &mut Connection, count: usize) -> Result<Vec<u64>> {
     let mut ids = Vec::with_capacity(count);
     for _ in 0..count {
@@ -168,13 +167,17 @@ impl Worker {
 ///
 /// # Errors
 /// When some of it does not come in time.
-pub async fn take_over(stage: &Stage<'_>, count: usize) -> Result<(Duration, usize)> {
+pub async fn take_over(
+    stage: &Stage<'_>,
+    count: usize,
+    within: Duration,
+) -> Result<(Duration, usize)> {
     let (begun, mut again) = (Instant::now(), 0);
     let mut connection = watching(&stage.addresses().beanstalkd).await?;
     let mut seen = HashSet::with_capacity(count);
     while seen.len() < count {
-        if begun.elapsed() > PATIENCE {
-            bail!("{} of {count} held jobs came back within {PATIENCE:?}", seen.len());
+        if begun.elapsed() > within {
+            bail!("{} of {count} held jobs came back within {within:?}", seen.len());
         }
         let ids = match connection.call(&Command::ReserveWithTimeout { seconds: 1 }).await? {
             Reply::Reserved { id, body } => {

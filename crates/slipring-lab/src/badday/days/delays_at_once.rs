@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 
-use crate::badday::day::{About, Day, SINGLE, TUBES};
+use crate::badday::day::{About, Day, SINGLE, TUBES_LATE};
 use crate::badday::stage::Stage;
 use crate::ledger::{Ledger, MESSAGES_MAX};
 use crate::run::condition::Condition;
@@ -37,7 +37,7 @@ impl Day for DelaysAtOnce {
     const ABOUT: About = About {
         name: "delays-at-once",
         what: "a million delays end within one second in one queue",
-        contenders: TUBES,
+        contenders: TUBES_LATE,
         stall_ms_max: 250.0,
         recovery_s_max: 2.0,
         load: SINGLE,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use tokio::task::JoinSet;
 
-use crate::badday::day::{About, Day, SINGLE, TUBES};
+use crate::badday::day::{About, Day, SINGLE, TUBES_LATE};
 use crate::badday::stage::Stage;
 use crate::body;
 use crate::ledger::{Ledger, MESSAGES_MAX};
@@ -32,7 +32,7 @@ impl Day for Herd {
     const ABOUT: About = About {
         name: "herd",
         what: "1,000 consumers that were away come at once to a queue of 100,000 messages",
-        contenders: TUBES,
+        contenders: TUBES_LATE,
         stall_ms_max: 500.0,
         recovery_s_max: 3.0,
         load: SINGLE,

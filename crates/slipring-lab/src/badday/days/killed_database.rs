@@ -13,9 +13,9 @@ pub struct KilledDatabase;
 impl Day for KilledDatabase {
     const ABOUT: About = About {
         name: "killed-database",
-        what: "PostgreSQL is killed (SIGKILL) under our server, and started again",
+        what: "PostgreSQL is killed under our server and recovers; judged is the time after that",
         contenders: &[Kind::PostgresServer],
-        stall_ms_max: 20_000.0,
+        stall_ms_max: f64::INFINITY,
         recovery_s_max: 5.0,
         load: SINGLE,
     };

@@ -1,5 +1,7 @@
 //! A worker that holds jobs is killed: its connection ends, and they are back at once.
 
+use std::time::Duration;
+
 use anyhow::{Context, Result};
 
 use crate::badday::day::{About, Day, SINGLE, TUBES};
@@ -19,6 +21,8 @@ pub struct KilledWorker {
 const TIME_TO_RUN_S: u32 = 3600;
 /// All held jobs are deleted by another worker, one at a time, within so many seconds.
 const BACK_S_MAX: f64 = 10.0;
+/// For a server that hands them over later than asked, or never.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn jobs(stage: &Stage<'_>) -> usize {
     if stage.smoke { 50 } else { 2000 }
@@ -44,7 +48,7 @@ impl Day for KilledWorker {
         let worker = self.worker.take().context("no worker was started")?;
         // Dropping a process group kills it.
         tokio::task::spawn_blocking(|| drop(worker)).await?;
-        let (back, again) = worker::take_over(stage, jobs(stage)).await?;
+        let (back, again) = worker::take_over(stage, jobs(stage), PATIENCE).await?;
         (self.back_s, self.again) = (back.as_secs_f64(), again);
         Ok(())
     }

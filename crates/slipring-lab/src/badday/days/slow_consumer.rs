@@ -69,6 +69,6 @@ impl Day for SlowConsumer {
 
     async fn check(&mut self, _: &mut Stage<'_>) -> Result<Vec<Condition>> {
         let text = "backlog of the slow consumer".to_owned();
-        Ok(vec![Condition::at_least(text, "messages", self.left as f64, BATCH as f64)])
+        Ok(vec![Condition::at_least(text, "messages", self.left as f64, BATCH as f64 / 2.0)])
     }
 }

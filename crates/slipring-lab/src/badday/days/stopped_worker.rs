@@ -1,5 +1,7 @@
 //! A worker that holds jobs is stopped for longer than their time to run, then goes on.
 
+use std::time::Duration;
+
 use anyhow::{Context, Result};
 
 use crate::badday::day::{About, Day, SINGLE, TUBES};
@@ -18,6 +20,8 @@ pub struct StoppedWorker {
 
 /// What a server may need beyond the time to run to hand all of it to another, in seconds.
 const BEYOND_S: f64 = 2.0;
+/// For a server that hands them over later than asked, or never.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 fn jobs(stage: &Stage<'_>) -> (usize, u32) {
     if stage.smoke { (50, 2) } else { (1000, 5) }
@@ -39,11 +43,12 @@ impl Day for StoppedWorker {
     }
 
     async fn strike(&mut self, stage: &mut Stage<'_>) -> Result<()> {
-        let (count, _) = jobs(stage);
+        let (count, time_to_run) = jobs(stage);
+        let patience = Duration::from_secs(u64::from(time_to_run)) + PATIENCE;
         let worker = Worker::start(stage, count).await?;
         worker.pause()?;
         self.worker = Some(worker);
-        let (back, again) = worker::take_over(stage, count).await?;
+        let (back, again) = worker::take_over(stage, count, patience).await?;
         (self.back_s, self.again) = (back.as_secs_f64(), again);
         Ok(())
     }
