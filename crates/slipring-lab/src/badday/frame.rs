@@ -52,11 +52,13 @@ pub async fn live<D: Day>(stage: &mut Stage<'_>, interrupt: &Interrupt) -> Turn 
         Err(error) => return Turn::failed(&error),
     };
     let lived = until(interrupt, phases(&mut day, stage, &others)).await;
-    let outcome = tokio::task::spawn_blocking(move || others.end()).await;
-    let outcome = outcome.map_err(anyhow::Error::from).and_then(|outcome| outcome);
+    let complete = lived.is_ok();
     let mut turn = lived.map_or_else(|error| Turn::failed(&error), |()| Turn::default());
-    match outcome {
-        Ok(outcome) => turn.outcome = outcome,
+    match tokio::task::spawn_blocking(move || others.end(complete)).await {
+        Ok(mut outcome) => {
+            turn.failed = turn.failed.or(outcome.failed.take());
+            turn.outcome = outcome;
+        }
         Err(error) => turn.failed = Some(format!("the others: {error:#}")),
     }
     if turn.failed.is_none() {

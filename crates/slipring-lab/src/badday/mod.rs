@@ -24,7 +24,7 @@ use self::frame::Turn;
 use self::phase::Lengths;
 use self::stage::{Sizes, Stage};
 use crate::crash::disk::Disk;
-use crate::findings::{Findings, Table};
+use crate::findings::Findings;
 use crate::folder;
 use crate::interrupt::Interrupt;
 use crate::run::cluster::Cluster;
@@ -88,7 +88,7 @@ impl Options {
 /// check is missed. What was found until then is printed and kept.
 pub fn run(options: &Options) -> Result<()> {
     if options.name == "list" {
-        print!("{}", list().text());
+        print!("{}", list());
         return Ok(());
     }
     let names = names(&options.name)?;
@@ -237,24 +237,23 @@ fn names(asked: &str) -> Result<Vec<&'static str>> {
         .with_context(|| format!("there is no day {asked:?}; the days: {}", known()))
 }
 
-/// The days by name.
-fn list() -> Table {
-    let mut table =
-        Table::new("bad days", &["name", "what happens", "contenders", "stall ms at most"]);
+/// The days by name, for people.
+fn list() -> String {
+    let mut text = String::new();
+    let mut line = |name: &str, what: &str, more: &str| {
+        text += &format!("{name:<23} {what}\n{:<23} {more}\n", "");
+    };
     for about in DAYS {
         let contenders: Vec<String> = about.contenders.iter().map(|kind| kind.name()).collect();
-        table.row([
-            about.name.to_owned(),
-            about.what.to_owned(),
-            contenders.join(", "),
-            match about.stall_ms_max {
-                judged if judged.is_finite() => judged.to_string(),
-                _ => "not judged".to_owned(),
-            },
-        ]);
+        let stall = match about.stall_ms_max {
+            judged if judged.is_finite() => format!("at most {judged} ms"),
+            _ => "not judged".to_owned(),
+        };
+        let more = format!("on {}; stall of the others: {stall}", contenders.join(", "));
+        line(about.name, about.what, &more);
     }
     for (name, why) in NOT_RUN {
-        table.row([name.to_owned(), format!("not run: {why}")]);
+        line(name, "not run:", why);
     }
-    table
+    text
 }

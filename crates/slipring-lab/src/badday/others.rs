@@ -64,12 +64,16 @@ pub struct Outcome {
     pub late_starts: u64,
     /// What the errors said, and how often.
     pub errors: BTreeMap<String, u64>,
+    /// Why what was left could not be received.
+    pub failed: Option<String>,
 }
 
 struct Shared {
     load: Load,
     phase: AtomicU8,
     stop: AtomicBool,
+    /// The run is over before its end.
+    abandoned: AtomicBool,
     late: AtomicU64,
     cuts: AtomicU64,
     account: Mutex<Account>,
@@ -94,6 +98,7 @@ impl Others {
             load,
             phase: AtomicU8::new(Phase::Calm.number()),
             stop: AtomicBool::new(false),
+            abandoned: AtomicBool::new(false),
             late: AtomicU64::new(0),
             cuts: AtomicU64::new(0),
             account: Mutex::default(),
@@ -130,20 +135,20 @@ impl Others {
         self.shared.windows.lock().clone()
     }
 
-    /// Stops the senders, waits for what is left, and answers what the others saw. Blocks.
-    ///
-    /// # Errors
-    /// When the thread failed; a cut connection is no failure.
-    pub fn end(mut self) -> Result<Outcome> {
+    /// Stops the senders and answers what the others saw: when `complete`, after waiting for what
+    /// is left. Blocks.
+    pub fn end(mut self, complete: bool) -> Outcome {
+        self.shared.abandoned.store(!complete, Ordering::SeqCst);
         self.shared.stop.store(true, Ordering::SeqCst);
-        self.join()?;
-        Ok(Outcome {
+        let failed = self.join().err().map(|error| format!("the others: {error:#}"));
+        Outcome {
+            failed,
             windows: std::mem::take(&mut *self.shared.windows.lock()),
             verdict: self.shared.account.lock().verdict(),
             cuts: self.shared.cuts.load(Ordering::Relaxed),
             late_starts: self.shared.late.load(Ordering::Relaxed),
             errors: std::mem::take(&mut *self.shared.errors.lock()),
-        })
+        }
     }
 
     fn join(&mut self) -> Result<()> {
@@ -189,6 +194,10 @@ async fn run<T: Target>(
         edge_ns += u64::try_from(load.window.as_nanos()).unwrap_or(u64::MAX);
         wait_until(edge_ns).await;
         shared.next_window()?;
+    }
+    if shared.abandoned.load(Ordering::SeqCst) {
+        // Their connections may be dead, and what is left is not asked.
+        return Ok(());
     }
     while let Some(ended) = senders.join_next().await {
         ended.context("a sender panicked")?;

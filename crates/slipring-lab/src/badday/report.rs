@@ -60,7 +60,9 @@ fn conditions(about: &About, name: &str, outcome: &Outcome) -> Vec<Condition> {
     let none = |what: &str, count: u64| {
         Condition::at_most(&format!("{name}: {what}"), "messages", count as f64, 0.0)
     };
-    let during = stall_ms(&outcome.windows, Phase::Fault);
+    // One that began in the fault may end in the recovery, and is counted whole there.
+    let from_fault = [Phase::Fault, Phase::Recovery].map(|phase| stall_ms(&outcome.windows, phase));
+    let during = from_fault.into_iter().fold(f64::NAN, f64::max);
     let stall = format!("{name}: longest stall of the others");
     let recovery = format!("{name}: recovery");
     let mut conditions = vec![
@@ -200,4 +202,55 @@ fn plot(
         y: Axis::linear(unit),
         series: series.collect(),
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::badday::account::Verdict;
+    use crate::badday::day::Day;
+    use crate::badday::days::herd::Herd;
+
+    fn window(at_s: f64, phase: Phase, received: u64, p99_ms: f64) -> Window {
+        let (sent, stall_ms) = (received, 10.0 * p99_ms);
+        Window { at_s, seconds: 1.0, phase, sent, received, p99_ms, longest_ms: p99_ms, stall_ms }
+    }
+
+    fn outcome(verdict: Verdict, after: [u64; 2]) -> Outcome {
+        let windows = vec![
+            window(0.0, Phase::Calm, 100, 2.0),
+            window(1.0, Phase::Fault, 10, 40.0),
+            window(2.0, Phase::Recovery, after[0], 3.0),
+            window(3.0, Phase::Recovery, after[1], 3.0),
+        ];
+        Outcome { windows, verdict, ..Outcome::default() }
+    }
+
+    fn missed(outcome: Outcome) -> Vec<String> {
+        let mut findings = Findings::new("badday-herd", "a herd", &std::env::temp_dir());
+        let turn = Turn { outcome, ..Turn::default() };
+        add(&mut findings, &Herd::ABOUT, Kind::SlipringBeanstalkd, &turn);
+        let missed = findings.conditions.into_iter().filter(|condition| !condition.pass);
+        missed.map(|condition| condition.target).collect()
+    }
+
+    #[test]
+    fn a_loss_a_stall_and_a_late_recovery_are_missed_checks() {
+        let clean = Verdict { sent: 1, ..Verdict::default() };
+        assert_eq!(missed(outcome(clean, [90, 100])), Vec::<String>::new());
+        let lost = Verdict { lost: 1, ..clean };
+        assert!(missed(outcome(lost, [90, 100])).concat().contains("answered sends lost"));
+        assert!(missed(outcome(clean, [0, 0])).concat().contains("recovery"));
+        let mut stalled = outcome(clean, [90, 100]);
+        stalled.windows[2].stall_ms = 600.0;
+        assert!(missed(stalled).concat().contains("longest stall of the others"));
+        assert!(!missed(Outcome::default()).is_empty());
+    }
+
+    #[test]
+    fn a_recovery_counts_from_the_end_of_the_fault() {
+        let of = |after| recovery_s(&outcome(Verdict::default(), after).windows);
+        assert_eq!((of([100, 100]), of([10, 100])), (0.0, 1.0));
+        assert!(of([10, 10]).is_nan());
+    }
 }

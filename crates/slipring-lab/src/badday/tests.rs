@@ -102,7 +102,8 @@ async fn lived(beside: impl AsyncFnOnce(&Faults, &Others)) -> (Outcome, u64) {
     let faults = Arc::clone(&target.faults);
     let others = Others::start(target, load()).await.unwrap();
     beside(&faults, &others).await;
-    let outcome = tokio::task::spawn_blocking(|| others.end()).await.unwrap().unwrap();
+    let outcome = tokio::task::spawn_blocking(|| others.end(true)).await.unwrap();
+    assert_eq!(outcome.failed, None);
     (outcome, faults.callers.load(Ordering::SeqCst))
 }
 
@@ -139,6 +140,21 @@ async fn a_stall_is_seen_in_its_phase_and_nothing_is_lost() {
     assert!(longest >= 380.0, "{outcome:?}");
     assert!(outcome.late_starts > 0 && outcome.verdict.sent > 0, "{outcome:?}");
     assert_eq!((outcome.verdict.lost, outcome.cuts), (0, 0), "{outcome:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_seen_is_kept_when_a_run_ends_early_with_everything_stalled() {
+    let settings = Settings::new(Work::Paced, Kind::Memory);
+    let folder = tempfile::tempdir().unwrap();
+    let target = Arc::new(Faulty::start(&settings, folder.path()).await.unwrap());
+    target.faults.stalled.store(true, Ordering::SeqCst);
+    let others = Others::start(target, load()).await.unwrap();
+    pass(100).await;
+    let begun = Instant::now();
+    let outcome = tokio::task::spawn_blocking(|| others.end(false)).await.unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    assert!(outcome.windows.len() > 1 && outcome.failed.is_none(), "{outcome:?}");
+    assert!(stall_ms(&outcome, Phase::Calm) > 50.0, "{outcome:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
