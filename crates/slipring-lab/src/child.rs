@@ -29,6 +29,15 @@ impl Group {
         child.context("starting this program anew").map(Group)
     }
 
+    /// Sends a signal to all of the group.
+    ///
+    /// # Errors
+    /// When it is gone.
+    pub fn signal(&self, signal: Signal) -> Result<()> {
+        let pid = i32::try_from(self.0.id()).context("a process id beyond 2^31")?;
+        killpg(Pid::from_raw(pid), signal).with_context(|| format!("sending {signal} to a child"))
+    }
+
     /// Tells the child to come to an end, by closing its stdin.
     pub fn close_stdin(&mut self) {
         drop(self.0.stdin.take());

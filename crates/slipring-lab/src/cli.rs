@@ -3,7 +3,9 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use crate::{adapter, cases, crash, drive, driver, report, run, simulate, waits, workloads};
+use crate::{
+    adapter, badday, cases, crash, drive, driver, report, run, simulate, waits, workloads,
+};
 
 /// Load driver, workloads and reports for Slipring and its peers.
 #[derive(Debug, Parser)]
@@ -24,6 +26,11 @@ enum Command {
     List,
     /// Run one of the five published cases: the published design, the effect, and ours beside it.
     Case(cases::Options),
+    /// Run a bad day: one participant misbehaves, and everybody else is measured.
+    Badday(badday::Options),
+    /// A worker of `badday`.
+    #[command(hide = true)]
+    BaddayWorker(badday::worker::Options),
     /// Make one page of kept runs that opens without a network, or Markdown.
     Report(report::Options),
     /// Simulate workers, cores, latches and logs: what more cores would do.
@@ -63,6 +70,8 @@ pub fn run(arguments: Arguments) -> Result<()> {
             Ok(())
         }
         Command::Case(options) => cases::run(&options),
+        Command::Badday(options) => badday::run(&options),
+        Command::BaddayWorker(options) => badday::worker::run(&options),
         Command::Report(options) => report::run(&options),
         Command::Simulate(options) => simulate::run(&options),
         Command::CaseTimers(settings) => {

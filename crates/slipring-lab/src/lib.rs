@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout)] // a command-line program: its output is what it is for
 
 mod adapter;
+mod badday;
 mod body;
 mod cases;
 mod child;

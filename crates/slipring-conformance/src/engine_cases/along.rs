@@ -20,15 +20,15 @@ pub(super) const CASES: &[Case] = &[
     case!(a_delayed_send_hands_out_nothing, needs SideBySide, "S2.4", "S5.1"),
     case!(a_send_that_fails_leaves_the_receives_at_rest, needs SideBySide, "S2.2", "S2.4"),
     case!(a_send_whose_hand_out_fails_still_reaches_who_waits, needs SideBySide, "S2.2", "S2.4"),
-    case!(a_hand_out_whose_answer_was_lost_comes_back_when_it_lapses, needs SideBySide, "S2.1", "S5.3"),
+    case!(a_lost_hand_out_comes_back_when_it_lapses, needs SideBySide, "S2.1", "S5.3"),
     case!(what_is_sent_while_a_send_hands_out_reaches_the_next, needs SideBySide, "S2.4"),
-    case!(a_receive_that_comes_while_a_send_hands_out_is_served_after_it, needs SideBySide, "S2.4"),
+    case!(a_receive_that_comes_during_a_hand_out_is_served_after_it, needs SideBySide, "S2.4"),
     case!(a_receive_that_goes_away_while_a_send_hands_out_gives_back, needs SideBySide, "S2.3"),
     case!(a_shutdown_waits_for_a_send_that_hands_out, needs SideBySide, "S2.2", "S2.3"),
     case!(no_wake_up_is_lost_where_sends_hand_out, SideBySide, 4, "S2.4"),
     case!(every_message_finds_a_receiver_where_sends_hand_out, SideBySide, 4, "S2.1", "S2.4"),
     case!(queues_that_ping_and_pong_never_stop_where_sends_hand_out, SideBySide, 4, "S2.4"),
-    case!(receives_over_several_are_served_in_order_where_sends_hand_out, needs SideBySide, "S2.4", "S2.5"),
+    case!(over_several_they_are_served_in_order_where_sends_hand_out, needs SideBySide, "S2.4", "S2.5"),
     case!(receives_over_several_miss_nothing_where_sends_hand_out, SideBySide, 4, "S2.4", "S2.5"),
 ];
 
@@ -129,7 +129,7 @@ async fn a_send_whose_hand_out_fails_still_reaches_who_waits(b: Bench) {
     assert_eq!(list[0].message.attempts, 1);
 }
 
-async fn a_hand_out_whose_answer_was_lost_comes_back_when_it_lapses(b: Bench) {
+async fn a_lost_hand_out_comes_back_when_it_lapses(b: Bench) {
     let e = EngineBench::along(b).await;
     let q = e.plain().await;
     let waits = waiter(&q).await;
@@ -160,7 +160,7 @@ async fn what_is_sent_while_a_send_hands_out_reaches_the_next(b: Bench) {
     assert_eq!(texts(second).await, ["b"]);
 }
 
-async fn a_receive_that_comes_while_a_send_hands_out_is_served_after_it(b: Bench) {
+async fn a_receive_that_comes_during_a_hand_out_is_served_after_it(b: Bench) {
     let e = EngineBench::along(b).await;
     let q = e.plain().await;
     let first = waiter(&q).await;
@@ -228,7 +228,7 @@ async fn queues_that_ping_and_pong_never_stop_where_sends_hand_out(b: Bench) {
     waiting::to_and_fro(EngineBench::along(b).await).await;
 }
 
-async fn receives_over_several_are_served_in_order_where_sends_hand_out(b: Bench) {
+async fn over_several_they_are_served_in_order_where_sends_hand_out(b: Bench) {
     arrival::served_in_order(EngineBench::along(b).await).await;
 }
 

@@ -1,15 +1,15 @@
 //! The crash test: the real server is killed again and again under clients of all protocols,
 //! started again on the same store, drained in the end, and the history is checked.
 
-mod aim;
+pub mod aim;
 mod beside;
 mod checker;
 mod clearing;
 pub mod client;
 mod database;
-mod dice;
-mod disk;
-mod flood;
+pub mod dice;
+pub mod disk;
+pub mod flood;
 mod history;
 mod payload;
 mod processes;

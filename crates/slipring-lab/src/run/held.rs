@@ -20,7 +20,7 @@ pub enum Held {
 
 impl Held {
     /// What a session runs to hold it.
-    fn statements(self) -> Option<&'static str> {
+    pub fn statements(self) -> Option<&'static str> {
         match self {
             Held::Nothing => None,
             Held::Reader => Some(include_str!("../../queries/hold_snapshot.sql")),

@@ -83,7 +83,18 @@ impl Server {
     /// # Errors
     /// When it is not installed or does not listen within 20 s.
     pub async fn beanstalkd(log: Option<(&Path, Option<u32>)>) -> Result<Server> {
-        let address = free_address()?;
+        Server::beanstalkd_at(None, log).await
+    }
+
+    /// As [`Server::beanstalkd`], at an address where one was before.
+    ///
+    /// # Errors
+    /// As [`Server::beanstalkd`].
+    pub async fn beanstalkd_at(
+        at: Option<&str>,
+        log: Option<(&Path, Option<u32>)>,
+    ) -> Result<Server> {
+        let address = at.map_or_else(free_address, |at| Ok(at.to_owned()))?;
         let port = address.rsplit(':').next().unwrap_or_default();
         let mut command = Command::new("beanstalkd");
         command.args(["-l", "127.0.0.1", "-p", port]);

@@ -102,8 +102,27 @@ impl TubeCaller {
     }
 }
 
-impl Caller for TubeCaller {
-    async fn send(&mut self, bodies: &[Body]) -> Result<()> {
+impl TubeCaller {
+    /// The sum of a count in the statistics of its tubes, such as `current-jobs-ready`.
+    ///
+    /// # Errors
+    /// When the server fails, or tells no such count.
+    pub async fn statistic(&mut self, name: &str) -> Result<u64> {
+        let mut sum = 0;
+        for tube in &self.tubes {
+            let text = match self.connection.call(&Command::StatsTube(tube.clone())).await? {
+                Reply::Ok(text) => text,
+                other => bail!("stats-tube was answered {other:?}"),
+            };
+            let text = std::str::from_utf8(&text).context("statistics that are no text")?;
+            let mut lines = text.lines().filter_map(|line| line.split_once(": "));
+            let count = lines.find(|(key, _)| *key == name).map(|(_, count)| count);
+            sum += count.with_context(|| format!("statistics without {name}"))?.parse::<u64>()?;
+        }
+        Ok(sum)
+    }
+
+    async fn put(&mut self, bodies: &[Body], delay: u32) -> Result<()> {
         let moves = self.tubes.len() > 1;
         if moves {
             self.connection.add(&Command::Use(self.tubes[self.turn].clone()));
@@ -112,7 +131,7 @@ impl Caller for TubeCaller {
         let mut all: Bytes = BytesMut::from(bodies.as_flattened()).freeze();
         for _ in bodies {
             let body = all.split_to(BODY_BYTES);
-            let put = Put { priority: 0, delay: 0, time_to_run: TIME_TO_RUN_SECONDS, body };
+            let put = Put { priority: 0, delay, time_to_run: TIME_TO_RUN_SECONDS, body };
             self.connection.add(&Command::Put(put));
         }
         self.connection.flush().await?;
@@ -129,6 +148,18 @@ impl Caller for TubeCaller {
             }
         }
         Ok(())
+    }
+}
+
+impl Caller for TubeCaller {
+    async fn send(&mut self, bodies: &[Body]) -> Result<()> {
+        self.put(bodies, 0).await
+    }
+
+    /// Delays by the wire are of whole seconds; they are never shorter than `delay`.
+    async fn send_delayed(&mut self, bodies: &[Body], delay: Duration) -> Result<()> {
+        let seconds = delay.as_nanos().div_ceil(1_000_000_000);
+        self.put(bodies, u32::try_from(seconds).context("a delay beyond 2^32 seconds")?).await
     }
 
     async fn receive(&mut self, up_to: usize, wait: Duration, look: Look<'_>) -> Result<usize> {
@@ -184,16 +215,6 @@ impl Caller for TubeCaller {
     }
 
     async fn leased(&mut self) -> Result<Option<u64>> {
-        let mut leased = 0;
-        for tube in &self.tubes {
-            let text = match self.connection.call(&Command::StatsTube(tube.clone())).await? {
-                Reply::Ok(text) => text,
-                other => bail!("stats-tube was answered {other:?}"),
-            };
-            let text = std::str::from_utf8(&text).context("statistics that are no text")?;
-            let count = text.lines().find_map(|line| line.strip_prefix("current-jobs-reserved: "));
-            leased += count.context("statistics without the reserved jobs")?.parse::<u64>()?;
-        }
-        Ok(Some(leased))
+        self.statistic("current-jobs-reserved").await.map(Some)
     }
 }

@@ -33,7 +33,11 @@ use crate::targets::Target;
 use crate::targets::postgres::Sql;
 
 pub use crate::driver::protocol::Answer;
+pub use paced::Gaps;
+pub use prober::wait_until;
+pub use purge_beside::forget;
 pub use settings::{Settings, Work};
+pub use storm::send_storm;
 
 /// What happens with each window of a work that has windows.
 pub type Tell<'a> = &'a (dyn Fn(Window) -> Result<()> + Sync);

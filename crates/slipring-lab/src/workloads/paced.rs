@@ -53,25 +53,32 @@ struct Seen {
 }
 
 /// The time between the ends of operations of one kind.
-#[derive(Clone, Copy)]
-struct Gaps {
+#[derive(Debug, Clone, Copy)]
+pub struct Gaps {
     last_ns: u64,
     max_ns: u64,
 }
 
 impl Gaps {
-    fn completed(&mut self, now_ns: u64) {
+    /// None yet; the first begins at this moment.
+    pub fn from(now_ns: u64) -> Gaps {
+        Gaps { last_ns: now_ns, max_ns: 0 }
+    }
+
+    /// An operation has ended.
+    pub fn completed(&mut self, now_ns: u64) {
         self.max_ns = self.max_ns.max(now_ns.saturating_sub(self.last_ns));
         self.last_ns = now_ns;
     }
 
     /// Goes on in the next window: a gap that began in this one is counted whole there.
-    fn next(self) -> Gaps {
+    #[must_use]
+    pub fn next(self) -> Gaps {
         Gaps { max_ns: 0, ..self }
     }
 
     /// The longest, the one that has not ended included.
-    fn max_ns(&self, now_ns: u64) -> u64 {
+    pub fn max_ns(&self, now_ns: u64) -> u64 {
         self.max_ns.max(now_ns.saturating_sub(self.last_ns))
     }
 }
@@ -117,7 +124,7 @@ pub async fn run<T: Target>(settings: &Settings, target: &T, tell: Tell<'_>) -> 
     let sending = callers(target, settings.callers).await?;
     let receiving = callers(target, target.receivers(settings.callers)).await?;
     let now_ns = monotonic_ns();
-    let gaps = Gaps { last_ns: now_ns, max_ns: 0 };
+    let gaps = Gaps::from(now_ns);
     let pace = Arc::new(Pace {
         start_ns: now_ns + 50_000_000,
         batch: settings.batch.max(1) as u64,

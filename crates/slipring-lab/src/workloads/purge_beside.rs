@@ -33,7 +33,10 @@ pub async fn run<T: Target>(settings: &Settings, target: &T, folder: &Path) -> R
 
 /// Has the system forget what it keeps of the files in memory, so that reading them again goes to
 /// the disk.
-fn forget(folder: &Path) -> Result<()> {
+///
+/// # Errors
+/// When it cannot be told.
+pub fn forget(folder: &Path) -> Result<()> {
     for file in std::fs::read_dir(folder).context("listing the data")? {
         let mut dd = Command::new("dd");
         let input = format!("if={}", file?.path().display());

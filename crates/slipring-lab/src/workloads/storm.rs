@@ -33,15 +33,7 @@ pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Answer> {
     let others = Arc::new(Ledger::new(0, MESSAGES_MAX / 16));
     let due_ns = monotonic_ns() + 2 * SECOND_NS + settings.messages * SECOND_NS / SENT_PER_SECOND;
     let mut caller = target.caller("storm").await?;
-    let batch = settings.batch as u64;
-    while storm.next() < settings.messages {
-        let count = batch.min(settings.messages - storm.next());
-        let first = storm.take(count)?;
-        let write = |number| body::write(Content { number, due_ns });
-        let bodies: Vec<Body> = (first..first + count).map(write).collect();
-        let delay = Duration::from_nanos(due_ns.saturating_sub(monotonic_ns()));
-        caller.send_delayed(&bodies, delay).await?;
-    }
+    send_storm(&mut caller, &storm, settings.messages, settings.batch as u64, due_ns).await?;
     let ready_early = due_ns.saturating_sub(monotonic_ns()) < SECOND_NS;
     if ready_early {
         bail!("the storm was not sent in time; its moment came before the measurement");
@@ -69,6 +61,28 @@ pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Answer> {
     found.latency("look", &looks);
     found.latency("late", &late);
     Ok(found)
+}
+
+/// Sends delays by batches until the ledger has given out `messages` numbers; all end at a moment.
+///
+/// # Errors
+/// When the target does not take them.
+pub async fn send_storm<C: Caller>(
+    caller: &mut C,
+    storm: &Ledger,
+    messages: u64,
+    batch: u64,
+    due_ns: u64,
+) -> Result<()> {
+    while storm.next() < messages {
+        let count = batch.min(messages - storm.next());
+        let first = storm.take(count)?;
+        let write = |number| body::write(Content { number, due_ns });
+        let bodies: Vec<Body> = (first..first + count).map(write).collect();
+        let delay = Duration::from_nanos(due_ns.saturating_sub(monotonic_ns()));
+        caller.send_delayed(&bodies, delay).await?;
+    }
+    Ok(())
 }
 
 /// Moments that do not wait for answers.

@@ -1,0 +1,142 @@
+//! What the others sent and what came back to them: the loss checker of a bad day.
+//!
+//! A send that was answered must come. One that was cut may come or not. What comes must have been
+//! sent, and comes again only after its connection was cut before its ack was answered.
+
+use serde::{Deserialize, Serialize};
+
+/// What is known of a message, as bits.
+const SENT: u8 = 1;
+const CAME: u8 = 2;
+const ACKED: u8 = 4;
+/// Its connection was cut while it was held.
+const CUT: u8 = 8;
+
+/// The messages of one run, by dense numbers.
+#[derive(Debug, Default)]
+pub struct Account {
+    marks: Vec<u8>,
+    counts: Verdict,
+}
+
+/// What is wrong, and what was counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Verdict {
+    /// Sends that were answered, in messages.
+    pub sent: u64,
+    /// Sends that were cut and may have been taken.
+    pub unsure: u64,
+    /// Answered sends that never came.
+    pub lost: u64,
+    /// What came and had never been sent, or came damaged.
+    pub invented: u64,
+    /// What came again after its ack was answered, or without a cut connection.
+    pub again_without_reason: u64,
+    /// What came again after its connection was cut.
+    pub again_after_cut: u64,
+}
+
+impl Account {
+    /// Numbers for so many messages that are now tried to be sent; answers the first.
+    pub fn begin(&mut self, count: usize) -> u64 {
+        let first = self.marks.len();
+        self.marks.resize(first + count, 0);
+        first as u64
+    }
+
+    /// The send of so many messages from `first` on was answered.
+    pub fn sent(&mut self, first: u64, count: usize) {
+        for number in first..first + count as u64 {
+            self.mark(number, SENT);
+        }
+    }
+
+    /// A message came.
+    pub fn came(&mut self, number: u64) {
+        let Some(mark) = index(number).and_then(|at| self.marks.get_mut(at)) else {
+            self.counts.invented += 1;
+            return;
+        };
+        match *mark & (CAME | ACKED | CUT) {
+            CUT.. if *mark & ACKED == 0 => self.counts.again_after_cut += 1,
+            0 => {}
+            _ => self.counts.again_without_reason += 1,
+        }
+        *mark = (*mark | CAME) & !CUT;
+    }
+
+    /// Something came that is no body of this lab.
+    pub fn damaged(&mut self) {
+        self.counts.invented += 1;
+    }
+
+    /// The acks of messages were answered.
+    pub fn acked(&mut self, numbers: &[u64]) {
+        numbers.iter().for_each(|number| self.mark(*number, ACKED));
+    }
+
+    /// The connection that held messages was cut before their acks were answered.
+    pub fn cut(&mut self, numbers: &[u64]) {
+        numbers.iter().for_each(|number| self.mark(*number, CUT));
+    }
+
+    /// Answered sends that have not come yet.
+    pub fn outstanding(&self) -> u64 {
+        self.count(|mark| mark & SENT > 0 && mark & CAME == 0)
+    }
+
+    /// What is wrong when everything that may come has come.
+    pub fn verdict(&self) -> Verdict {
+        Verdict {
+            sent: self.count(|mark| mark & SENT > 0),
+            unsure: self.count(|mark| mark & SENT == 0),
+            lost: self.outstanding(),
+            ..self.counts
+        }
+    }
+
+    fn mark(&mut self, number: u64, bit: u8) {
+        if let Some(mark) = index(number).and_then(|at| self.marks.get_mut(at)) {
+            *mark |= bit;
+        }
+    }
+
+    fn count(&self, which: impl Fn(u8) -> bool) -> u64 {
+        self.marks.iter().filter(|mark| which(**mark)).count() as u64
+    }
+}
+
+fn index(number: u64) -> Option<usize> {
+    usize::try_from(number).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lost_an_invented_and_a_repeated_message_are_seen() {
+        let mut account = Account::default();
+        assert_eq!(account.begin(5), 0);
+        account.sent(0, 4);
+        (0..3).for_each(|number| account.came(number));
+        assert_eq!(account.outstanding(), 1);
+        account.acked(&[0]);
+        account.cut(&[1]);
+        // After its ack, after a cut, without a reason, never sent.
+        [0, 1, 2, 9].into_iter().for_each(|number| account.came(number));
+        let verdict = account.verdict();
+        assert_eq!((verdict.sent, verdict.unsure, verdict.lost), (4, 1, 1));
+        assert_eq!((verdict.invented, verdict.again_without_reason), (1, 2));
+        assert_eq!(verdict.again_after_cut, 1);
+    }
+
+    #[test]
+    fn a_send_that_was_cut_may_come_or_not() {
+        let mut account = Account::default();
+        account.begin(2);
+        account.came(1);
+        let clean = Verdict { unsure: 2, ..Verdict::default() };
+        assert_eq!(account.verdict(), clean);
+    }
+}

@@ -1,0 +1,108 @@
+//! The frame of every day: the phases, with the others at work from the first to the last.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+
+use super::day::{About, Day};
+use super::others::{Load, Others, Outcome};
+use super::phase::Phase;
+use super::report::recovery_s;
+use super::stage::Stage;
+use crate::interrupt::Interrupt;
+use crate::run::condition::Condition;
+use crate::targets::Kind;
+
+/// Queues of the others.
+const QUEUES: usize = 4;
+/// What is left comes within this; where leases do not end with a connection, they end before.
+const LEFT_WITHIN: Duration = Duration::from_secs(45);
+
+/// Between two looks whether the run is to end.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// What one turn of a day came to.
+#[derive(Debug, Default)]
+pub struct Turn {
+    /// What the others saw.
+    pub outcome: Outcome,
+    /// What the day asks besides.
+    pub conditions: Vec<Condition>,
+    /// Why it ended before its end.
+    pub failed: Option<String>,
+}
+
+/// What the others do.
+pub fn load(about: &About, stage: &Stage<'_>) -> Load {
+    let (rate, batch) = about.load;
+    // A batch by the beanstalkd protocol would wait for each of its messages.
+    let batch = if stage.kind == Kind::Sql || stage.kind == Kind::SkipLocked { batch } else { 1 };
+    Load { queues: QUEUES, rate, batch, window: stage.lengths.window, left_within: LEFT_WITHIN }
+}
+
+/// Runs a day on one target; tells also what was seen before a failure or an interrupt.
+pub async fn live<D: Day>(stage: &mut Stage<'_>, interrupt: &Interrupt) -> Turn {
+    let mut day = D::default();
+    let prepared = async {
+        day.prepare(stage).await?;
+        stage.others(load(&D::ABOUT, stage)).await
+    };
+    let others = match until(interrupt, prepared).await {
+        Ok(others) => others,
+        Err(error) => return Turn::failed(&error),
+    };
+    let lived = until(interrupt, phases(&mut day, stage, &others)).await;
+    let complete = lived.is_ok();
+    let mut turn = lived.map_or_else(|error| Turn::failed(&error), |()| Turn::default());
+    match tokio::task::spawn_blocking(move || others.end(complete)).await {
+        Ok(mut outcome) => {
+            turn.failed = turn.failed.or(outcome.failed.take());
+            turn.outcome = outcome;
+        }
+        Err(error) => turn.failed = Some(format!("the others: {error:#}")),
+    }
+    if turn.failed.is_none() {
+        match until(interrupt, day.check(stage)).await {
+            Ok(conditions) => turn.conditions = conditions,
+            Err(error) => turn.failed = Some(format!("{error:#}")),
+        }
+    }
+    turn
+}
+
+impl Turn {
+    /// One that ended before its end.
+    pub fn failed(why: &anyhow::Error) -> Turn {
+        Turn { failed: Some(format!("{why:#}")), ..Turn::default() }
+    }
+}
+
+/// What `work` answers, or that the run is to end.
+async fn until<O>(interrupt: &Interrupt, work: impl Future<Output = Result<O>>) -> Result<O> {
+    let told = async {
+        loop {
+            interrupt.check()?;
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    };
+    tokio::select! {
+        ended = work => ended,
+        told = told => told,
+    }
+}
+
+async fn phases<D: Day>(day: &mut D, stage: &mut Stage<'_>, others: &Others) -> Result<()> {
+    let lengths = stage.lengths;
+    tokio::time::sleep(lengths.around).await;
+    others.enter(Phase::Fault);
+    let (struck, ()) = tokio::join!(day.strike(stage), tokio::time::sleep(lengths.fault));
+    struck?;
+    day.relent(stage).await?;
+    others.enter(Phase::Recovery);
+    tokio::time::sleep(lengths.around).await;
+    let limit = Instant::now() + Duration::from_secs_f64(D::ABOUT.recovery_s_max);
+    while recovery_s(&others.windows()).is_nan() && Instant::now() < limit {
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+    Ok(())
+}

@@ -1,0 +1,383 @@
+//! Everybody else: senders and receivers on queues of their own, on a computed schedule, that come
+//! back when their connection is cut. They have a thread of their own.
+//!
+//! ```text
+//!   due times │ │ │ ─▶ sender ──▶ │ others-n │ ──▶ receiver: now − due time      (each queue)
+//!   windows   └─calm─┴─fault─┴─recovery─┘ then what is left, then what came is checked
+//! ```
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow};
+use parking_lot::Mutex;
+use tokio::task::JoinSet;
+
+use super::account::{Account, Verdict};
+use super::meter::{Meter, Window};
+use super::phase::Phase;
+use crate::body::{self, Content};
+use crate::targets::{Caller, Target};
+use crate::time::monotonic_ns;
+use crate::workloads::wait_until;
+
+/// A start so much after its due time counts as late.
+const LATE_NS: u64 = 5_000_000;
+/// An operation that takes longer counts as cut.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(30);
+/// How long a receive waits.
+const RECEIVE_WAIT: Duration = Duration::from_secs(1);
+/// Between two tries to connect.
+const CONNECT_AGAIN: Duration = Duration::from_millis(10);
+/// How many kinds of errors are told.
+const ERRORS_MAX: usize = 8;
+
+/// What the others do.
+#[derive(Debug, Clone, Copy)]
+pub struct Load {
+    /// Their queues, each with a sender and a receiver.
+    pub queues: usize,
+    /// Sends in a second to each queue.
+    pub rate: f64,
+    /// Messages in a send.
+    pub batch: usize,
+    /// Length of a window.
+    pub window: Duration,
+    /// How long what is left in the end may take: longer than a lease, where a cut connection does
+    /// not end one.
+    pub left_within: Duration,
+}
+
+/// What the others saw.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// By time.
+    pub windows: Vec<Window>,
+    /// What was lost, invented or repeated.
+    pub verdict: Verdict,
+    /// How often a connection was cut, or an operation failed.
+    pub cuts: u64,
+    /// Sends that began more than 5 ms after their due time.
+    pub late_starts: u64,
+    /// What the errors said, and how often.
+    pub errors: BTreeMap<String, u64>,
+    /// Why what was left could not be received.
+    pub failed: Option<String>,
+}
+
+struct Shared {
+    load: Load,
+    phase: AtomicU8,
+    stop: AtomicBool,
+    /// The run is over before its end.
+    abandoned: AtomicBool,
+    late: AtomicU64,
+    cuts: AtomicU64,
+    account: Mutex<Account>,
+    meter: Mutex<Option<Meter>>,
+    windows: Mutex<Vec<Window>>,
+    errors: Mutex<BTreeMap<String, u64>>,
+}
+
+/// The others at work.
+pub struct Others {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<Result<()>>>,
+}
+
+impl Others {
+    /// Starts them; returns when all are connected and the calm phase begins.
+    ///
+    /// # Errors
+    /// When one cannot connect.
+    pub async fn start<T: Target>(target: Arc<T>, load: Load) -> Result<Others> {
+        let shared = Arc::new(Shared {
+            load,
+            phase: AtomicU8::new(Phase::Calm.number()),
+            stop: AtomicBool::new(false),
+            abandoned: AtomicBool::new(false),
+            late: AtomicU64::new(0),
+            cuts: AtomicU64::new(0),
+            account: Mutex::default(),
+            meter: Mutex::default(),
+            windows: Mutex::default(),
+            errors: Mutex::default(),
+        });
+        let (begun, begins) = tokio::sync::oneshot::channel();
+        let own = Arc::clone(&shared);
+        let thread = std::thread::Builder::new().name("others".into()).spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            let done = runtime.block_on(run(target, own, begun));
+            // A cut operation may still wait on its connection.
+            runtime.shutdown_background();
+            done
+        })?;
+        let mut others = Others { shared, thread: Some(thread) };
+        match begins.await {
+            Ok(()) => Ok(others),
+            Err(_) => {
+                others.join()?;
+                Err(anyhow!("the others did not begin"))
+            }
+        }
+    }
+
+    /// From now on this goes on beside them.
+    pub fn enter(&self, phase: Phase) {
+        self.shared.phase.store(phase.number(), Ordering::SeqCst);
+    }
+
+    /// What they have seen so far.
+    pub fn windows(&self) -> Vec<Window> {
+        self.shared.windows.lock().clone()
+    }
+
+    /// Stops the senders and answers what the others saw: when `complete`, after waiting for what
+    /// is left. Blocks.
+    pub fn end(mut self, complete: bool) -> Outcome {
+        self.shared.abandoned.store(!complete, Ordering::SeqCst);
+        self.shared.stop.store(true, Ordering::SeqCst);
+        let failed = self.join().err().map(|error| format!("the others: {error:#}"));
+        Outcome {
+            failed,
+            windows: std::mem::take(&mut *self.shared.windows.lock()),
+            verdict: self.shared.account.lock().verdict(),
+            cuts: self.shared.cuts.load(Ordering::Relaxed),
+            late_starts: self.shared.late.load(Ordering::Relaxed),
+            errors: std::mem::take(&mut *self.shared.errors.lock()),
+        }
+    }
+
+    fn join(&mut self) -> Result<()> {
+        let Some(thread) = self.thread.take() else { return Ok(()) };
+        thread.join().map_err(|_| anyhow!("the thread of the others panicked"))?
+    }
+}
+
+impl Drop for Others {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::SeqCst);
+    }
+}
+
+fn queue_name(queue: usize) -> String {
+    format!("others-{queue}")
+}
+
+async fn run<T: Target>(
+    target: Arc<T>,
+    shared: Arc<Shared>,
+    begun: tokio::sync::oneshot::Sender<()>,
+) -> Result<()> {
+    let load = shared.load;
+    let (mut senders, mut receivers) = (JoinSet::new(), JoinSet::new());
+    let mut ready = Vec::new();
+    for queue in 0..load.queues {
+        let name = queue_name(queue);
+        ready.push((target.caller(&name).await?, target.caller(&name).await?));
+    }
+    let start_ns = monotonic_ns();
+    *shared.meter.lock() = Some(Meter::new(start_ns, load.queues)?);
+    for (queue, (sender, receiver)) in ready.into_iter().enumerate() {
+        let (shared, target) = (Arc::clone(&shared), Arc::clone(&target));
+        let lane = Lane { shared, target, queue };
+        senders.spawn(send(lane.again(), sender, start_ns));
+        receivers.spawn(receive(lane, receiver));
+    }
+    // The other side is gone only when the run has failed already.
+    let _ = begun.send(());
+    let mut edge_ns = start_ns;
+    while !shared.stop.load(Ordering::SeqCst) {
+        edge_ns += u64::try_from(load.window.as_nanos()).unwrap_or(u64::MAX);
+        wait_until(edge_ns).await;
+        shared.next_window()?;
+    }
+    if shared.abandoned.load(Ordering::SeqCst) {
+        // Their connections may be dead, and what is left is not asked.
+        return Ok(());
+    }
+    while let Some(ended) = senders.join_next().await {
+        ended.context("a sender panicked")?;
+    }
+    let deadline = Instant::now() + load.left_within;
+    while shared.account.lock().outstanding() > 0 && Instant::now() < deadline {
+        tokio::time::sleep(CONNECT_AGAIN).await;
+    }
+    receivers.shutdown().await;
+    drain(&*target, &shared).await
+}
+
+/// Fresh callers receive until twice nothing comes.
+async fn drain<T: Target>(target: &T, shared: &Shared) -> Result<()> {
+    for queue in 0..shared.load.queues {
+        let mut caller = target.caller(&queue_name(queue)).await?;
+        let mut empty = 0;
+        while empty < 2 {
+            let mut came = Vec::new();
+            let mut look = |body: &[u8]| shared.look(body, &mut came);
+            let received = caller.receive(shared.load.batch, Duration::ZERO, &mut look).await?;
+            empty = if received == 0 { empty + 1 } else { 0 };
+            caller.ack().await?;
+            shared.account.lock().acked(&numbers(&came));
+        }
+    }
+    Ok(())
+}
+
+impl Shared {
+    fn next_window(&self) -> Result<()> {
+        let phase = Phase::from_number(self.phase.load(Ordering::SeqCst));
+        let mut meter = self.meter.lock();
+        let window = meter.as_mut().map(|meter| meter.next_window(phase, monotonic_ns()));
+        self.windows.lock().extend(window.transpose()?);
+        Ok(())
+    }
+
+    fn look(&self, body: &[u8], came: &mut Vec<Content>) -> Result<()> {
+        match body::read(body) {
+            Ok(content) => {
+                self.account.lock().came(content.number);
+                came.push(content);
+            }
+            Err(_) => self.account.lock().damaged(),
+        }
+        Ok(())
+    }
+
+    fn cut(&self, error: &anyhow::Error) {
+        self.cuts.fetch_add(1, Ordering::Relaxed);
+        let text = format!("{error:#}");
+        let mut errors = self.errors.lock();
+        if errors.len() < ERRORS_MAX || errors.contains_key(&text) {
+            *errors.entry(text).or_default() += 1;
+        }
+    }
+}
+
+/// One queue as its sender or its receiver sees it.
+struct Lane<T> {
+    shared: Arc<Shared>,
+    target: Arc<T>,
+    queue: usize,
+}
+
+impl<T: Target> Lane<T> {
+    fn again(&self) -> Lane<T> {
+        let (shared, target) = (Arc::clone(&self.shared), Arc::clone(&self.target));
+        Lane { shared, target, queue: self.queue }
+    }
+
+    /// The caller there is, or a new one in place of one that was cut; nothing when the end came
+    /// before one could connect.
+    async fn connected<'a>(
+        &self,
+        caller: &'a mut Option<T::Caller>,
+        stops: bool,
+    ) -> Option<&'a mut T::Caller> {
+        while caller.is_none() {
+            if stops && self.shared.stop.load(Ordering::SeqCst) {
+                return None;
+            }
+            match in_time(self.target.caller(&queue_name(self.queue))).await {
+                Ok(again) => *caller = Some(again),
+                Err(_) => tokio::time::sleep(CONNECT_AGAIN).await,
+            }
+        }
+        caller.as_mut()
+    }
+}
+
+async fn in_time<O>(operation: impl Future<Output = Result<O>>) -> Result<O> {
+    match tokio::time::timeout(ANSWERED_WITHIN, operation).await {
+        Ok(ended) => ended,
+        Err(_) => Err(anyhow!("no answer within {ANSWERED_WITHIN:?}")),
+    }
+}
+
+async fn send<T: Target>(lane: Lane<T>, caller: T::Caller, start_ns: u64) {
+    let (shared, mut caller) = (&lane.shared, Some(caller));
+    let batch = shared.load.batch;
+    let mut bodies = Vec::with_capacity(batch);
+    for index in 0u64.. {
+        let due_ns = start_ns + (index as f64 / shared.load.rate * 1e9) as u64;
+        wait_until(due_ns).await;
+        if shared.stop.load(Ordering::SeqCst) {
+            return;
+        }
+        let late = monotonic_ns() > due_ns + LATE_NS;
+        shared.late.fetch_add(u64::from(late), Ordering::Relaxed);
+        let Some(own) = lane.connected(&mut caller, true).await else { return };
+        let first = shared.account.lock().begin(batch);
+        bodies.clear();
+        let numbers = first..first + batch as u64;
+        bodies.extend(numbers.map(|number| body::write(Content { number, due_ns })));
+        match in_time(own.send(&bodies)).await {
+            Ok(()) => {
+                shared.account.lock().sent(first, batch);
+                if let Some(meter) = shared.meter.lock().as_mut() {
+                    meter.sent(lane.queue, batch, due_ns, monotonic_ns());
+                }
+            }
+            Err(error) => {
+                shared.cut(&error);
+                caller = None;
+                tokio::time::sleep(CONNECT_AGAIN).await;
+            }
+        }
+    }
+}
+
+/// What a receiver holds. Messages that it lets go without an answered ack may come again.
+struct Held<'a> {
+    shared: &'a Shared,
+    contents: Vec<Content>,
+}
+
+impl Held<'_> {
+    fn acked(&mut self, queue: usize) {
+        let contents = std::mem::take(&mut self.contents);
+        self.shared.account.lock().acked(&numbers(&contents));
+        let now_ns = monotonic_ns();
+        if let Some(meter) = self.shared.meter.lock().as_mut() {
+            for content in contents {
+                meter.received(queue, content.due_ns, now_ns);
+            }
+        }
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.shared.account.lock().cut(&numbers(&self.contents));
+    }
+}
+
+fn numbers(contents: &[Content]) -> Vec<u64> {
+    contents.iter().map(|content| content.number).collect()
+}
+
+/// Goes on until it is aborted.
+async fn receive<T: Target>(lane: Lane<T>, caller: T::Caller) {
+    let (shared, mut caller) = (&*lane.shared, Some(caller));
+    loop {
+        let Some(own) = lane.connected(&mut caller, false).await else { return };
+        let mut held = Held { shared, contents: Vec::new() };
+        let received = async {
+            let mut look = |body: &[u8]| shared.look(body, &mut held.contents);
+            own.receive(shared.load.batch, RECEIVE_WAIT, &mut look).await?;
+            own.ack().await
+        };
+        match in_time(received).await {
+            Ok(()) => held.acked(lane.queue),
+            Err(error) => {
+                shared.cut(&error);
+                caller = None;
+                drop(held);
+                tokio::time::sleep(CONNECT_AGAIN).await;
+            }
+        }
+    }
+}
