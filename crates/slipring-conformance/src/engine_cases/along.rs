@@ -28,7 +28,7 @@ pub(super) const CASES: &[Case] = &[
     case!(no_wake_up_is_lost_where_sends_hand_out, SideBySide, 4, "S2.4"),
     case!(every_message_finds_a_receiver_where_sends_hand_out, SideBySide, 4, "S2.1", "S2.4"),
     case!(queues_that_ping_and_pong_never_stop_where_sends_hand_out, SideBySide, 4, "S2.4"),
-    case!(over_several_they_are_served_in_order_where_sends_hand_out, needs SideBySide, "S2.4", "S2.5"),
+    case!(over_several_all_are_served_in_order_of_arrival, needs SideBySide, "S2.4", "S2.5"),
     case!(receives_over_several_miss_nothing_where_sends_hand_out, SideBySide, 4, "S2.4", "S2.5"),
 ];
 
@@ -228,7 +228,7 @@ async fn queues_that_ping_and_pong_never_stop_where_sends_hand_out(b: Bench) {
     waiting::to_and_fro(EngineBench::along(b).await).await;
 }
 
-async fn over_several_they_are_served_in_order_where_sends_hand_out(b: Bench) {
+async fn over_several_all_are_served_in_order_of_arrival(b: Bench) {
     arrival::served_in_order(EngineBench::along(b).await).await;
 }
 
