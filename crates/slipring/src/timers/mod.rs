@@ -2,7 +2,7 @@
 //!
 //! The engine ends the waits of receives by them. A queue belongs to one shard, so that a storm of
 //! waits costs the queues of its own shard at most, and these not much: the lock is held for at
-//! most [`STEPS_MAX`] steps at a time, however many timers end at once (law 6).
+//! most 256 steps at a time, however many timers end at once (law 6).
 //!
 //! The module is public because the lab measures these timers beside others, and what is measured
 //! has to be what the engine uses. It is no part of the interface that is kept stable.
