@@ -1,4 +1,4 @@
-//! Loads: parts that nobody sees until all of them become ready at one moment.
+//! Loads: parts that no receive sees until all of them become ready at one moment.
 
 use slipring::load::{KEPT, OPEN_MAX, PRIORITIES_MAX};
 use slipring::{ErrorKind, LoadState, MessageState, PartInfo, QueueId};

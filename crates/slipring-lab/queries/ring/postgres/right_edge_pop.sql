@@ -1,4 +1,4 @@
--- Purpose: a pop: the first row that nobody else is popping.
+-- Purpose: a pop: the first row that no other pop has locked.
 -- Inputs: none that matters.
 -- Lock: the row; rows that others have locked are passed over.
 -- Index: the primary key, at its first pages.

@@ -1,5 +1,5 @@
 //! The same log behind a combiner: workers leave their records in a list, and the one who finds
-//! nobody writing writes all that wait at once, as the engine does with sends.
+//! no writer at work writes all that wait at once, as the engine does with sends.
 //!
 //! In the engine the turn is a task that any thread can run; here the worker who has the turn keeps
 //! it while others wait, so that the log never waits for one that sleeps.
@@ -108,7 +108,7 @@ impl CombiningLog {
         }
     }
 
-    /// The log, once nobody can append any more.
+    /// The log, when no caller can append any more.
     pub fn into_inner(self) -> LogFile {
         self.log.into_inner()
     }

@@ -72,7 +72,7 @@ impl<T> FifoLatch<T> {
         Held { latch: self, value: Some(self.value.lock()) }
     }
 
-    /// The value, once nobody can ask for the latch any more.
+    /// The value, when no thread can ask for the latch any more.
     pub fn into_inner(self) -> T {
         self.value.into_inner()
     }
