@@ -1,6 +1,7 @@
 //! The repository's own checks: `cargo xtask test | tidy | clients | schema`.
 #![allow(clippy::print_stdout)] // a command-line program: its output is what it is for
 
+mod browser;
 mod clients;
 mod cluster;
 mod failing;

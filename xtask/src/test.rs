@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::process::{self, Outcome};
 use crate::repository::Repository;
-use crate::{clients, failing, readme, schema, setup, tidy};
+use crate::{browser, clients, failing, readme, schema, setup, tidy};
 
 /// One step: its name, what it shows, what it does, and the step without which it cannot.
 struct Step {
@@ -122,18 +122,9 @@ const STEPS: [Step; 14] = [
     },
     Step {
         name: "cases",
-        what: "smoke sizes of the published cases, the simulator and the driver; their page",
+        what: "smoke sizes of the published cases, bad days, simulator and driver; their page",
         needs: Some("release"),
-        run: |repository| {
-            for number in ["1", "2", "3", "4", "5"] {
-                lab(repository, &["case", number, "--smoke"])?;
-            }
-            lab(repository, &["simulate", "--smoke"])?;
-            lab(repository, &["drive", "--smoke"])?;
-            let kept = CASES.map(|name| format!("target/lab/{name}"));
-            let kept = kept.iter().map(String::as_str);
-            lab(repository, &["report"].into_iter().chain(kept).collect::<Vec<_>>())
-        },
+        run: cases,
     },
     Step {
         name: "crash",
@@ -257,6 +248,20 @@ fn minutes(took: Duration) -> String {
 
 fn cargo(repository: &Repository, arguments: &[&str]) -> Outcome {
     process::run(&mut repository.cargo(arguments))
+}
+
+/// Runs the lab's commands at smoke size, and opens the page of what they found in a browser.
+fn cases(repository: &Repository) -> Outcome {
+    for number in ["1", "2", "3", "4", "5"] {
+        lab(repository, &["case", number, "--smoke"])?;
+    }
+    lab(repository, &["badday", "all", "--smoke", "--strict"])?;
+    lab(repository, &["simulate", "--smoke"])?;
+    lab(repository, &["drive", "--smoke"])?;
+    let kept = CASES.map(|name| format!("target/lab/{name}"));
+    let kept = kept.iter().map(String::as_str);
+    lab(repository, &["report"].into_iter().chain(kept).collect::<Vec<_>>())?;
+    browser::open(repository, &repository.root().join("target/lab/report.html"))
 }
 
 fn lab(repository: &Repository, arguments: &[&str]) -> Outcome {

@@ -48,6 +48,17 @@ pub const POSTGRES: Need = Need {
     packages: &["postgresql"],
 };
 
+/// Steps the wall clock of a server on a bad day of the lab.
+pub const FAKETIME: Need = Need {
+    what: "libfaketime",
+    check: &["sh", "-c", "ls /usr/lib/*/faketime/libfaketime.so.1"],
+    packages: &["libfaketime"],
+};
+
+/// The report of the lab is opened in it.
+pub const CHROMIUM: Need =
+    Need { what: "Chromium", check: &["chromium", "--version"], packages: &["chromium"] };
+
 /// The lab's cases measure designs on it. Debian keeps the server where only root looks.
 pub const MARIADB: Need = Need {
     what: "MariaDB server",
@@ -67,8 +78,8 @@ pub const PGBOUNCER: Need = Need {
 };
 
 /// Everything that `cargo xtask test` needs.
-pub const ALL: [&Need; 8] =
-    [&PYTHON, &NODE, &NPM, &GO, &BEANSTALKD, &POSTGRES, &PGBOUNCER, &MARIADB];
+pub const ALL: [&Need; 10] =
+    [&PYTHON, &NODE, &NPM, &GO, &BEANSTALKD, &POSTGRES, &PGBOUNCER, &MARIADB, &FAKETIME, &CHROMIUM];
 
 /// Makes sure that each of `needs` is there; installs what is missing as root on Debian, else
 /// says what to install.

@@ -12,6 +12,7 @@ mod report;
 mod stage;
 #[cfg(test)]
 mod tests;
+mod wall_clock;
 pub mod worker;
 
 use std::path::PathBuf;
@@ -19,10 +20,10 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 
 use self::day::{About, Day};
-use self::days::full_disk;
+use self::days::{clock_step, full_disk};
 use self::frame::Turn;
 use self::phase::Lengths;
-use self::stage::{Sizes, Stage};
+use self::stage::{Own, Sizes, Stage};
 use crate::crash::disk::Disk;
 use crate::findings::Findings;
 use crate::folder;
@@ -144,8 +145,12 @@ impl Lab {
             self.cluster = Some(Cluster::open(None).await?);
         }
         let cluster = self.cluster.as_mut().filter(|_| kind.in_postgres());
-        let own_disk = D::ABOUT.name == full_disk::NAME;
-        let mut stage = Stage::start(kind, self.sizes, folder.path(), cluster, own_disk).await?;
+        let own = match D::ABOUT.name {
+            full_disk::NAME => Own::Disk,
+            clock_step::NAME => Own::Clock,
+            _ => Own::Data,
+        };
+        let mut stage = Stage::start(kind, self.sizes, folder.path(), cluster, own).await?;
         let mut turn = frame::live::<D>(&mut stage, &self.interrupt).await;
         if let Err(error) = stage.stop().await {
             turn.failed.get_or_insert(format!("{error:#}"));
@@ -210,25 +215,16 @@ days! {
     days::herd::Herd,
     days::slow_consumer::SlowConsumer,
     days::full_disk::FullDisk,
+    days::clock_step::ClockStep,
     days::pool_exhausted::PoolExhausted,
     days::backlog::Backlog,
     days::killed_database::KilledDatabase,
 }
 
-/// Days that are named and not run, each with the reason.
-const NOT_RUN: [(&str, &str); 1] = [(
-    "clock-step",
-    "a step of the wall clock reaches every process of this machine, and a preloaded library \
-     would step only what goes through it; the tests of the store step the engine's own clock",
-)];
-
 /// The names that are asked for.
 fn names(asked: &str) -> Result<Vec<&'static str>> {
     if asked == "all" {
         return Ok(DAYS.iter().map(|about| about.name).collect());
-    }
-    if let Some((name, why)) = NOT_RUN.iter().find(|(name, _)| *name == asked) {
-        bail!("{name} is not run: {why}");
     }
     let found = DAYS.iter().find(|about| about.name == asked);
     let known = || DAYS.iter().map(|about| about.name).collect::<Vec<_>>().join(", ");
@@ -251,9 +247,6 @@ fn list() -> String {
         };
         let more = format!("on {}; stall of the others: {stall}", contenders.join(", "));
         line(about.name, about.what, &more);
-    }
-    for (name, why) in NOT_RUN {
-        line(name, "not run:", why);
     }
     text
 }

@@ -9,6 +9,7 @@ use tokio_postgres::Client;
 
 use super::others::{Load, Others};
 use super::phase::Lengths;
+use super::wall_clock::WallClock;
 use crate::crash::disk::Disk;
 use crate::process::Usage;
 use crate::run::cluster::Cluster;
@@ -36,6 +37,19 @@ pub struct Stage<'a> {
     sql: Option<Arc<Sql>>,
     /// The disk under the target, where it has one of its own.
     pub disk: Option<Disk>,
+    /// The target's wall clock, where it has one of its own.
+    pub clock: Option<WallClock>,
+}
+
+/// What a target has to itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Own {
+    /// Its data.
+    Data,
+    /// A small disk as well.
+    Disk,
+    /// A wall clock as well.
+    Clock,
 }
 
 /// What is the same for all turns of a day.
@@ -50,8 +64,8 @@ pub struct Sizes {
 }
 
 impl<'a> Stage<'a> {
-    /// Starts `kind` with its data in `folder`, in a database of its own in `cluster`, or, with
-    /// `own_disk`, on a disk that is mounted there.
+    /// Starts `kind` with its data in `folder`, or in a database of its own in `cluster`; with a
+    /// disk of its own, that is mounted there.
     ///
     /// # Errors
     /// When it does not start.
@@ -60,7 +74,7 @@ impl<'a> Stage<'a> {
         sizes: Sizes,
         folder: &'a Path,
         cluster: Option<&'a mut Cluster>,
-        own_disk: bool,
+        own: Own,
     ) -> Result<Stage<'a>> {
         let database = match &cluster {
             Some(cluster) => Some(cluster.create_database(&cluster.admin().await?).await?),
@@ -69,7 +83,8 @@ impl<'a> Stage<'a> {
         let url = database.as_ref().zip(cluster.as_ref()).map(|(name, on)| on.url(name));
         let Sizes { smoke, lengths, seed } = sizes;
         let (server, addresses, sql) = (None, Addresses::default(), None);
-        let disk = own_disk.then(|| Disk::mount(folder)).transpose()?;
+        let disk = (own == Own::Disk).then(|| Disk::mount(folder)).transpose()?;
+        let clock = (own == Own::Clock).then(|| WallClock::new(folder)).transpose()?;
         let mut stage = Stage {
             kind,
             smoke,
@@ -83,6 +98,7 @@ impl<'a> Stage<'a> {
             url,
             sql,
             disk,
+            clock,
         };
         match kind {
             Kind::Sql => stage.sql = Some(Arc::new(Sql::start(&stage.settings(), folder).await?)),
@@ -93,13 +109,16 @@ impl<'a> Stage<'a> {
     }
 
     async fn serve(&mut self, at: Option<&Addresses>) -> Result<()> {
+        let environment = self.clock.as_ref().map_or_else(Vec::new, WallClock::environment);
+        let log = self.file().with_extension("log");
+        let serving = |store: &str| Server::serving_in(&environment, store, &log, at);
         let server = match self.kind {
-            Kind::SlipringBeanstalkd => Server::slipring(&self.file(), at)?,
-            Kind::PostgresServer => Server::serving(self.url()?, &self.file(), at)?,
+            Kind::SlipringBeanstalkd => serving(&format!("sqlite:{}", self.file().display()))?,
+            Kind::PostgresServer => serving(self.url()?)?,
             Kind::Beanstalkd | Kind::BeanstalkdLate => {
                 let flush_ms = (self.kind == Kind::Beanstalkd).then_some(0);
                 let at = at.map(|at| at.beanstalkd.as_str());
-                Server::beanstalkd_at(at, Some((self.folder, flush_ms))).await?
+                Server::beanstalkd_in(&environment, at, Some((self.folder, flush_ms))).await?
             }
             kind => bail!("{kind:?} is not driven on a bad day"),
         };

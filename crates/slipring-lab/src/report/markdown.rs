@@ -1,25 +1,30 @@
 //! The tables and checks of runs as Markdown, for the page of benchmarks.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use super::chapter::Chapter;
+use super::page::link;
 use crate::findings::Table;
 use crate::run::condition::number;
 
-/// The text of some chapters, one section each.
-pub fn text(chapters: &[Chapter]) -> String {
-    let mut text = "# Benchmarks\n\n\
-        Written by `slipring-lab report --markdown` from the kept runs that are linked; no other \
-        number is published.\n"
-        .to_owned();
+/// The text of some chapters, one section each; it will lie in `folder`, from which it links the
+/// raw data. `command` is what writes it again.
+pub fn text(chapters: &[Chapter], command: &str, folder: &Path) -> String {
+    let mut text = format!(
+        "# Benchmarks\n\n\
+        Written from the kept runs that are linked; no other number is published. Missed checks \
+        stand beside those that were met. To write this page again:\n\n\
+        ```sh\n{command}\n```\n"
+    );
     for chapter in chapters {
         // Writing into a string does not fail.
-        let _ = section(&mut text, chapter);
+        let _ = section(&mut text, chapter, folder);
     }
     text
 }
 
-fn section(text: &mut String, chapter: &Chapter) -> std::fmt::Result {
+fn section(text: &mut String, chapter: &Chapter, folder: &Path) -> std::fmt::Result {
     writeln!(text, "\n## {}: {}\n", chapter.name, chapter.title)?;
     if let Some(why) = &chapter.incomplete {
         writeln!(text, "**Incomplete:** {why}\n")?;
@@ -48,7 +53,7 @@ fn section(text: &mut String, chapter: &Chapter) -> std::fmt::Result {
     for note in &chapter.notes {
         writeln!(text, "\n{note}")?;
     }
-    Ok(())
+    writeln!(text, "\n[Raw data]({})", link(&chapter.raw, folder))
 }
 
 fn figures(text: &mut String, table: &Table) -> std::fmt::Result {

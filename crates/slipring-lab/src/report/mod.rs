@@ -41,7 +41,10 @@ pub fn run(options: &Options) -> Result<()> {
         chapters.extend(found);
     }
     let (path, text) = match (&options.markdown, &options.html) {
-        (Some(path), _) => (path.clone(), markdown::text(&chapters)),
+        (Some(path), _) => {
+            let command = markdown_command(path, &options.runs);
+            (path.clone(), markdown::text(&chapters, &command, parent(path)?.as_path()))
+        }
         (None, Some(path)) => (path.clone(), page::html(&chapters, parent(path)?.as_path())?),
         (None, None) => {
             let path = folder::data()?.join("report.html");
@@ -52,6 +55,12 @@ pub fn run(options: &Options) -> Result<()> {
     let (met, asked) = checks(&chapters);
     println!("{}: {} investigations, {met} of {asked} checks met", path.display(), chapters.len());
     Ok(())
+}
+
+/// The command that writes this Markdown of these runs, as one shell command of several lines.
+fn markdown_command(path: &Path, runs: &[PathBuf]) -> String {
+    let runs: String = runs.iter().map(|run| format!(" \\\n  {}", run.display())).collect();
+    format!("cargo run --release -p slipring-lab -- report --markdown {}{runs}", path.display())
 }
 
 /// How many checks of the chapters were met, and how many there are.
@@ -113,7 +122,9 @@ mod tests {
     fn markdown_keeps_cells_and_checks() {
         let folder = tempfile::tempdir().unwrap();
         kept(folder.path());
-        let text = markdown::text(&chapter::read(folder.path()).unwrap());
+        let chapters = chapter::read(folder.path()).unwrap();
+        let text = markdown::text(&chapters, "slipring-lab report", folder.path());
+        assert!(text.contains("[Raw data](case-9.json.gz)"), "{text}");
         assert!(text.contains("| 1 | 15 \\| 16 |"), "{text}");
         assert!(text.contains("miss"), "{text}");
     }
@@ -124,6 +135,22 @@ mod tests {
         let runs = vec![folder.path().to_owned()];
         let error = run(&Options { runs, html: None, markdown: None }).unwrap_err();
         assert!(error.to_string().contains(&folder.path().display().to_string()), "{error}");
+    }
+
+    #[test]
+    fn the_published_benchmarks_are_what_their_command_writes() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
+        let page = root.join("docs/benchmarks.md");
+        let published = fs::read_to_string(&page).unwrap();
+        let command = published.split("```sh\n").nth(1).unwrap().split("\n```").next().unwrap();
+        let runs = command.split_whitespace().filter(|word| word.contains("/runs/"));
+        let runs: Vec<PathBuf> = runs.map(PathBuf::from).collect();
+        let read = runs.iter().flat_map(|run| chapter::read(&root.join(run)).unwrap());
+        let chapters: Vec<Chapter> = read.collect();
+        assert!(!chapters.is_empty(), "{command}");
+        assert_eq!(command, markdown_command(Path::new("docs/benchmarks.md"), &runs));
+        let text = markdown::text(&chapters, command, page.parent().unwrap());
+        assert!(text == published, "docs/benchmarks.md is not what is written by:\n{command}");
     }
 
     #[test]

@@ -109,7 +109,7 @@ fn figures(table: &Table) -> Markup {
 
 /// Where a file is, seen from a folder: below it or up to three folders above, else as a whole
 /// path.
-fn link(path: &Path, folder: &Path) -> String {
+pub fn link(path: &Path, folder: &Path) -> String {
     const UP_MAX: usize = 3;
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     for (up, above) in folder.ancestors().enumerate().take(UP_MAX + 1) {

@@ -22,6 +22,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(2);
 /// Names the binary to test instead of the one in the target folder.
 pub const BINARY_VARIABLE: &str = "SLIPRING_BINARY";
 
+/// Variables of an environment, and their values.
+pub type Variables = [(&'static str, String)];
+
 /// Where a server listens, as host:port; empty where it does not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Addresses {
@@ -56,11 +59,25 @@ impl Server {
     /// # Errors
     /// When the binary is missing or does not say within 20 s where it listens.
     pub fn serving(store: &str, log: &Path, at: Option<&Addresses>) -> Result<Server> {
+        Server::serving_in(&[], store, log, at)
+    }
+
+    /// As [`Server::serving`], with these variables in its environment.
+    ///
+    /// # Errors
+    /// As [`Server::serving`].
+    pub fn serving_in(
+        environment: &Variables,
+        store: &str,
+        log: &Path,
+        at: Option<&Addresses>,
+    ) -> Result<Server> {
         let any = || "127.0.0.1:0".to_owned();
         let free = Addresses { sqs: any(), beanstalkd: any(), admin: any() };
         let at = at.unwrap_or(&free);
         let or_off = |address: &'_ str| if address.is_empty() { "off" } else { address }.to_owned();
         let mut command = Command::new(binary()?);
+        command.envs(environment.iter().map(|(name, value)| (*name, value)));
         command.args(["serve", "--sqs", &or_off(&at.sqs)]);
         command.args(["--beanstalkd", &or_off(&at.beanstalkd)]);
         command.args(["--admin", &or_off(&at.admin), "--store", store]);
@@ -83,20 +100,23 @@ impl Server {
     /// # Errors
     /// When it is not installed or does not listen within 20 s.
     pub async fn beanstalkd(log: Option<(&Path, Option<u32>)>) -> Result<Server> {
-        Server::beanstalkd_at(None, log).await
+        Server::beanstalkd_in(&[], None, log).await
     }
 
-    /// As [`Server::beanstalkd`], at an address where one was before.
+    /// As [`Server::beanstalkd`], with these variables in its environment, at an address where one
+    /// was before.
     ///
     /// # Errors
     /// As [`Server::beanstalkd`].
-    pub async fn beanstalkd_at(
+    pub async fn beanstalkd_in(
+        environment: &Variables,
         at: Option<&str>,
         log: Option<(&Path, Option<u32>)>,
     ) -> Result<Server> {
         let address = at.map_or_else(free_address, |at| Ok(at.to_owned()))?;
         let port = address.rsplit(':').next().unwrap_or_default();
         let mut command = Command::new("beanstalkd");
+        command.envs(environment.iter().map(|(name, value)| (*name, value)));
         command.args(["-l", "127.0.0.1", "-p", port]);
         if let Some((folder, flush_ms)) = log {
             command.arg("-b").arg(folder);

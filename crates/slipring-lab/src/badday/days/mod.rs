@@ -1,6 +1,7 @@
 //! The days, one file each.
 
 pub mod backlog;
+pub mod clock_step;
 pub mod delays_at_once;
 pub mod full_disk;
 pub mod herd;
