@@ -367,7 +367,7 @@ fn a_move_task_keeps_its_rate_and_can_be_cancelled() {
     });
     let handle = client.ok("StartMessageMoveTask", start.clone())["TaskHandle"].clone();
     let second = client.refused("StartMessageMoveTask", start.clone());
-    assert_eq!(second, "AWS.SimpleQueueService.UnsupportedOperation");
+    assert_eq!(second, "InvalidParameterValue");
     until(|| newest_task(&mut client)["ApproximateNumberOfMessagesMoved"] == 1);
     server.clock.advance(Duration::from_millis(200));
     until(|| newest_task(&mut client)["ApproximateNumberOfMessagesMoved"] == 2);
@@ -393,7 +393,7 @@ fn move_tasks_need_queues_that_are_there() {
     let no_source = json!({ "SourceArn": arn("q") });
     assert_eq!(client.refused("StartMessageMoveTask", no_source), "InvalidParameterValue");
     let forged = client.call("CancelMessageMoveTask", json!({ "TaskHandle": "x" }));
-    assert_eq!((forged.status, forged.code().as_str()), (404, "ResourceNotFoundException"));
+    assert_eq!((forged.status, forged.code().as_str()), (400, "InvalidParameterValue"));
     let listed = client.call("ListMessageMoveTasks", json!({ "SourceArn": "x" }));
     assert_eq!(listed.status, 404);
 }

@@ -32,12 +32,15 @@ fn recorded_requests_are_read_as_the_transcripts_say() {
                     assert_eq!(take(request).as_ref(), Ok(&first), "{}", request.place);
                 }
             }
-            Claim::Refused { status, shape, code } => {
+            Claim::Refused { status, shape, code, text } => {
                 for request in &requests {
                     let error = take(request).expect_err(&request.place);
                     assert_eq!(error.code.status(), status, "{} {error}", request.place);
                     assert_eq!(error.code.shape(), shape, "{} {error}", request.place);
                     assert_eq!(error.code.code(), code, "{} {error}", request.place);
+                    if let Some(text) = &text {
+                        assert_eq!(&error.message, text, "{}", request.place);
+                    }
                 }
             }
         }
@@ -101,6 +104,29 @@ fn other_methods_are_not_found() {
     }
 }
 
+#[test]
+fn a_trace_in_the_head_goes_with_a_single_message() {
+    let read = |action: &str, trace| {
+        let target = format!("AmazonSQS.{action}");
+        let head = Head { method: "POST", path: "/", target: Some(&target), ..Head::default() };
+        let body = br#"{"QueueUrl": "q", "Entries": [{"Id": "a"}]}"#;
+        Request::parse(&Head { trace: Some(trace), ..head }, body).unwrap().action
+    };
+    let long = "x".repeat(1_025);
+    for (header, trace) in [
+        ("Root=1;Sampled=0", Some("Root=1;Sampled=0")),
+        (" Root=1 ", Some("Root=1")),
+        ("", None),
+        ("a\u{1}", None),
+        (long.as_str(), None),
+    ] {
+        let Action::SendMessage(send) = read("SendMessage", header) else { panic!("{header}") };
+        assert_eq!(send.message.trace(), trace, "{header}");
+    }
+    let Action::SendMessageBatch(batch) = read("SendMessageBatch", "Root=1") else { panic!() };
+    assert_eq!(batch.entries[0].message.trace(), None);
+}
+
 /// An answer in JSON and, between `<…Response …>` and its metadata, in XML.
 fn written(action: &str, answer: &Answer) -> (String, String) {
     let text = |protocol| {
@@ -153,7 +179,7 @@ fn empty_lists_are_left_out() {
         ("ReceiveMessage", Answer::ReceiveMessage(ReceiveMessageAnswer::default())),
         ("SendMessageBatch", Answer::SendMessageBatch(SendMessageBatchAnswer::default())),
     ] {
-        let empty = format!("<{action}Result></{action}Result>");
+        let empty = format!("<{action}Result/>");
         assert_eq!(written(action, &answer), ("{}".to_string(), empty));
     }
 }
@@ -250,9 +276,19 @@ fn errors_have_their_code_status_and_header() {
         "<?xml version=\"1.0\"?><ErrorResponse \
          xmlns=\"http://queue.amazonaws.com/doc/2012-11-05/\"><Error><Type>Sender</Type>\
          <Code>AWS.SimpleQueueService.NonExistentQueue</Code>\
-         <Message>The specified queue does not exist.</Message><Detail></Detail></Error>\
+         <Message>The specified queue does not exist for this wsdl version.</Message><Detail/>\
+         </Error>\
          <RequestId>id</RequestId></ErrorResponse>"
     );
+    for (code, shape) in [
+        (ErrorCode::InvalidParameterValue, "InvalidParameterValueException"),
+        (ErrorCode::MissingParameter, "MissingRequiredParameterException"),
+    ] {
+        let json = Response::of_error(Protocol::Json, &SqsError::new(code, "x"), "id");
+        let expected = format!(r#"{{"__type":"com.amazon.coral.service#{shape}","message":"x"}}"#);
+        assert_eq!(String::from_utf8(json.body).unwrap(), expected);
+        assert_eq!(json.query_error, Some(format!("{};Sender", code.code())));
+    }
     for (code, status) in [
         (ErrorCode::OverLimit, 403),
         (ErrorCode::PurgeQueueInProgress, 403),
@@ -261,5 +297,9 @@ fn errors_have_their_code_status_and_header() {
     ] {
         assert_eq!(code.status(), status, "{code:?}");
     }
+    let unknown = SqsError::new(ErrorCode::UnknownOperation, "x");
+    let unknown = Response::of_error(Protocol::Query, &unknown, "id");
+    assert_eq!((unknown.status, unknown.content_type), (404, "text/xml"));
+    assert_eq!(unknown.body, b"<UnknownOperationException/>");
     assert_eq!(ErrorCode::InternalFailure.fault(), "Receiver");
 }

@@ -14,6 +14,7 @@ use slipring_wire::sqs::{
 
 use super::Settings;
 use super::call::Call;
+use super::queue_type;
 use super::redrive::{Redrive, check_allow_policy};
 
 /// What stands before the name of an attribute among the texts of a queue.
@@ -31,8 +32,8 @@ const MESSAGE_BYTES_DEFAULT: u64 = 1_048_576;
 const KEPT: [(&str, &str); 9] = [
     ("ContentBasedDeduplication", "false"),
     ("FifoThroughputLimit", "perQueue"),
-    ("KmsDataKeyReusePeriodSeconds", ""),
-    ("KmsMasterKeyId", ""),
+    (KMS_PERIOD, ""),
+    (KMS_KEY, ""),
     ("MaximumMessageSize", "1048576"),
     ("Policy", ""),
     ("ReceiveMessageWaitTimeSeconds", "0"),
@@ -40,16 +41,17 @@ const KEPT: [(&str, &str); 9] = [
     ("SqsManagedSseEnabled", "true"),
 ];
 
+/// The key that a queue is said to be encrypted with.
+const KMS_KEY: &str = "KmsMasterKeyId";
+
+/// Means something only beside a key.
+const KMS_PERIOD: &str = "KmsDataKeyReusePeriodSeconds";
+
 /// Those of them that are numbers.
-const NUMBERS: [&str; 3] =
-    ["KmsDataKeyReusePeriodSeconds", "MaximumMessageSize", "ReceiveMessageWaitTimeSeconds"];
+const NUMBERS: [&str; 3] = [KMS_PERIOD, "MaximumMessageSize", "ReceiveMessageWaitTimeSeconds"];
 
 /// Those of them that are JSON.
 const DOCUMENTS: [&str; 2] = ["Policy", "RedriveAllowPolicy"];
-
-/// Attributes that only FIFO queues have.
-const FIFO_ONLY: [&str; 3] =
-    ["ContentBasedDeduplication", "DeduplicationScope", "FifoThroughputLimit"];
 
 /// A kept attribute's text, or its default.
 pub(super) fn kept<'s>(settings: &'s QueueSettings, name: &str) -> &'s str {
@@ -129,16 +131,14 @@ pub(super) fn fresh_settings() -> QueueSettings {
     }
 }
 
-/// Takes checked attributes over into settings; `redrive` is what `RedrivePolicy` means.
+/// Takes checked attributes, which fit the type of the queue, over into settings; `redrive` is what
+/// `RedrivePolicy` means.
 pub(super) fn apply(
     settings: &mut QueueSettings,
     attributes: &BTreeMap<String, String>,
     redrive: Option<&Redrive>,
 ) -> Result<(), SqsError> {
     for (name, value) in attributes {
-        if !settings.fifo && FIFO_ONLY.contains(&name.as_str()) {
-            return Err(SqsError::unknown_attribute(name));
-        }
         let number = || value.parse::<u64>().map_err(|_| SqsError::bad_attribute(name));
         match name.as_str() {
             "VisibilityTimeout" => settings.visibility_timeout = Duration::from_secs(number()?),
@@ -154,9 +154,6 @@ pub(super) fn apply(
                 let group = value == "messageGroup";
                 settings.dedup_scope = if group { DedupScope::Group } else { DedupScope::Queue };
             }
-            "FifoQueue" if (value == "true") != settings.fifo => {
-                return Err(SqsError::bad_attribute(name));
-            }
             "FifoQueue" => {}
             "RedrivePolicy" => {
                 settings.max_attempts = redrive.map(|redrive| redrive.max_receive_count);
@@ -170,10 +167,33 @@ pub(super) fn apply(
                 check_document(name, value)?;
                 keep(settings, name, value);
             }
+            KMS_KEY => {
+                // A key ends the encryption without one, which stays off when the key is gone.
+                if !value.is_empty() && value != kept(settings, KMS_KEY) {
+                    keep(settings, "SqsManagedSseEnabled", "false");
+                }
+                keep(settings, name, value);
+            }
             _ => keep(settings, name, value),
         }
     }
     Ok(())
+}
+
+/// The first of checked attributes, by their names, that these settings have another value for.
+pub(super) fn first_other<'a>(
+    present: &QueueSettings,
+    attributes: &'a BTreeMap<String, String>,
+    redrive: Option<&Redrive>,
+) -> Option<&'a str> {
+    let differs = |(name, value): &(&String, &String)| {
+        let one = BTreeMap::from([(String::clone(name), String::clone(value))]);
+        let mut settings = present.clone();
+        !queue_type::has(present.fifo, name)
+            || apply(&mut settings, &one, redrive).is_err()
+            || settings != *present
+    };
+    attributes.iter().find(differs).map(|(name, _)| name.as_str())
 }
 
 fn check_document(name: &str, value: &str) -> Result<(), SqsError> {
@@ -185,9 +205,11 @@ fn check_document(name: &str, value: &str) -> Result<(), SqsError> {
 /// Every attribute of a queue but for the counts.
 fn described(info: &QueueInfo, server: &Settings) -> BTreeMap<String, String> {
     let settings = &info.settings;
+    let keyed = !kept(settings, KMS_KEY).is_empty();
     let mut all: BTreeMap<String, String> = KEPT
         .iter()
-        .filter(|(name, _)| settings.fifo || !FIFO_ONLY.contains(name))
+        .filter(|(name, _)| queue_type::has(settings.fifo, name))
+        .filter(|(name, _)| keyed || *name != KMS_PERIOD)
         .map(|(name, _)| (name.to_string(), kept(settings, name).to_string()))
         .filter(|(_, value)| !value.is_empty())
         .collect();
@@ -247,6 +269,7 @@ impl Call<'_> {
         let fifo = queue.info().settings.fifo;
         let name = queue.name();
         let attributes = attributes_by_name(p.attributes);
+        queue_type::check_set(&attributes, fifo)?;
         let redrive = self.redrive_in(&attributes, name.as_str(), fifo).await?;
         self.change(&queue, |settings| apply(settings, &attributes, redrive.as_ref())).await?;
         Ok(Answer::Nothing)

@@ -9,7 +9,7 @@ pub(super) fn error_for(error: &Error) -> SqsError {
         ErrorKind::QueueNotFound => SqsError::no_queue(),
         ErrorKind::QueueExists => SqsError::new(
             ErrorCode::QueueNameExists,
-            "A queue already exists with the same name and a different value for some attribute.",
+            "A queue already exists with the same name and a different value for some attribute",
         ),
         ErrorKind::ReceiptInvalid => SqsError::bad_receipt(),
         ErrorKind::MessageGone | ErrorKind::LeaseLost | ErrorKind::WrongState => {

@@ -50,9 +50,8 @@ pub(super) fn headers_of(message: &OutgoingMessage) -> Result<Option<Arc<Headers
             .map_err(|error| SqsError::invalid(format!("The attributes are refused: {error}")))?;
         headers.insert(ATTRIBUTES_HEADER.to_string(), text);
     }
-    let trace = message.system_attributes.get(TRACE_HEADER);
-    if let Some(text) = trace.and_then(|value| value.string_value.clone()) {
-        headers.insert(TRACE.to_string(), text);
+    if let Some(trace) = message.trace() {
+        headers.insert(TRACE.to_string(), trace.to_string());
     }
     Ok((!headers.is_empty()).then(|| Arc::new(headers)))
 }

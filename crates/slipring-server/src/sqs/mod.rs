@@ -21,6 +21,7 @@ mod origin;
 mod paging;
 mod permissions;
 mod purges;
+mod queue_type;
 mod queues;
 mod receives;
 mod recent;

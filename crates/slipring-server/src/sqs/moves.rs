@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use parking_lot::Mutex;
+use serde::Deserialize;
 use slipring::{Queue, QueueId};
 use slipring_wire::sqs::{
     Answer, CancelMessageMoveTask, CancelMessageMoveTaskAnswer, ErrorCode, ListMessageMoveTasks,
@@ -25,7 +25,6 @@ const KEPT_MAX: usize = 10;
 #[derive(Debug, Default)]
 pub(super) struct Moves {
     by_source: Mutex<BTreeMap<QueueId, VecDeque<Arc<Task>>>>,
-    started: AtomicU64,
     running: TaskTracker,
     stop: CancellationToken,
 }
@@ -78,7 +77,8 @@ impl Call<'_> {
         let target = match p.destination_arn {
             None => None,
             Some(arn) => {
-                let queue = self.queue_of(&arn).await?.ok_or_else(no_resource)?;
+                let queue =
+                    self.queue_of(&arn).await?.ok_or_else(|| no_resource("DestinationArn"))?;
                 if queue.id() == source.id() {
                     return Err(SqsError::invalid(
                         "Source queue arn and destination queue arn cannot be the same.",
@@ -94,11 +94,10 @@ impl Call<'_> {
         }
         let rate = p.max_number_of_messages_per_second.and_then(|rate| u32::try_from(rate).ok());
         let moves = &self.shared.moves;
-        let number = moves.started.fetch_add(1, Ordering::Relaxed);
         let order = Order { source: source.id(), source_arn: p.source_arn, target, rate };
         // In the form of AWS: others take the source out of it.
         let handle = serde_json::json!({
-            "taskId": format!("{}-{number}", self.shared.request_id()),
+            "taskId": self.shared.request_id(),
             "sourceArn": order.source_arn,
         });
         let handle = STANDARD.encode(handle.to_string());
@@ -107,8 +106,7 @@ impl Call<'_> {
         let task = Arc::new(Task::new(handle.clone(), order, to_move, self.now(), cancel));
         let exists = |id| self.shared.engine.queue_by_id(id).is_some();
         if !moves.add(source.id(), &task, exists) {
-            return Err(SqsError::new(
-                ErrorCode::UnsupportedOperation,
+            return Err(SqsError::invalid(
                 "There is already a task running. Only one active task is allowed for a source \
                  queue arn at a given time.",
             ));
@@ -119,10 +117,10 @@ impl Call<'_> {
     }
 
     pub(super) async fn cancel_move(&self, p: CancelMessageMoveTask) -> Result<Answer, SqsError> {
-        let task =
-            self.shared.moves.find(&p.task_handle).ok_or_else(|| {
-                SqsError::new(ErrorCode::ResourceNotFound, "Task does not exist.")
-            })?;
+        let task = match self.shared.moves.find(&p.task_handle) {
+            Some(task) => task,
+            None => return Err(self.no_task(&p.task_handle).await),
+        };
         let moved = task.cancel().ok_or_else(|| {
             SqsError::new(ErrorCode::UnsupportedOperation, "Only active tasks can be cancelled.")
         })?;
@@ -139,7 +137,18 @@ impl Call<'_> {
     }
 
     async fn move_source(&self, arn: &str) -> Result<Queue, SqsError> {
-        self.queue_of(arn).await?.ok_or_else(no_resource)
+        self.queue_of(arn).await?.ok_or_else(|| no_resource("SourceArn"))
+    }
+
+    /// What is wrong with a handle that no task has.
+    async fn no_task(&self, handle: &str) -> SqsError {
+        let Some(source) = source_in(handle) else {
+            return SqsError::invalid("Value for parameter TaskHandle is invalid.");
+        };
+        match self.move_source(&source).await {
+            Ok(_) => SqsError::new(ErrorCode::ResourceNotFound, "Task does not exist."),
+            Err(error) => error,
+        }
     }
 
     async fn is_dead_letter_queue(&self, queue: &Queue) -> Result<bool, SqsError> {
@@ -149,10 +158,24 @@ impl Call<'_> {
     }
 }
 
-fn no_resource() -> SqsError {
+/// What a task handle says, in the form of AWS.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct HandleMembers {
+    #[serde(rename = "taskId")]
+    _task_id: String,
+    source_arn: String,
+}
+
+/// The ARN of the source in a task handle; `None` when it is none.
+fn source_in(handle: &str) -> Option<String> {
+    let text = STANDARD.decode(handle).ok()?;
+    serde_json::from_slice(&text).ok().map(|members: HandleMembers| members.source_arn)
+}
+
+fn no_resource(parameter: &str) -> SqsError {
     SqsError::new(
         ErrorCode::ResourceNotFound,
-        "The resource that you specified for the SourceArn or DestinationArn parameter doesn't \
-         exist.",
+        format!("The resource that you specified for the {parameter} parameter doesn't exist."),
     )
 }

@@ -54,7 +54,7 @@ impl Call<'_> {
                 return Err(SqsError::bad_value(&p.label, "Label", "Already exists."));
             }
             all.push(statement.clone());
-            policy.entry("Version").or_insert_with(|| json!("2012-10-17"));
+            policy.entry("Version").or_insert_with(|| json!("2008-10-17"));
             policy.entry("Id").or_insert_with(|| json!(format!("{arn}/SQSDefaultPolicy")));
             policy.insert(STATEMENTS.to_string(), Value::Array(all));
             keep(settings, POLICY, &Value::Object(policy).to_string());
@@ -72,11 +72,11 @@ impl Call<'_> {
             let before = all.len();
             all.retain(|statement| !has_label(statement, &p.label));
             if all.len() == before {
-                return Err(SqsError::bad_value(
-                    &p.label,
-                    "Label",
-                    "can't find label on existing policy.",
-                ));
+                return Err(SqsError::bad_value(&p.label, "Label", "can't find label."));
+            }
+            if all.is_empty() {
+                keep(settings, POLICY, "");
+                return Ok(());
             }
             policy.insert(STATEMENTS.to_string(), Value::Array(all));
             keep(settings, POLICY, &Value::Object(policy).to_string());

@@ -6,16 +6,18 @@ use slipring_wire::sqs::{
     ListQueues, ListQueuesAnswer, PurgeQueue, SqsError, attributes_by_name,
 };
 
-use super::attributes::{apply, fresh_settings, in_one_form};
+use super::attributes::{apply, first_other, fresh_settings, in_one_form};
 use super::call::Call;
 use super::paging::page;
+use super::queue_type;
 use super::tags::tag;
 
 impl Call<'_> {
     pub(super) async fn create_queue(&self, p: CreateQueue) -> Result<Answer, SqsError> {
         let attributes = attributes_by_name(p.attributes);
-        let fifo = attributes.get("FifoQueue").is_some_and(|value| value == "true");
+        let fifo = queue_type::of_new(&attributes);
         self.check_name(&p.queue_name, fifo)?;
+        queue_type::check_new(&attributes)?;
         let redrive = self.redrive_in(&attributes, &p.queue_name, fifo).await?;
         let queue_url = self.url_of(&p.queue_name);
         let answer = Answer::CreateQueue(CreateQueueAnswer { queue_url });
@@ -23,9 +25,10 @@ impl Call<'_> {
         if let Some(queue) = self.queue_named(&p.queue_name).await? {
             // Attributes that are not named may have any value.
             let present = in_one_form(queue.info().settings.clone());
-            let mut settings = present.clone();
-            apply(&mut settings, &attributes, redrive.as_ref()).map_err(|_| exists())?;
-            return if settings == present { Ok(answer) } else { Err(exists()) };
+            return match first_other(&present, &attributes, redrive.as_ref()) {
+                Some(name) => Err(exists(name)),
+                None => Ok(answer),
+            };
         }
         let recently = self.shared.deleted.has(p.queue_name.as_str(), self.now());
         if recently && !self.shared.settings.test_mode {
@@ -135,9 +138,12 @@ impl Call<'_> {
     }
 }
 
-fn exists() -> SqsError {
+fn exists(attribute: &str) -> SqsError {
     SqsError::new(
         ErrorCode::QueueNameExists,
-        "A queue already exists with the same name and a different value for some attribute.",
+        format!(
+            "A queue already exists with the same name and a different value for attribute \
+             {attribute}"
+        ),
     )
 }

@@ -5,8 +5,9 @@ use std::time::Duration;
 use slipring::store::Sent;
 use slipring::{Error, NewMessage, QueueSettings};
 use slipring_wire::sqs::{
-    Answer, FailedEntry, OutgoingMessage, SendMessage, SendMessageAnswer, SendMessageBatch,
-    SendMessageBatchAnswer, SentEntry, SqsError, attributes_digest, body_digest, content_id,
+    Answer, ErrorCode, FailedEntry, OutgoingMessage, SendMessage, SendMessageAnswer,
+    SendMessageBatch, SendMessageBatchAnswer, SentEntry, SqsError, attributes_digest, body_digest,
+    content_id,
 };
 
 use super::attributes;
@@ -24,6 +25,7 @@ impl Call<'_> {
         let queue = self.queue(&p.queue_url).await?;
         let info = queue.info();
         check_fifo(&p.message, &info.settings)?;
+        check_size(&p.message, &info.settings, "are invalid")?;
         let Accepted { message, mut answer } = accept(p.message, &info.settings)?;
         let sent = queue.send(message).await.map_err(|error| self.refused(&error))?;
         number(&mut answer, &sent, &info.settings);
@@ -34,13 +36,16 @@ impl Call<'_> {
         let queue = self.queue(&p.queue_url).await?;
         let info = queue.info();
         for entry in p.entries.iter() {
-            check_fifo(&entry.message, &info.settings)?;
+            check_fifo(&entry.message, &info.settings).map_err(as_of_batch)?;
         }
         let mut batch = SendMessageBatchAnswer::default();
         let mut waiting = Vec::with_capacity(p.entries.len());
         let mut messages = Vec::with_capacity(p.entries.len());
         for entry in p.entries.into_vec() {
-            let checked = entry.message.check(self.limits());
+            let checked = entry
+                .message
+                .check(self.limits())
+                .and_then(|()| check_size(&entry.message, &info.settings, "cannot be validated"));
             match checked.and_then(|()| accept(entry.message, &info.settings)) {
                 Ok(accepted) => {
                     messages.push(accepted.message);
@@ -90,13 +95,31 @@ fn check_fifo(message: &OutgoingMessage, settings: &QueueSettings) -> Result<(),
     Ok(())
 }
 
-fn accept(message: OutgoingMessage, settings: &QueueSettings) -> Result<Accepted, SqsError> {
-    let most = attributes::message_bytes_max(settings);
-    if message.size() > most {
-        return Err(SqsError::invalid(format!(
-            "One or more parameters are invalid. Reason: Message must be shorter than {most} bytes."
-        )));
+/// A parameter that a message must have is missing; of a batch AWS says so by another code.
+fn as_of_batch(error: SqsError) -> SqsError {
+    match error.code {
+        ErrorCode::MissingParameter => SqsError::invalid(error.message),
+        _ => error,
     }
+}
+
+/// Checks the size that the queue allows; `what` the parameters are is worded as the action has it.
+fn check_size(
+    message: &OutgoingMessage,
+    settings: &QueueSettings,
+    what: &str,
+) -> Result<(), SqsError> {
+    let most = attributes::message_bytes_max(settings);
+    if message.size() <= most {
+        return Ok(());
+    }
+    Err(SqsError::invalid(format!(
+        "One or more parameters {what}. Reason: Message must be shorter than {most} bytes."
+    )))
+}
+
+/// Takes over a message whose size is checked.
+fn accept(message: OutgoingMessage, settings: &QueueSettings) -> Result<Accepted, SqsError> {
     let delay = match message.delay_seconds {
         // In a FIFO queue the delay is the queue's; zero is what some clients always send.
         Some(0) if settings.fifo => None,

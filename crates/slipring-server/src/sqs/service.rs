@@ -36,6 +36,7 @@ const HOST_BYTES_MAX: usize = 255;
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-amzn-requestid");
 const QUERY_ERROR: HeaderName = HeaderName::from_static("x-amzn-query-error");
 const TARGET: &str = "x-amz-target";
+const TRACE: &str = "x-amzn-trace-id";
 
 /// The service of one connection.
 #[derive(Clone)]
@@ -188,6 +189,7 @@ fn head_of(parts: &Parts) -> Head<'_> {
         query: parts.uri.query(),
         content_type: header(CONTENT_TYPE.as_str()),
         target: header(TARGET),
+        trace: header(TRACE),
     }
 }
 

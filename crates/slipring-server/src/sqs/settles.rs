@@ -19,16 +19,22 @@ struct Deletion {
     handle: String,
 }
 
-/// What is asked of one lease, in the place of its entry.
+/// What is asked of one lease, in the place of its entry, with the handle as it came.
 struct Change {
     receipt: Receipt,
+    handle: String,
     seconds: u64,
 }
+
+/// Of a handle that is none of a queue's an answer shows so many characters; those of AWS are
+/// shorter.
+const HANDLE_SHOWN_CHARS_MAX: usize = 1_024;
 
 impl Call<'_> {
     pub(super) async fn delete_message(&self, p: DeleteMessage) -> Result<Answer, SqsError> {
         let queue = self.queue(&p.queue_url).await?;
-        let receipt = self.receipt(&queue, &p.receipt_handle)?.0;
+        let receipt = self.receipt(&queue, &p.receipt_handle);
+        let (receipt, _) = receipt.map_err(|_| bad_handle(&p.receipt_handle))?;
         let deletion = Deletion { receipt, handle: p.receipt_handle };
         let outcome = self.delete(&queue, vec![deletion]).await?.into_iter().next();
         outcome.unwrap_or(Ok(())).map(|()| Answer::Nothing)
@@ -111,7 +117,7 @@ impl Call<'_> {
             );
             return Err(SqsError::bad_value(seconds, "VisibilityTimeout", &reason));
         }
-        Ok(Change { receipt, seconds })
+        Ok(Change { receipt, handle: handle.to_string(), seconds })
     }
 
     /// Deletes, answering in the order of the receipts. A message that is gone already is deleted
@@ -170,19 +176,19 @@ impl Call<'_> {
         }
         let prolonged = queue.take_up(prolonged).await.map_err(|error| self.refused(&error))?;
         let mut prolonged = prolonged.into_iter().map(|deadline| deadline.map(|_| ()));
-        let outcomes = outcomes.into_iter().map(|outcome| {
+        let outcomes = outcomes.into_iter().zip(&changes).map(|(outcome, change)| {
             let outcome = outcome.or_else(|| prolonged.next()).unwrap_or(Ok(()));
-            outcome.map_err(|error| self.lease_refused(&error))
+            outcome.map_err(|error| self.lease_refused(&error, &change.handle))
         });
         Ok(outcomes.collect())
     }
 
-    fn lease_refused(&self, error: &Error) -> SqsError {
+    fn lease_refused(&self, error: &Error, handle: &str) -> SqsError {
         match error.kind() {
-            ErrorKind::MessageGone => SqsError::invalid(
-                "Value for parameter ReceiptHandle is invalid. Reason: Message does not exist or \
-                 is not available for visibility timeout change.",
-            ),
+            ErrorKind::MessageGone => SqsError::invalid(format!(
+                "Value {handle} for parameter ReceiptHandle is invalid. Reason: Message does not \
+                 exist or is not available for visibility timeout change."
+            )),
             ErrorKind::LeaseLost => SqsError::new(
                 ErrorCode::MessageNotInflight,
                 "The specified message isn't in flight.",
@@ -192,9 +198,9 @@ impl Call<'_> {
     }
 }
 
-/// The error of a batch's entry whose handle is none of this queue.
+/// The error of a delete whose handle is none of this queue.
 fn bad_handle(handle: &str) -> SqsError {
-    let shown: String = handle.chars().take(100).collect();
+    let shown: String = handle.chars().take(HANDLE_SHOWN_CHARS_MAX).collect();
     SqsError::new(
         ErrorCode::ReceiptHandleIsInvalid,
         format!("The input receipt handle \"{shown}\" is not a valid receipt handle."),

@@ -4,6 +4,7 @@
 // Each test program uses a part.
 #![allow(dead_code, clippy::unwrap_used, clippy::panic)]
 
+pub mod both;
 #[path = "../running/mod.rs"]
 mod running;
 

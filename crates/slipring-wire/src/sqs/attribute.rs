@@ -158,14 +158,13 @@ fn check_name(name: &str, limits: &Limits) -> Result<(), SqsError> {
     if name.is_empty() {
         return Err(SqsError::invalid("The message attribute name must not be empty."));
     }
-    if name.len() > limits.attribute_name_bytes_max {
+    if name.chars().nth(limits.attribute_name_chars_max).is_some() {
         return refuse("It is longer than 256 characters.");
     }
-    let allowed = |b: u8| b.is_ascii_alphanumeric() || b"_-.".contains(&b);
-    if !name.bytes().all(allowed) {
+    if !name.chars().all(is_allowed_in_name) {
         return refuse(
-            "Attribute name can contain A-Z, a-z, 0-9, underscore (_), hyphen (-), and period (.) \
-             characters.",
+            "Attribute name can contain A-Z, a-z, 0-9, accented Latin letters, underscore (_), \
+             hyphen (-), and period (.) characters.",
         );
     }
     if name.starts_with('.') || name.ends_with('.') || name.contains("..") {
@@ -178,6 +177,12 @@ fn check_name(name: &str, limits: &Limits) -> Result<(), SqsError> {
     Ok(())
 }
 
+/// AWS takes more than its documents name: the letters of Latin-1 and Latin Extended-A too.
+fn is_allowed_in_name(c: char) -> bool {
+    let accented = matches!(c, '\u{c0}'..='\u{17f}') && !matches!(c, '\u{d7}' | '\u{f7}');
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.') || accented
+}
+
 fn check_value(name: &str, value: &AttributeValue, limits: &Limits) -> Result<(), SqsError> {
     let kind = value.data_type.split('.').next().unwrap_or_default();
     if value.data_type.is_empty() {
@@ -185,15 +190,14 @@ fn check_value(name: &str, value: &AttributeValue, limits: &Limits) -> Result<()
             "The message attribute '{name}' must contain non-empty message attribute type."
         )));
     }
-    if value.data_type.len() > limits.attribute_name_bytes_max {
+    if value.data_type.chars().nth(limits.attribute_name_chars_max).is_some() {
         return Err(SqsError::invalid(format!(
             "The type of message attribute '{name}' is longer than 256 characters."
         )));
     }
     let empty = |kind: &str| {
         Err(SqsError::invalid(format!(
-            "The message attribute '{name}' must contain non-empty message attribute value for \
-             message attribute type '{kind}'."
+            "Message (user) attribute '{name}' must contain a non-empty value of type '{kind}'."
         )))
     };
     match kind {
@@ -202,7 +206,7 @@ fn check_value(name: &str, value: &AttributeValue, limits: &Limits) -> Result<()
             Some(text) if kind == "Number" && !text::is_number(text) => Err(SqsError::invalid(
                 format!("Can't cast the value of message (user) attribute '{name}' to a number."),
             )),
-            Some(text) => text::check(text),
+            Some(text) => text::check(text).map_err(|error| SqsError::invalid(error.message)),
         },
         "Binary" => match &value.binary_value {
             Some(bytes) if !bytes.is_empty() => Ok(()),
@@ -244,11 +248,11 @@ pub(super) fn check_fields(name: &str, value: &AttributeValue) -> Result<(), Sqs
     Ok(())
 }
 
-/// Whether a receive with these names asks for the attribute: `All`, `.*`, `prefix.*` (with or
-/// without a dot after the prefix in the attribute's name) or the name itself.
+/// Whether a receive with these names asks for the attribute: `All`, `.*`, `*`, `prefix.*` (with
+/// or without a dot after the prefix in the attribute's name) or the name itself.
 pub fn is_asked_for(names: &[String], attribute: &str) -> bool {
     names.iter().any(|name| match name.as_str() {
-        "All" | ".*" => true,
+        "All" | ".*" | "*" => true,
         exact if exact == attribute => true,
         other => other.strip_suffix(".*").is_some_and(|prefix| attribute.starts_with(prefix)),
     })

@@ -83,11 +83,13 @@ codes! {
     /// Too many requests at the moment.
     RequestThrottled "RequestThrottled" "RequestThrottled" 400;
     /// A parameter out of its range.
-    InvalidParameterValue "InvalidParameterValue" "InvalidParameterValue" 400;
+    InvalidParameterValue "InvalidParameterValueException" "InvalidParameterValue" 400;
     /// A parameter that must be there is not.
-    MissingParameter "MissingParameter" "MissingParameter" 400;
+    MissingParameter "MissingRequiredParameterException" "MissingParameter" 400;
     /// No action of that name, or none at all.
     InvalidAction "InvalidAction" "InvalidAction" 400;
+    /// A GET of a queue's path that names no action.
+    UnknownOperation "UnknownOperationException" "UnknownOperationException" 404;
     /// A body that is not JSON, or a value of the wrong type in it.
     Serialization "SerializationException" "MalformedInput" 400;
     /// A body that is not a form, or has too many parameters.
@@ -105,6 +107,16 @@ codes! {
 }
 
 impl ErrorCode {
+    /// What stands before the shape in the JSON protocol; clients go by the shape alone.
+    pub(super) fn namespace(self) -> &'static str {
+        match self {
+            ErrorCode::InvalidParameterValue | ErrorCode::MissingParameter => {
+                "com.amazon.coral.service"
+            }
+            _ => "com.amazonaws.sqs",
+        }
+    }
+
     /// Whether the sender is to blame.
     pub fn is_senders(self) -> bool {
         self.status() < 500
@@ -158,7 +170,7 @@ impl SqsError {
         SqsError::new(ErrorCode::QueueDoesNotExist, "The specified queue does not exist.")
     }
 
-    /// `ReceiptHandleIsInvalid`.
+    /// `ReceiptHandleIsInvalid` without the handle, as ChangeMessageVisibility answers.
     pub fn bad_receipt() -> SqsError {
         SqsError::new(ErrorCode::ReceiptHandleIsInvalid, "The input receipt handle is invalid.")
     }

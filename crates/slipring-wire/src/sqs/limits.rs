@@ -11,8 +11,8 @@ pub struct Limits {
     pub entry_id_bytes_max: usize,
     /// Most attributes of a message. Default 10.
     pub message_attributes_max: usize,
-    /// Longest name of a message attribute, and longest type, in bytes. Default 256.
-    pub attribute_name_bytes_max: usize,
+    /// Longest name of a message attribute, and longest type, in characters. Default 256.
+    pub attribute_name_chars_max: usize,
     /// Longest message group or deduplication id in bytes. Default 128.
     pub fifo_id_bytes_max: usize,
     /// Longest delay in seconds. Default 900.
@@ -44,7 +44,7 @@ impl Default for Limits {
             batch_entries_max: 10,
             entry_id_bytes_max: 80,
             message_attributes_max: 10,
-            attribute_name_bytes_max: 256,
+            attribute_name_chars_max: 256,
             fifo_id_bytes_max: 128,
             delay_seconds_max: 900,
             visibility_seconds_max: 43_200,

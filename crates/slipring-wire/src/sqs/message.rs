@@ -12,6 +12,17 @@ use super::text;
 /// The one system attribute that may be sent.
 pub const TRACE_HEADER: &str = "AWSTraceHeader";
 
+/// Traces are much shorter.
+const TRACE_HEADER_BYTES_MAX: usize = 1_024;
+
+/// The trace in a header `X-Amzn-Trace-Id`. What a message could not have is none: the header may
+/// come from a proxy that knows nothing of messages, and the send is not to fail for it.
+pub(super) fn trace_of(header: &str) -> Option<String> {
+    let header = header.trim();
+    let good = !header.is_empty() && header.len() <= TRACE_HEADER_BYTES_MAX;
+    (good && text::is_allowed(header)).then(|| header.to_string())
+}
+
 /// A message to be sent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OutgoingMessage {
@@ -23,6 +34,9 @@ pub struct OutgoingMessage {
     pub attributes: Map<AttributeValue>,
     /// What the client's runtime attached; only [`TRACE_HEADER`] exists.
     pub system_attributes: Map<AttributeValue>,
+    /// What came as the HTTP header `X-Amzn-Trace-Id`; counts as [`TRACE_HEADER`] where that is
+    /// not among the system attributes. A single message may have it, an entry of a batch not.
+    pub trace_header: Option<String>,
     /// The deduplication id.
     pub deduplication_id: Option<String>,
     /// The message group.
@@ -50,6 +64,7 @@ impl MessageMembers {
             delay_seconds: self.delay_seconds,
             attributes: self.message_attributes,
             system_attributes: self.message_system_attributes,
+            trace_header: None,
             deduplication_id: self.message_deduplication_id,
             group_id: self.message_group_id,
         }
@@ -63,9 +78,18 @@ impl OutgoingMessage {
             delay_seconds: members.number("DelaySeconds")?,
             attributes: attribute::from_query(members, "MessageAttribute")?,
             system_attributes: attribute::from_query(members, "MessageSystemAttribute")?,
+            trace_header: None,
             deduplication_id: members.maybe("MessageDeduplicationId"),
             group_id: members.maybe("MessageGroupId"),
         })
+    }
+
+    /// The trace that the message carries: the parameter's, or else the header's.
+    pub fn trace(&self) -> Option<&str> {
+        match self.system_attributes.get(TRACE_HEADER) {
+            Some(value) => value.string_value.as_deref(),
+            None => self.trace_header.as_deref(),
+        }
     }
 
     /// Bytes that count against the limit of the queue: body and attributes.

@@ -10,7 +10,7 @@ use super::error::SqsError;
 enum Values {
     /// A whole number in a range.
     Number(u64, u64),
-    /// `true` or `false`.
+    /// `true` or `false`, in lower case or with a capital first letter.
     Flag,
     /// One of some words.
     Words(&'static [&'static str]),
@@ -63,7 +63,7 @@ pub fn check(attributes: &BTreeMap<String, String>) -> Result<(), SqsError> {
             Some(Values::Number(least, most)) => {
                 value.parse().is_ok_and(|number: u64| (least..=most).contains(&number))
             }
-            Some(Values::Flag) => matches!(value.as_str(), "true" | "false"),
+            Some(Values::Flag) => flag(value).is_some(),
             Some(Values::Words(words)) => words.contains(&value.as_str()),
             // An empty document takes the policy away.
             Some(Values::Document | Values::Text) => true,
@@ -75,10 +75,24 @@ pub fn check(attributes: &BTreeMap<String, String>) -> Result<(), SqsError> {
     Ok(())
 }
 
-/// Attributes by their names without the spaces around, which some clients send.
+/// Attributes by their names without the spaces around, which some clients send, and with `True`
+/// and `False` in lower case, which is the one form of flags from here on.
 pub fn by_name(attributes: Map<String>) -> BTreeMap<String, String> {
-    let attributes = attributes.into_map().into_iter();
-    attributes.map(|(name, value)| (name.trim().to_string(), value)).collect()
+    let one_form = |(name, value): (String, String)| {
+        let name = name.trim();
+        let flag = matches!(values_of(name), Some(Values::Flag)).then(|| flag(&value)).flatten();
+        (name.to_string(), flag.map_or(value, str::to_string))
+    };
+    attributes.into_map().into_iter().map(one_form).collect()
+}
+
+/// A flag in lower case.
+fn flag(value: &str) -> Option<&'static str> {
+    match value {
+        "true" | "True" => Some("true"),
+        "false" | "False" => Some("false"),
+        _ => None,
+    }
 }
 
 fn values_of(name: &str) -> Option<Values> {
@@ -113,7 +127,8 @@ mod tests {
             ("ReceiveMessageWaitTimeSeconds", ["0", "20"], ["21", "one"]),
             ("VisibilityTimeout", ["0", "43200"], ["43201", ""]),
             ("KmsDataKeyReusePeriodSeconds", ["60", "86400"], ["59", "86401"]),
-            ("FifoQueue", ["true", "false"], ["tru", "True"]),
+            ("FifoQueue", ["true", "false"], ["tru", "TRUE"]),
+            ("FifoQueue", ["True", "False"], ["", "1"]),
             ("DeduplicationScope", ["queue", "messageGroup"], ["group", ""]),
         ] {
             for value in good {
@@ -126,5 +141,17 @@ mod tests {
         }
         assert_eq!(code("QueueArn", "x"), Some(ErrorCode::InvalidAttributeName));
         assert_eq!(code("Nothing", "x"), Some(ErrorCode::InvalidAttributeName));
+    }
+
+    #[test]
+    fn flags_have_one_form_and_texts_keep_theirs() {
+        let sent = [(" FifoQueue ", "True"), ("SqsManagedSseEnabled", "False"), ("Policy", "True")];
+        let sent: Map<String> =
+            sent.map(|(name, value)| (name.into(), value.into())).into_iter().collect();
+        let read = by_name(sent);
+        let read: Vec<(&str, &str)> = read.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
+        let expected =
+            [("FifoQueue", "true"), ("Policy", "True"), ("SqsManagedSseEnabled", "false")];
+        assert_eq!(read, expected);
     }
 }

@@ -1,8 +1,10 @@
 //! From an HTTP request's head and body to an action.
 
 use super::action::Action;
-use super::error::{ErrorCode, SqsError};
+use super::address::queue_name;
+use super::error::{ErrorCode, SqsError, shortened};
 use super::form::Form;
+use super::message::trace_of;
 
 /// The two protocols of the one endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +28,8 @@ pub struct Head<'a> {
     pub content_type: Option<&'a str>,
     /// The header `X-Amz-Target`.
     pub target: Option<&'a str>,
+    /// The header `X-Amzn-Trace-Id`.
+    pub trace: Option<&'a str>,
 }
 
 /// A request.
@@ -39,6 +43,9 @@ pub struct Request {
 
 /// What stands before the action in `X-Amz-Target`.
 const TARGET_PREFIX: &str = "AmazonSQS.";
+
+/// Actions that a queue's own path does not take, as they are about no queue that there is.
+const NOT_ON_A_QUEUE: [&str; 2] = ["CreateQueue", "ListQueues"];
 
 impl Head<'_> {
     /// Which protocol the client speaks; known before the body is read.
@@ -56,7 +63,8 @@ impl Request {
     /// Reads a request; its parameters are checked by [`Action::check`].
     ///
     /// # Errors
-    /// `InvalidAction` for an unknown action or none, `NotFound` for another method,
+    /// `InvalidAction` for an unknown action or none, or one that the path does not take,
+    /// `UnknownOperation` for a GET of a queue's path without one, `NotFound` for another method,
     /// `Serialization` and `MalformedQuery` for a body that cannot be read,
     /// `InvalidParameterValue` for a number or base64 that is none.
     pub fn parse(head: &Head<'_>, body: &[u8]) -> Result<Request, SqsError> {
@@ -72,7 +80,9 @@ impl Request {
                 let body = if head.method == "POST" { body } else { &[] };
                 let form = Form::read(query, body)?;
                 let members = form.members();
-                Action::from_query(members.text("Action").unwrap_or_default(), &members)
+                let name = members.text("Action").unwrap_or_default();
+                check_path(head, name)?;
+                Action::from_query(name, &members)
             }
             _ => Err(SqsError::new(
                 ErrorCode::NotFound,
@@ -85,6 +95,28 @@ impl Request {
         {
             url.push_str(head.path);
         }
+        if let Action::SendMessage(send) = &mut action {
+            send.message.trace_header = head.trace.and_then(trace_of);
+        }
         Ok(Request { protocol, action })
     }
+}
+
+/// Checks in the query protocol that the path takes the action; `/` takes every one. JSON clients
+/// may use any path for all of them.
+fn check_path(head: &Head<'_>, action: &str) -> Result<(), SqsError> {
+    if queue_name(head.path).is_none() {
+        return Ok(());
+    }
+    if action.is_empty() && head.method == "GET" {
+        let message = "A GET of a queue's path must name an action.";
+        return Err(SqsError::new(ErrorCode::UnknownOperation, message));
+    }
+    let known = Action::NAMES.contains(&action) && !NOT_ON_A_QUEUE.contains(&action);
+    if action.is_empty() || known {
+        return Ok(());
+    }
+    let shown = shortened(action);
+    let message = format!("The action {shown} is not valid for this endpoint.");
+    Err(SqsError::new(ErrorCode::InvalidAction, message))
 }

@@ -5,6 +5,9 @@ use super::error::{ErrorCode, SqsError};
 use super::request::Protocol;
 use super::xml::Xml;
 
+/// What AWS says in the query protocol of a queue that does not exist.
+const NO_QUEUE_IN_QUERY: &str = "The specified queue does not exist for this wsdl version.";
+
 /// A response, to be sent with the request id in `x-amzn-RequestId`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Response {
@@ -51,20 +54,28 @@ impl Response {
         match protocol {
             Protocol::Json => {
                 let body = serde_json::json!({
-                    "__type": format!("com.amazonaws.sqs#{}", code.shape()),
+                    "__type": format!("{}#{}", code.namespace(), code.shape()),
                     "message": error.message,
                 });
                 let mut response = Response::json(status, body.to_string().into_bytes());
                 response.query_error = Some(format!("{};{}", code.code(), code.fault()));
                 response
             }
+            Protocol::Query if code == ErrorCode::UnknownOperation => Response {
+                body: b"<UnknownOperationException/>".to_vec(),
+                ..Response::xml(status, Xml::new())
+            },
             Protocol::Query => {
+                let message = match code {
+                    ErrorCode::QueueDoesNotExist => NO_QUEUE_IN_QUERY,
+                    _ => error.message.as_str(),
+                };
                 let mut xml = Xml::new();
                 xml.root("ErrorResponse", |xml| {
                     xml.element("Error", |xml| {
                         xml.text("Type", code.fault());
                         xml.text("Code", code.code());
-                        xml.text("Message", &error.message);
+                        xml.text("Message", message);
                         xml.text("Detail", "");
                     });
                     xml.text("RequestId", request_id);

@@ -13,11 +13,17 @@ impl Xml {
         Xml("<?xml version=\"1.0\"?>".to_string())
     }
 
-    /// `<name>`, what `inside` writes, `</name>`.
+    /// `<name>`, what `inside` writes, `</name>`; `<name/>` when it writes nothing.
     pub fn element(&mut self, name: &str, inside: impl FnOnce(&mut Xml)) {
         self.open(name, "");
+        let opened = self.0.len();
         inside(self);
-        self.close(name);
+        if self.0.len() == opened {
+            self.0.pop();
+            self.0.push_str("/>");
+        } else {
+            self.close(name);
+        }
     }
 
     /// The outermost element, which names the namespace.
@@ -27,14 +33,12 @@ impl Xml {
         self.close(name);
     }
 
-    /// `<name>text</name>`.
+    /// `<name>text</name>`; `<name/>` when there is no text.
     pub fn text(&mut self, name: &str, text: &str) {
-        self.open(name, "");
-        self.escape(text);
-        self.close(name);
+        self.element(name, |xml| xml.escape(text));
     }
 
-    /// `<name>text</name>`, or nothing when there is no text.
+    /// `<name>text</name>`, or nothing where it is `None`.
     pub fn maybe(&mut self, name: &str, text: Option<&str>) {
         if let Some(text) = text {
             self.text(name, text);

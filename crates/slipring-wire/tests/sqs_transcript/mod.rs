@@ -26,6 +26,7 @@ impl Sent {
             query: self.query.as_deref(),
             content_type: None,
             target: self.target.as_deref(),
+            trace: None,
         }
     }
 
@@ -38,7 +39,7 @@ impl Sent {
 #[derive(Debug, Clone)]
 pub enum Claim {
     Equal,
-    Refused { status: u16, shape: String, code: String },
+    Refused { status: u16, shape: String, code: String, text: Option<String> },
 }
 
 /// Every claim with its requests.
@@ -89,11 +90,12 @@ fn request(place: String, kind: &str, rest: &str) -> Sent {
 }
 
 fn refused(rest: &str) -> Claim {
-    let words: Vec<&str> = rest.split(' ').collect();
-    let [status, shape, code] = words[..] else { panic!("refused {rest}") };
+    let words: Vec<&str> = rest.splitn(4, ' ').collect();
+    let [status, shape, code, ref text @ ..] = words[..] else { panic!("refused {rest}") };
     Claim::Refused {
         status: status.parse().unwrap(),
         shape: shape.to_string(),
         code: code.to_string(),
+        text: text.first().map(|text| text.to_string()),
     }
 }

@@ -22,7 +22,7 @@ pub struct ReceiveMessage {
     pub attribute_names: List<String>,
     /// System attributes asked for.
     pub message_system_attribute_names: List<String>,
-    /// Attributes asked for: names, `All`, `.*` or `prefix.*`.
+    /// Attributes asked for: names, `All`, `.*`, `*` or `prefix.*`.
     pub message_attribute_names: List<String>,
     /// At most so many; 1 when left out.
     pub max_number_of_messages: Option<i64>,
@@ -56,8 +56,7 @@ impl super::Parameters for ReceiveMessage {
         let most = 1..=limits.receive_messages_max;
         super::check_range("MaxNumberOfMessages", self.max_number_of_messages, most)?;
         super::check_visibility(self.visibility_timeout, limits)?;
-        let wait = 0..=limits.wait_seconds_max;
-        super::check_range("WaitTimeSeconds", self.wait_time_seconds, wait)?;
+        check_wait(self.wait_time_seconds, limits)?;
         if let Some(id) = &self.receive_request_attempt_id {
             check_id("ReceiveRequestAttemptId", id, limits)?;
         }
@@ -70,6 +69,18 @@ impl super::Parameters for ReceiveMessage {
             return Err(SqsError::invalid("Too many attribute names."));
         }
         Ok(())
+    }
+}
+
+/// Checks how long to wait. AWS words its range in another way than those of other parameters.
+fn check_wait(seconds: Option<i64>, limits: &Limits) -> Result<(), SqsError> {
+    match seconds {
+        Some(wait) if !(0..=limits.wait_seconds_max).contains(&wait) => {
+            let most = limits.wait_seconds_max;
+            let reason = format!("Must be >= 0 and <= {most}, if provided.");
+            Err(SqsError::bad_value(wait, "WaitTimeSeconds", &reason))
+        }
+        _ => Ok(()),
     }
 }
 
