@@ -5,6 +5,7 @@ mod browser;
 mod clients;
 mod cluster;
 mod failing;
+mod package;
 mod process;
 mod readme;
 mod repository;
@@ -24,6 +25,7 @@ cargo xtask test [--only STEP…] [--skip STEP…] [--list]   every check of the
 cargo xtask tidy                                          the house rules
 cargo xtask clients [--only NAME…] [--store KIND]         unmodified foreign clients, over a store
                                                           of the kind sqlite or postgres
+cargo xtask package                                       the Debian package and the image
 cargo xtask schema                                        write schema.sql anew";
 
 fn main() -> ExitCode {
@@ -57,6 +59,10 @@ fn dispatch(arguments: &[String]) -> Outcome {
             clients::run(&repository, &options.only, store)
         }
         "tidy" if rest.is_empty() => tidy::run(repository.root()),
+        "package" if rest.is_empty() => {
+            setup::debian::run(&setup::debian::PACKAGING)?;
+            package::run(&repository)
+        }
         "schema" if rest.is_empty() => schema::run(&repository, schema::Mode::Write),
         _ => Err(USAGE.to_owned()),
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::process::{self, Outcome};
 use crate::repository::Repository;
-use crate::{browser, clients, failing, readme, schema, setup, tidy};
+use crate::{browser, clients, failing, package, readme, schema, setup, tidy};
 
 /// One step: its name, what it shows, what it does, and the step without which it cannot.
 struct Step {
@@ -39,7 +39,7 @@ const QUICK_CLIENTS: [&str; 3] = ["boto3", "greenstalk", "crossing"];
 /// Where the lab keeps what the cases found.
 const CASES: [&str; 5] = ["case-1", "case-2", "case-3", "case-4", "case-5"];
 
-const STEPS: [Step; 14] = [
+const STEPS: [Step; 15] = [
     Step {
         name: "set-up",
         what: "install what is missing: PostgreSQL, beanstalkd, Python, Node.js, Go, the clients",
@@ -145,6 +145,15 @@ const STEPS: [Step; 14] = [
             clients::run(repository, &[], clients::Storage::Sqlite)?;
             let quick = QUICK_CLIENTS.map(str::to_owned);
             clients::run(repository, &quick, clients::Storage::Postgres)
+        },
+    },
+    Step {
+        name: "packages",
+        what: "the Debian package and the image are made, and serve",
+        needs: Some("release"),
+        run: |repository| {
+            setup::debian::run(&setup::debian::PACKAGING)?;
+            package::run(repository)
         },
     },
     Step {

@@ -7,6 +7,7 @@
 mod failure;
 mod logging;
 mod print;
+mod service_manager;
 mod settings;
 mod store;
 mod target;
@@ -62,7 +63,7 @@ fn run(verb: Verb, matches: &ArgMatches) -> Result<(), Failure> {
     let given = matches.subcommand().map(|(_, matches)| matches.clone()).unwrap_or_default();
     let result = runtime.block_on(async {
         outlive_file_limit()?;
-        verb.run(given).await
+        verb.run(given, command()).await
     });
     // A store that hangs in the system must not hold up the end of the process.
     runtime.shutdown_background();

@@ -38,6 +38,18 @@ pub fn line(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Prints a whole text as it is. A reader that has seen enough is no failure.
+///
+/// # Errors
+/// Stdout that cannot be written to, such as a full disk.
+pub fn all(text: &[u8]) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::failed(error)),
+        _ => Ok(()),
+    }
+}
+
 /// Prints a line that nothing can print again: here a reader that has gone is a failure too.
 ///
 /// # Errors

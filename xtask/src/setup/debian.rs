@@ -77,6 +77,20 @@ pub const PGBOUNCER: Need = Need {
     packages: &["pgbouncer"],
 };
 
+/// Makes the image.
+pub const BUILDAH: Need =
+    Need { what: "buildah", check: &["buildah", "--version"], packages: &["buildah"] };
+
+/// Judges the unit of the service.
+pub const SYSTEMD: Need = Need {
+    what: "systemd-analyze",
+    check: &["systemd-analyze", "--version"],
+    packages: &["systemd"],
+};
+
+/// What `cargo xtask package` needs.
+pub const PACKAGING: [&Need; 2] = [&BUILDAH, &SYSTEMD];
+
 /// Everything that `cargo xtask test` needs.
 pub const ALL: [&Need; 10] =
     [&PYTHON, &NODE, &NPM, &GO, &BEANSTALKD, &POSTGRES, &PGBOUNCER, &MARIADB, &FAKETIME, &CHROMIUM];

@@ -4,11 +4,13 @@ mod ack;
 mod beanstalkd;
 mod cancel;
 mod compact;
+mod completions;
 mod config;
 mod database;
 mod import;
 mod kick;
 mod load;
+mod man;
 mod migrate;
 mod peek;
 mod queue;
@@ -19,7 +21,7 @@ mod send;
 mod serve;
 mod waits;
 
-use clap::{ArgMatches, Subcommand};
+use clap::{ArgMatches, Command, Subcommand};
 
 use crate::failure::Failure;
 
@@ -59,18 +61,25 @@ pub enum Verb {
     Import(import::ImportArgs),
     /// Show the server's configuration and where each value came from
     Config(Box<config::ConfigArgs>),
+    /// Print what a shell needs to complete this command line
+    Completions(completions::CompletionsArgs),
+    /// Print the manual page, or write that of each verb
+    Man(man::ManArgs),
 }
 
 impl Verb {
-    /// Runs the verb. `given` is what was given to it, for those who ask where a value came from.
+    /// Runs the verb. `given` is what was given to it, for those who ask where a value came from;
+    /// `command` is the whole command line, for those who describe it.
     ///
     /// # Errors
     /// What went wrong, for people.
-    pub async fn run(self, given: ArgMatches) -> Result<(), Failure> {
+    pub async fn run(self, given: ArgMatches, command: Command) -> Result<(), Failure> {
         match self {
             Verb::Serve(args) => args.run(&given).await,
             Verb::Beanstalkd(args) => args.run().await,
             Verb::Config(args) => args.run(&given),
+            Verb::Completions(args) => args.run(command),
+            Verb::Man(args) => args.run(command),
             Verb::Queue(verb) => verb.run().await,
             Verb::Send(args) => args.run().await,
             Verb::Load(args) => args.run().await,

@@ -7,7 +7,7 @@ use slipring_server::{Server, ServerOptions, Stopped};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::failure::Failure;
-use crate::print;
+use crate::{print, service_manager};
 
 /// How often a terminal is told how far a stop is.
 const SHOWN_EVERY: Duration = Duration::from_millis(100);
@@ -22,12 +22,15 @@ pub async fn run(options: ServerOptions, ready: &str) -> Result<(), Failure> {
     let server = Server::start(options);
     tell(ready);
     tracing::info!("{ready}");
+    let alive = service_manager::ready(ready);
     let name = loop {
         match signals.next().await {
             Event::Drain => server.drain(),
             Event::Stop(name) => break name,
         }
     };
+    drop(alive);
+    service_manager::stopping();
     let connections = server.connections();
     tracing::info!(connections, "{name}: stopping; connections finish what is in hand");
     tokio::select! {
