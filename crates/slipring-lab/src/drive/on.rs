@@ -18,7 +18,9 @@ use crate::ledger::{Ledger, MESSAGES_MAX};
 use crate::run::cluster::Cluster;
 use crate::run::condition::number;
 use crate::targets::postgres::{Pgmq, Pgq, SkipLocked, Sql, Table};
-use crate::targets::{Kind, RawFile, RawSqlite, SqsServer, Store, Target, TubeServer, server};
+use crate::targets::{
+    Kind, Nats, RabbitMq, RawFile, RawSqlite, Redis, SqsServer, Store, Target, TubeServer, server,
+};
 use crate::time::monotonic_ns;
 use crate::waits::classes::{Metrics, Source};
 use crate::workloads::{Settings, Work, temporary_folder};
@@ -136,6 +138,9 @@ impl Session<'_> {
             Kind::SkipLocked => self.begin::<SkipLocked>(settings, verb, folder),
             Kind::Pgmq => self.begin::<Pgmq>(settings, verb, folder),
             Kind::Pgq => self.begin::<Pgq>(settings, verb, folder),
+            Kind::Redis => self.begin::<Redis>(settings, verb, folder),
+            Kind::Nats => self.begin::<Nats>(settings, verb, folder),
+            Kind::RabbitMq => self.begin::<RabbitMq>(settings, verb, folder),
             Kind::GraphileWorker | Kind::River | Kind::PgBoss | Kind::Awa => {
                 bail!("{} has a driver of its own; use run postgres", kind.name())
             }

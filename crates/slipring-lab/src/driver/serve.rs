@@ -9,7 +9,9 @@ use anyhow::{Context, Result, bail};
 use super::protocol::{Answer, Line, Ready, Window};
 use crate::process::Usage;
 use crate::targets::postgres::{Pgmq, Pgq, SkipLocked, Sql, Table, URL_VARIABLE, url};
-use crate::targets::{Kind, RawFile, RawSqlite, SqsServer, Store, Target, TubeServer};
+use crate::targets::{
+    Kind, Nats, RabbitMq, RawFile, RawSqlite, Redis, SqsServer, Store, Target, TubeServer,
+};
 use crate::workloads::{self, Settings, Work};
 use crate::{body, slow_disk};
 
@@ -133,6 +135,9 @@ fn start(settings: &Settings, source: Source) -> Result<()> {
         Kind::SkipLocked => runtime.block_on(serve::<SkipLocked>(settings, folder, source)),
         Kind::Pgmq => runtime.block_on(serve::<Pgmq>(settings, folder, source)),
         Kind::Pgq => runtime.block_on(serve::<Pgq>(settings, folder, source)),
+        Kind::Redis => runtime.block_on(serve::<Redis>(settings, folder, source)),
+        Kind::Nats => runtime.block_on(serve::<Nats>(settings, folder, source)),
+        Kind::RabbitMq => runtime.block_on(serve::<RabbitMq>(settings, folder, source)),
         Kind::GraphileWorker | Kind::River | Kind::PgBoss | Kind::Awa => {
             bail!("{} has a driver of its own", kind.name())
         }

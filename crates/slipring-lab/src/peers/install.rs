@@ -8,7 +8,9 @@ use nix::unistd::geteuid;
 use serde_json::Value;
 use tokio_postgres::Client;
 
-use super::Prepared;
+use super::{Peer, Prepared};
+use crate::programs;
+use crate::targets::{nats, rabbitmq, redis};
 
 /// Where the drivers are.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/peers");
@@ -105,6 +107,33 @@ pub fn go(name: &str) -> Result<Prepared> {
     go.args(["build", "-trimpath", "-o"]).arg(&driver).arg(".");
     output(go.current_dir(Path::new(SOURCES).join(name)))?;
     Ok(program([driver]))
+}
+
+/// Redis: its Debian package.
+pub fn redis() -> Result<Prepared> {
+    if programs::find(redis::PROGRAM).is_none() {
+        apt(redis::PACKAGE)?;
+    }
+    Ok(Prepared::default())
+}
+
+/// RabbitMQ: its Debian package, with Erlang.
+pub fn rabbitmq() -> Result<Prepared> {
+    if rabbitmq::program().is_err() {
+        apt(rabbitmq::PACKAGE)?;
+    }
+    Ok(Prepared::default())
+}
+
+/// The NATS server: a module of Go. Debian's is too old to flush before it answers.
+pub fn nats() -> Result<Prepared> {
+    let program = nats::program()?;
+    let above = program.parent().context("a program without a folder")?;
+    std::fs::create_dir_all(above).with_context(|| format!("making {}", above.display()))?;
+    let mut go = Command::new("go");
+    go.args(["build", "-trimpath", "-o"]).arg(&program).arg(nats::MODULE);
+    output(go.current_dir(Path::new(SOURCES).join(Peer::Nats.name())))?;
+    Ok(Prepared::default())
 }
 
 /// A driver in Rust with dependencies of its own.

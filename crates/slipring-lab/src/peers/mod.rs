@@ -1,14 +1,14 @@
-//! The peers of the PostgreSQL table: which there are, how each is had from a package registry,
-//! and the program that drives it.
+//! The peers: which there are, how each is had from a package registry, and the program that
+//! drives those that need one of their own.
 //!
-//! The drivers and their lock files are in `crates/slipring-lab/peers`. What is installed lies in
+//! Lock files and drivers are in `crates/slipring-lab/peers`. What is installed lies in
 //! `target/lab/peers`, and is installed anew when a lock file has changed.
 
 pub mod install;
 
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use tokio_postgres::Client;
 
 use crate::targets::Kind;
@@ -29,12 +29,32 @@ pub enum Peer {
     PgBoss,
     /// A crate.
     Awa,
+    /// From Debian.
+    Redis,
+    /// From the Go module proxy.
+    Nats,
+    /// From Debian.
+    RabbitMq,
 }
 
 impl Peer {
     /// All of them.
-    pub const ALL: &[Peer] =
+    pub const ALL: &[Peer] = &[
+        Peer::Pgmq,
+        Peer::Pgq,
+        Peer::GraphileWorker,
+        Peer::River,
+        Peer::PgBoss,
+        Peer::Awa,
+        Peer::Redis,
+        Peer::Nats,
+        Peer::RabbitMq,
+    ];
+    /// Those on PostgreSQL.
+    pub const IN_POSTGRES: &[Peer] =
         &[Peer::Pgmq, Peer::Pgq, Peer::GraphileWorker, Peer::River, Peer::PgBoss, Peer::Awa];
+    /// Servers of other classes.
+    pub const CLASSES: &[Peer] = &[Peer::Redis, Peer::Nats, Peer::RabbitMq];
 
     /// Its name, and that of its folder.
     pub fn name(self) -> &'static str {
@@ -45,6 +65,9 @@ impl Peer {
             Peer::River => "river",
             Peer::PgBoss => "pg-boss",
             Peer::Awa => "awa",
+            Peer::Redis => "redis",
+            Peer::Nats => "nats",
+            Peer::RabbitMq => "rabbitmq",
         }
     }
 
@@ -62,6 +85,9 @@ impl Peer {
             Peer::River => Kind::River,
             Peer::PgBoss => Kind::PgBoss,
             Peer::Awa => Kind::Awa,
+            Peer::Redis => Kind::Redis,
+            Peer::Nats => Kind::Nats,
+            Peer::RabbitMq => Kind::RabbitMq,
         }
     }
 
@@ -72,11 +98,28 @@ impl Peer {
     /// When it cannot be had; the error says why, and then the peer is absent from the table.
     pub async fn prepare(self, admin: &Client, ours: bool) -> Result<Prepared> {
         match self {
+            Peer::Pgq => {
+                let found = install::pgq(admin, ours).await;
+                found.with_context(|| format!("{} cannot be installed", self.name()))
+            }
+            _ => self.install(),
+        }
+    }
+
+    /// As [`Peer::prepare`], for one that is installed without a look at PostgreSQL.
+    ///
+    /// # Errors
+    /// As [`Peer::prepare`].
+    pub fn install(self) -> Result<Prepared> {
+        match self {
             Peer::Pgmq => install::pgmq(),
-            Peer::Pgq => install::pgq(admin, ours).await,
+            Peer::Pgq => bail!("its package depends on the PostgreSQL"),
             Peer::GraphileWorker | Peer::PgBoss => install::npm(self.name()),
             Peer::River => install::go(self.name()),
             Peer::Awa => install::cargo(self.name()),
+            Peer::Redis => install::redis(),
+            Peer::Nats => install::nats(),
+            Peer::RabbitMq => install::rabbitmq(),
         }
         .with_context(|| format!("{} cannot be installed", self.name()))
     }

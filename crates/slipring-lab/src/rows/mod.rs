@@ -3,6 +3,7 @@
 
 pub mod conditions;
 mod foundation;
+mod peers;
 mod postgres;
 mod sizes;
 
@@ -25,17 +26,20 @@ pub enum Table {
     Foundation,
     /// The speed table of the PostgreSQL store, beside its peers.
     Postgres,
+    /// Our server beside servers of other classes.
+    Peers,
 }
 
 impl Table {
     /// All of them.
-    pub const ALL: [Table; 2] = [Table::Foundation, Table::Postgres];
+    pub const ALL: [Table; 3] = [Table::Foundation, Table::Postgres, Table::Peers];
 
     /// Its name on the command line, and that of what is kept of it.
     pub fn name(self) -> &'static str {
         match self {
             Table::Foundation => "foundation",
             Table::Postgres => "postgres",
+            Table::Peers => "peers",
         }
     }
 
@@ -44,6 +48,7 @@ impl Table {
         match self {
             Table::Foundation => foundation::all(),
             Table::Postgres => postgres::all(),
+            Table::Peers => peers::all(),
         }
     }
 }
@@ -75,7 +80,12 @@ pub struct Contender {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::peers::Peer;
     use crate::targets::Kind;
+
+    fn all_rows() -> impl Iterator<Item = (Table, Row)> {
+        Table::ALL.into_iter().flat_map(|table| table.rows().into_iter().map(move |r| (table, r)))
+    }
 
     fn contenders(row: &Row, table: Table, smoke: bool) -> Vec<Contender> {
         (row.contenders)(Sizes::new(table, smoke), Path::new("x"))
@@ -100,13 +110,15 @@ mod tests {
 
     #[test]
     fn a_smoke_run_needs_no_peer_that_would_have_to_be_installed() {
-        for row in Table::Postgres.rows() {
-            let all = contenders(&row, Table::Postgres, true);
+        for (table, row) in all_rows() {
+            let all = contenders(&row, table, true);
             assert!(all.iter().all(|one| one.settings.target.peer().is_none()), "{}", row.name);
         }
-        let rows = Table::Postgres.rows();
-        let full = rows.iter().flat_map(|row| contenders(row, Table::Postgres, false));
-        assert!(full.into_iter().any(|one| one.settings.target == Kind::River));
+        let full = all_rows().flat_map(|(table, row)| contenders(&row, table, false));
+        let targets: Vec<Kind> = full.map(|one| one.settings.target).collect();
+        for peer in Peer::ALL {
+            assert!(targets.contains(&peer.kind()), "no row has {}", peer.name());
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
 use super::postgres::{connect, version};
+use super::{nats, rabbitmq, redis};
 use crate::machine;
 use crate::peers::Peer;
 
@@ -59,6 +60,14 @@ pub enum Kind {
     PgBoss,
     /// PostgreSQL: awa, by a driver of its own.
     Awa,
+    /// Redis: a stream with a consumer group.
+    Redis,
+    /// NATS JetStream: a work-queue stream.
+    Nats,
+    /// RabbitMQ: a quorum queue.
+    #[serde(rename = "rabbitmq")]
+    #[value(name = "rabbitmq")]
+    RabbitMq,
 }
 
 impl Kind {
@@ -70,6 +79,12 @@ impl Kind {
             Kind::Store | Kind::SlipringBeanstalkd | Kind::SlipringSqs => "full",
             Kind::Beanstalkd => "-b DIR -f 0",
             Kind::BeanstalkdLate => "-b DIR: flushed every 50 ms",
+            Kind::Redis => "appendonly, appendfsync=always: flushed before each answer, acks too",
+            Kind::Nats => "sync_interval=always: flushed before each answer, acks too",
+            Kind::RabbitMq => {
+                "quorum queue of one node: its log is flushed before each confirm; acks are not \
+                 answered"
+            }
             _ if self.in_postgres() => "synchronous_commit=on",
             _ => "none",
         }
@@ -167,6 +182,19 @@ impl Kind {
             Kind::SkipLocked => "UPDATE … FOR UPDATE SKIP LOCKED, DELETE; batched, two indexes",
             Kind::Pgmq => "send_batch, read_with_poll, delete of arrays",
             Kind::Pgq => "insert_event by unnest, next_batch, finish_batch; no outcome per message",
+            Kind::Redis => {
+                "XADD pipelined; XREADGROUP COUNT BLOCK; XACK and XDEL in one MULTI; a connection \
+                 per caller"
+            }
+            Kind::Nats => {
+                "a work-queue stream; batches by atomic publish, single messages with their ack; \
+                 a pull consumer, acks answered one by one, pipelined; one connection for all \
+                 callers"
+            }
+            Kind::RabbitMq => {
+                "persistent messages with publisher confirms; a consumer with a prefetch of a \
+                 batch, acked up to the last; two connections, a channel of each per caller"
+            }
             Kind::GraphileWorker | Kind::River | Kind::PgBoss | Kind::Awa => "",
         }
     }
@@ -181,6 +209,9 @@ impl Kind {
             _ if self.is_ours() => Ok(format!("slipring {}", env!("CARGO_PKG_VERSION"))),
             kind if kind.is_beanstalkd() => Ok(machine::version_of("beanstalkd", "-v")),
             Kind::RawSqlite => Ok(format!("SQLite {}", rusqlite::version())),
+            Kind::Redis => redis::version(),
+            Kind::Nats => nats::version(),
+            Kind::RabbitMq => rabbitmq::version(),
             Kind::Pgq => {
                 let client = connect(postgres.unwrap_or_default()).await?;
                 let row = client.query_one("SELECT pgq.version()", &[]).await?;

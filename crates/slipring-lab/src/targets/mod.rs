@@ -1,12 +1,17 @@
 //! What is driven: raw loops that show what the machine can do, our store, our server, and peers.
 
 mod kind;
+pub mod nats;
 pub mod postgres;
+pub mod rabbitmq;
 mod raw_file;
 mod raw_sqlite;
+pub mod redis;
 pub mod server;
 mod sqs;
 mod store;
+#[cfg(test)]
+mod tests;
 mod tube;
 
 use std::future::Future;
@@ -22,8 +27,11 @@ use crate::waits::classes::Source;
 use crate::workloads::Settings;
 
 pub use kind::Kind;
+pub use nats::Nats;
+pub use rabbitmq::RabbitMq;
 pub use raw_file::RawFile;
 pub use raw_sqlite::RawSqlite;
+pub use redis::Redis;
 pub use sqs::SqsServer;
 pub use store::Store;
 pub use tube::TubeServer;

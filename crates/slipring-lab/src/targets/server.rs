@@ -313,7 +313,10 @@ fn addresses(line: &str) -> Addresses {
 }
 
 /// A loopback address nobody listens on at the moment.
-fn free_address() -> Result<String> {
+///
+/// # Errors
+/// When the machine has no free port.
+pub fn free_address() -> Result<String> {
     let listener = TcpListener::bind("127.0.0.1:0").context("looking for a free port")?;
     Ok(listener.local_addr().context("reading the port")?.to_string())
 }

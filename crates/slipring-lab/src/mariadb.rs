@@ -2,23 +2,20 @@
 //! port, as an ordinary user, durable. It is stopped and its data are removed when it is dropped,
 //! and also when this process is killed.
 
-mod guard;
-
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Opts, OptsBuilder};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::{Pid, User};
+use nix::unistd::User;
 
 use crate::folder;
+use crate::guarded::{Guarded, last_lines};
 use crate::peers::install;
-use guard::Guard;
+use crate::programs::find;
 
 /// Debian's package, and the programs of it that are used.
 const PACKAGE: &str = "mariadb-server";
@@ -28,12 +25,6 @@ const INSTALL: &str = "mariadb-install-db";
 const ORDINARY_USER: &str = "mysql";
 /// The administrator that `mariadb-install-db` makes; without a password, only from this machine.
 const ADMINISTRATOR: &str = "root";
-/// Where Debian keeps what only root looks for, besides the folders of PATH.
-const SYSTEM_FOLDERS: [&str; 3] = ["/usr/sbin", "/usr/bin", "/usr/local/bin"];
-/// For starting and for stopping.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// Between two looks whether the server takes connections, or has ended.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// What differs from the server's own defaults. A commit is on the disk when it is answered, and a
 /// torn page is repaired. There is no binary log, so that `sync_binlog` decides nothing. Changed
@@ -67,11 +58,10 @@ const TOLD: [&str; 10] = [
 
 /// A MariaDB that was started here. Dropping it stops it and removes its data.
 pub struct Server {
+    // Dropped first: it has ended before its data go.
+    process: Guarded,
     port: u16,
-    folder: tempfile::TempDir,
-    server: Child,
-    // Dropped after the server has been waited for, so that it never signals another process.
-    guard: Option<Guard>,
+    _folder: tempfile::TempDir,
     databases: u32,
 }
 
@@ -96,7 +86,6 @@ impl Server {
             bail!("{INSTALL} failed: {}", last_lines(&String::from_utf8_lossy(&made.stderr)));
         }
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-        let log = std::fs::File::create(folder.path().join("log")).context("making a log")?;
         let mut server = program(SERVER, folder.path(), user.as_ref())?;
         server.arg("--no-defaults").arg(format!("--datadir={}", data.display()));
         // The path of a socket may be 107 bytes long, so it is given relative to the data.
@@ -104,11 +93,16 @@ impl Server {
         server.arg(format!("--port={port}"));
         server.args(SETTINGS.map(|setting| format!("--{setting}")));
         // A group of its own: Ctrl-C is for the lab, which then stops the server.
-        server.process_group(0).stdout(log.try_clone()?).stderr(log);
-        let server = server.spawn().with_context(|| format!("starting {SERVER}"))?;
-        let mut own = Server { port, folder, server, guard: None, databases: 0 };
-        own.guard = Some(Guard::over(own.server.id(), own.folder.path())?);
-        own.wait_until_ready().await?;
+        server.process_group(0);
+        let log = folder.path().join("log");
+        let process = Guarded::start("MariaDB", server, &log, Some(folder.path()))?;
+        let mut own = Server { process, port, _folder: folder, databases: 0 };
+        let options = own.options(None);
+        let look = move || {
+            let options = options.clone();
+            async move { Ok(Conn::new(options).await?.disconnect().await?) }
+        };
+        own.process.until_ready(look).await?;
         Ok(own)
     }
 
@@ -172,63 +166,6 @@ impl Server {
         admin.disconnect().await?;
         Ok(told.join(" "))
     }
-
-    async fn wait_until_ready(&mut self) -> Result<()> {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let refused = match self.connect(None).await {
-                Ok(connection) => return Ok(connection.disconnect().await?),
-                Err(error) => error,
-            };
-            if let Some(status) = self.server.try_wait()? {
-                bail!("MariaDB ended ({status}): {}", self.log());
-            }
-            if Instant::now() > deadline {
-                bail!("MariaDB takes no connections ({refused:#}): {}", self.log());
-            }
-            tokio::time::sleep(LOOK_AGAIN).await;
-        }
-    }
-
-    /// The end of the server's log.
-    fn log(&self) -> String {
-        let path = self.folder.path().join("log");
-        last_lines(&std::fs::read_to_string(path).unwrap_or_default())
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // The guard goes first: from here on only this function stops the server.
-        drop(self.guard.take());
-        if matches!(self.server.try_wait(), Ok(Some(_))) {
-            return;
-        }
-        let Ok(pid) = i32::try_from(self.server.id()) else { return };
-        let _ = kill(Pid::from_raw(pid), Signal::SIGTERM);
-        let deadline = Instant::now() + PATIENCE;
-        while Instant::now() < deadline {
-            if !matches!(self.server.try_wait(), Ok(None)) {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        let _ = self.server.kill();
-        let _ = self.server.wait();
-    }
-}
-
-/// The last lines of a text, joined.
-fn last_lines(text: &str) -> String {
-    let lines: Vec<&str> = text.lines().rev().filter(|line| !line.is_empty()).take(5).collect();
-    lines.into_iter().rev().collect::<Vec<_>>().join("; ")
-}
-
-/// Where a program of the package is.
-fn find(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = std::env::split_paths(&path).chain(SYSTEM_FOLDERS.map(PathBuf::from));
-    folders.map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
 fn program(name: &str, folder: &Path, user: Option<&User>) -> Result<Command> {
@@ -259,15 +196,9 @@ mod tests {
         assert!(settings.contains("innodb_flush_log_at_trx_commit=1"), "{settings}");
         assert!(settings.contains("log_bin=OFF"), "{settings}");
         server.drop_database(&name).await.unwrap();
-        let (folder, options) = (server.folder.path().to_owned(), server.options(None));
+        let (folder, options) = (server._folder.path().to_owned(), server.options(None));
         drop(server);
         assert!(!folder.exists());
         assert!(Conn::new(options).await.is_err());
-    }
-
-    #[test]
-    fn the_last_lines_are_those_that_say_something() {
-        assert_eq!(last_lines("a\nb\n\nc\nd\ne\nf\n"), "b; c; d; e; f");
-        assert_eq!(last_lines(""), "");
     }
 }
