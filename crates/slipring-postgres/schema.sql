@@ -379,7 +379,7 @@ FUNCTION ack(receipt text) RETURNS void
 FUNCTION ack(receipts text[]) RETURNS bigint SECURITY DEFINER
 FUNCTION ack_enter(p_queue integer, p_generation bigint, p_before bigint, p_messages bigint[], p_fences bigint[], p_whole bigint[], p_ids int8multirange[]) RETURNS bigint
 FUNCTION ack_queue(p_queue integer, p_messages bigint[], p_fences bigint[]) RETURNS void
-FUNCTION ack_refused(p_queue slipring.queue, p_message bigint) RETURNS void
+FUNCTION ack_refused(p_queue slipring.queue, p_message bigint, p_fence bigint) RETURNS void
 FUNCTION ack_whole(p_queue integer, p_messages bigint[], p_fences bigint[]) RETURNS TABLE(fence bigint, ids int8multirange)
 FUNCTION ack_whole_open(p_queue integer, p_messages bigint[], p_fences bigint[]) RETURNS TABLE(fence bigint, ids int8multirange)
 FUNCTION acked(p_message bigint, p_fence bigint) RETURNS boolean
@@ -485,6 +485,8 @@ FUNCTION lease_newest(p_queue integer, p_fences bigint[]) RETURNS SETOF slipring
 FUNCTION lease_open(p_queue integer) RETURNS SETOF slipring.lease
 FUNCTION lease_prolong(p_queue slipring.queue, p_state slipring.state, p_ids bigint[], p_fences bigint[], p_untils_ms bigint[]) RETURNS void
 FUNCTION leased_log(p_queue slipring.queue, p_state slipring.state, p_limit bigint) RETURNS TABLE(lane bigint, id bigint, leased_ms bigint, deadline_ms bigint)
+FUNCTION leases_meeting(p_queue integer, p_table text, p_lanes bigint[]) RETURNS SETOF slipring.lease
+FUNCTION leases_members(p_from text, p_leases slipring.lease[], p_limit bigint) RETURNS TABLE(id bigint, lane bigint, fence bigint, deadline_ms bigint, leased_ms bigint, holder bigint)
 FUNCTION live_tables(p_queue slipring.queue, p_state slipring.state) RETURNS text
 FUNCTION load_abandon(load bigint) RETURNS void SECURITY DEFINER
 FUNCTION load_alone(p_name text) RETURNS void
@@ -509,7 +511,7 @@ FUNCTION log_cut_out(p_queue slipring.queue, INOUT p_state slipring.state, p_mes
 FUNCTION log_drop(p_queue slipring.queue, INOUT p_state slipring.state, p_sent_until_ms bigint, p_limit bigint, OUT removed bigint) RETURNS record
 FUNCTION log_feed(p_queue slipring.queue, p_state slipring.state, p_done int8multirange, p_limit bigint) RETURNS TABLE(at integer, id bigint, bytes integer, lease_ms bigint, sent_ms bigint)
 FUNCTION log_find(p_message bigint, OUT queue integer, OUT lane bigint, OUT leased boolean, OUT leased_ms bigint, OUT deadline_ms bigint) RETURNS record
-FUNCTION log_holds(p_queue slipring.queue, p_message bigint) RETURNS boolean
+FUNCTION log_holds(p_queue slipring.queue, p_message bigint, p_fence bigint) RETURNS boolean
 FUNCTION log_leave(INOUT p_state slipring.state, p_at integer, p_done int8multirange, p_ids bigint[], p_sizes integer[], OUT region int8multirange) RETURNS record
 FUNCTION log_messages(p_from text, p_lanes bigint[], p_ids bigint[]) RETURNS TABLE(n bigint, id bigint, lane bigint, sent_ms bigint, bytes integer, priority bigint, lease_ms bigint, group_name text, dedup_id text, headers text, body bytea)
 FUNCTION log_own_lease(p_queue slipring.queue, p_state slipring.state, p_lane bigint, p_message bigint) RETURNS bigint
@@ -564,7 +566,7 @@ FUNCTION redrive(source text, target text DEFAULT NULL::text, n integer DEFAULT 
 FUNCTION remove_old(p_queue slipring.queue, p_sent_until_ms bigint, p_limit bigint) RETURNS bigint
 FUNCTION resume(queue text) RETURNS void SECURITY DEFINER
 FUNCTION retentions(p_now_ms bigint) RETURNS TABLE(queue integer, retention_ms bigint, shelved boolean)
-FUNCTION retire_leased(p_queue slipring.queue, p_table text, p_before_ms bigint) RETURNS bigint
+FUNCTION retire_leased(p_queue slipring.queue, p_table text, p_before_ms bigint) RETURNS boolean
 FUNCTION retire_ready(p_queue slipring.queue, p_table text, p_move boolean) RETURNS bigint
 FUNCTION rotate_dedup(p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint) RETURNS boolean
 FUNCTION rotate_journal(p_after integer, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint, OUT done boolean, OUT after integer) RETURNS record
