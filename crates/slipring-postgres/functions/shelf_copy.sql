@@ -1,5 +1,5 @@
 -- Purpose: copies what lives of a queue from an older generation of the shelf to the present one,
---          at most 5,000 pictures at a time.
+--          at most 250 pictures and about 4 MiB at a time.
 -- Inputs:  p_queue; p_from, the slot that wants to be emptied; p_shelf, the present generation.
 -- Lock:    the caller holds the queue's lock. Nobody writes to p_from any more.
 -- Index:   item_sent of the slot, item_picture_N_newest, item_body_id; the new slot's grow.
@@ -19,11 +19,15 @@ BEGIN
         v_copied.turn := -9223372036854775808;
         v_copied.id := v_copied.turn;
     END IF;
-    SELECT * INTO v_last FROM (
-        SELECT p.sent_ms, p.id FROM slipring.item_picture p
-        WHERE p.slot = p_from AND p.queue_id = p_queue.queue_id AND p.state < 4
-            AND (p.sent_ms, p.id) > (v_copied.turn, v_copied.id)
-        ORDER BY p.sent_ms, p.id LIMIT 5000) p
+    -- The first one is taken whatever its size, so that it gets on.
+    SELECT p.sent_ms, p.id INTO v_last FROM (
+        SELECT p.sent_ms, p.id, sum(p.bytes) OVER (ORDER BY p.sent_ms, p.id
+            ROWS UNBOUNDED PRECEDING) - p.bytes AS before
+        FROM (SELECT p.sent_ms, p.id, p.bytes FROM slipring.item_picture p
+              WHERE p.slot = p_from AND p.queue_id = p_queue.queue_id AND p.state < 4
+                  AND (p.sent_ms, p.id) > (v_copied.turn, v_copied.id)
+              ORDER BY p.sent_ms, p.id LIMIT 250) p) p
+    WHERE NOT slipring.turn_over('infinity', p.before::bigint)
     ORDER BY p.sent_ms DESC, p.id DESC LIMIT 1;
     IF v_last IS NULL THEN
         SELECT 9223372036854775807 AS sent_ms, 9223372036854775807 AS id INTO v_last;

@@ -144,6 +144,54 @@ async fn a_step_of_background_work_has_the_lock_of_one_queue() {
     assert_eq!(held.iter().max(), Some(&1), "{held:?}");
 }
 
+/// What of each queue is in a slot of the shelf: pictures, and the bytes of their messages.
+async fn shelved(client: &Client, slot: i64) -> Vec<(i32, i64, i64)> {
+    let sql = format!(
+        "SELECT queue_id, count(*), sum(bytes)::int8 FROM slipring.item_picture
+         WHERE slot = {slot} GROUP BY queue_id ORDER BY queue_id"
+    );
+    let rows = client.query(&sql, &[]).await.unwrap();
+    rows.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect()
+}
+
+#[tokio::test]
+async fn the_shelf_is_copied_in_small_parts_of_one_queue() {
+    let ground = Ground::with(2).await;
+    let send = |bytes, count| {
+        format!(
+            "SELECT slipring.send_batch('q0', array_fill(repeat('x', {bytes}), ARRAY[{count}]),
+                 delay => '1 hour')"
+        )
+    };
+    run(&ground.client, &send(100, 600)).await;
+    run(&ground.client, &send(1 << 20, 9)).await;
+    let slot = "SELECT pg_sequence_last_value('slipring.shelf') % 3";
+    let before = one(&ground.client, slot).await;
+    let copied = async {
+        // Other tests' transactions may have to end first.
+        while !shelved(&ground.client, before).await.is_empty() {
+            let now = one(&ground.client, slot).await;
+            let old = shelved(&ground.client, now).await;
+            rotate(&ground.client, "shelf", at(1), "COMMIT").await;
+            let new = shelved(&ground.client, now).await;
+            let changed: Vec<_> = new.iter().filter(|part| !old.contains(part)).collect();
+            if now == before {
+                continue;
+            }
+            assert!(changed.len() <= 1, "{old:?} and then {new:?}");
+            for (queue, count, bytes) in changed {
+                let old = old.iter().find(|part| part.0 == *queue);
+                let (counted, sum) = old.map_or((0, 0), |part| (part.1, part.2));
+                assert!(count - counted <= 250, "{counted} and then {count}");
+                assert!(bytes - sum <= 5 << 20, "{sum} bytes and then {bytes}");
+            }
+        }
+    };
+    tokio::time::timeout(4 * PATIENCE, copied).await.expect("the shelf is copied");
+    let all: i64 = shelved(&ground.client, one(&ground.client, slot).await).await[0].1;
+    assert!(all >= 610, "{all} pictures");
+}
+
 #[tokio::test]
 async fn who_settles_in_several_queues_waits_for_one_and_holds_none() {
     let ground = Ground::with(3).await;
