@@ -353,11 +353,9 @@ CREATE INDEX item_body_id ON ONLY slipring.item_body USING btree (id)
 CREATE INDEX item_group ON ONLY slipring.item_picture USING btree (queue_id, fifo_group, id) WHERE ((fifo_group IS NOT NULL) AND (state < 3))
 CREATE INDEX item_holder ON ONLY slipring.item_picture USING btree (holder) WHERE (holder IS NOT NULL)
 CREATE INDEX item_order ON ONLY slipring.item_picture USING btree (queue_id, state, turn, id) WHERE (state < 4)
-CREATE INDEX item_order_new ON ONLY slipring.item_picture USING btree (queue_id, state, entry) WHERE (state = ANY (ARRAY[1, 3]))
+CREATE INDEX item_order_new ON ONLY slipring.item_picture USING btree (queue_id, state, entry) WHERE (state < 4)
 CREATE INDEX item_sent ON ONLY slipring.item_picture USING btree (queue_id, sent_ms, id) WHERE (state < 4)
 CREATE INDEX item_source ON ONLY slipring.item_picture USING btree (queue_id, source, state, turn, id) WHERE (source IS NOT NULL)
-CREATE INDEX item_time ON ONLY slipring.item_picture USING btree (state, turn) WHERE (state = ANY (ARRAY[0, 2]))
-CREATE INDEX item_time_new ON ONLY slipring.item_picture USING btree (state, entry) WHERE (state = ANY (ARRAY[0, 2]))
 CREATE INDEX lease_deadline ON ONLY slipring.lease USING btree (queue_id, deadline_ms)
 CREATE INDEX lease_holder ON ONLY slipring.lease USING btree (holder) WHERE (holder IS NOT NULL)
 CREATE INDEX lease_newest ON ONLY slipring.lease USING btree (queue_id, fence, part, seq)
@@ -381,7 +379,7 @@ FUNCTION ack(receipt text) RETURNS void
 FUNCTION ack(receipts text[]) RETURNS bigint SECURITY DEFINER
 FUNCTION ack_enter(p_queue integer, p_generation bigint, p_before bigint, p_messages bigint[], p_fences bigint[], p_whole bigint[], p_ids int8multirange[]) RETURNS bigint
 FUNCTION ack_queue(p_queue integer, p_messages bigint[], p_fences bigint[]) RETURNS void
-FUNCTION ack_refused(p_queue slipring.queue, p_message bigint) RETURNS void
+FUNCTION ack_refused(p_queue slipring.queue, p_message bigint, p_fence bigint) RETURNS void
 FUNCTION ack_whole(p_queue integer, p_messages bigint[], p_fences bigint[]) RETURNS TABLE(fence bigint, ids int8multirange)
 FUNCTION ack_whole_open(p_queue integer, p_messages bigint[], p_fences bigint[]) RETURNS TABLE(fence bigint, ids int8multirange)
 FUNCTION acked(p_message bigint, p_fence bigint) RETURNS boolean
@@ -446,6 +444,7 @@ FUNCTION generation_step(p_now regclass, p_low regclass, p_mark regclass, p_sinc
 FUNCTION headers_bytes(p_headers text) RETURNS integer
 FUNCTION headers_text(p_headers jsonb, p_queue text, p_index integer DEFAULT NULL::integer) RETURNS text
 FUNCTION id_take(p_queue slipring.queue, p_count integer) RETURNS bigint
+FUNCTION in_turn(p_what anyelement) RETURNS anyelement
 FUNCTION interval_ms(p_interval interval, p_name text, p_queue text DEFAULT NULL::text, p_receipts text[] DEFAULT NULL::text[]) RETURNS bigint
 FUNCTION isolation_check() RETURNS void
 FUNCTION item_content(p_id bigint) RETURNS SETOF slipring.item_body
@@ -460,11 +459,12 @@ FUNCTION item_show(p_message bigint) RETURNS TABLE(queue integer, id bigint, sen
 FUNCTION item_turn(p_fifo boolean, p_state integer, p_attempts bigint, p_priority bigint) RETURNS bigint
 FUNCTION items_count(p_queue integer, OUT ready bigint, OUT urgent bigint, OUT delayed bigint, OUT leased bigint, OUT parked bigint, OUT bytes bigint, OUT differences bigint) RETURNS record
 FUNCTION items_first(p_mark slipring.mark, p_done int8multirange, p_limit bigint) RETURNS SETOF slipring.item_picture
+FUNCTION items_next(p_mark slipring.mark) RETURNS bigint
 FUNCTION items_passed(p_mark slipring.mark, p_done int8multirange, p_until_ms bigint, p_limit bigint, p_found slipring.item_picture[]) RETURNS bigint
 FUNCTION items_ready(p_queue integer, p_done int8multirange, p_limit bigint) RETURNS TABLE(kind integer, turn bigint, priority bigint, id bigint, bytes integer, sent_ms bigint)
 FUNCTION items_taken(p_mark slipring.mark, p_done int8multirange, p_turns bigint[], p_ids bigint[], p_taken integer, p_whole boolean) RETURNS void
 FUNCTION items_timed(p_mark slipring.mark, p_until_ms bigint, p_limit bigint) RETURNS SETOF slipring.item_picture
-FUNCTION journal_copy(p_queue integer, p_journal bigint, p_now_ms bigint) RETURNS void
+FUNCTION journal_copy(p_queue slipring.queue, p_journal bigint, p_now_ms bigint) RETURNS void
 FUNCTION journal_grew(p_slot integer) RETURNS boolean
 FUNCTION lane_oldest(p_from text, p_state slipring.state, p_at integer) RETURNS bigint
 FUNCTION lane_stats(p_queue slipring.queue, p_state slipring.state, p_at integer, OUT ready bigint, OUT urgent bigint, OUT bytes bigint, OUT oldest_ms bigint) RETURNS record
@@ -472,8 +472,7 @@ FUNCTION lanes_learn(p_queue slipring.queue, p_priorities bigint[]) RETURNS bigi
 FUNCTION lapse_items(p_queue slipring.queue, p_target slipring.queue, p_ids bigint[], OUT ready bigint, OUT dead bigint, OUT parked bigint) RETURNS record
 FUNCTION lapse_log(p_queue slipring.queue, p_target slipring.queue, p_now_ms bigint, p_left bigint, p_holder bigint, OUT lapsed bigint, OUT cost bigint, OUT next text, OUT busy boolean) RETURNS record
 FUNCTION lapse_next(p_queue integer, p_after_ms bigint) RETURNS bigint
-FUNCTION lapse_queue(p_queue integer, p_now_ms bigint, p_left bigint, p_ids bigint[], p_holder bigint, p_log boolean) RETURNS TABLE(queue integer, ready bigint, removed bigint, handled bigint, busy boolean)
-FUNCTION lapses() RETURNS TABLE(queue_id integer, lapse_ms bigint)
+FUNCTION lapse_queue(p_queue slipring.queue, p_now_ms bigint, p_left bigint, p_ids bigint[], p_holder bigint, p_log boolean) RETURNS TABLE(queue integer, ready bigint, removed bigint, handled bigint, busy boolean)
 FUNCTION lease_ack(p_queue slipring.queue, INOUT p_state slipring.state, p_messages bigint[], p_fences bigint[], OUT rest integer[]) RETURNS record
 FUNCTION lease_ack_ids(p_queue slipring.queue, INOUT p_state slipring.state, p_fences bigint[], p_ids int8multirange[], OUT messages bigint[], OUT fences bigint[]) RETURNS record
 FUNCTION lease_ack_runs(p_queue integer, INOUT p_state slipring.state, p_lows bigint[], p_highs bigint[], p_fences bigint[], OUT done boolean) RETURNS record
@@ -486,6 +485,8 @@ FUNCTION lease_newest(p_queue integer, p_fences bigint[]) RETURNS SETOF slipring
 FUNCTION lease_open(p_queue integer) RETURNS SETOF slipring.lease
 FUNCTION lease_prolong(p_queue slipring.queue, p_state slipring.state, p_ids bigint[], p_fences bigint[], p_untils_ms bigint[]) RETURNS void
 FUNCTION leased_log(p_queue slipring.queue, p_state slipring.state, p_limit bigint) RETURNS TABLE(lane bigint, id bigint, leased_ms bigint, deadline_ms bigint)
+FUNCTION leases_meeting(p_queue integer, p_table text, p_lanes bigint[]) RETURNS SETOF slipring.lease
+FUNCTION leases_members(p_from text, p_leases slipring.lease[], p_limit bigint) RETURNS TABLE(id bigint, lane bigint, fence bigint, deadline_ms bigint, leased_ms bigint, holder bigint)
 FUNCTION live_tables(p_queue slipring.queue, p_state slipring.state) RETURNS text
 FUNCTION load_abandon(load bigint) RETURNS void SECURITY DEFINER
 FUNCTION load_alone(p_name text) RETURNS void
@@ -510,7 +511,7 @@ FUNCTION log_cut_out(p_queue slipring.queue, INOUT p_state slipring.state, p_mes
 FUNCTION log_drop(p_queue slipring.queue, INOUT p_state slipring.state, p_sent_until_ms bigint, p_limit bigint, OUT removed bigint) RETURNS record
 FUNCTION log_feed(p_queue slipring.queue, p_state slipring.state, p_done int8multirange, p_limit bigint) RETURNS TABLE(at integer, id bigint, bytes integer, lease_ms bigint, sent_ms bigint)
 FUNCTION log_find(p_message bigint, OUT queue integer, OUT lane bigint, OUT leased boolean, OUT leased_ms bigint, OUT deadline_ms bigint) RETURNS record
-FUNCTION log_holds(p_queue slipring.queue, p_message bigint) RETURNS boolean
+FUNCTION log_holds(p_queue slipring.queue, p_message bigint, p_fence bigint) RETURNS boolean
 FUNCTION log_leave(INOUT p_state slipring.state, p_at integer, p_done int8multirange, p_ids bigint[], p_sizes integer[], OUT region int8multirange) RETURNS record
 FUNCTION log_messages(p_from text, p_lanes bigint[], p_ids bigint[]) RETURNS TABLE(n bigint, id bigint, lane bigint, sent_ms bigint, bytes integer, priority bigint, lease_ms bigint, group_name text, dedup_id text, headers text, body bytea)
 FUNCTION log_own_lease(p_queue slipring.queue, p_state slipring.state, p_lane bigint, p_message bigint) RETURNS bigint
@@ -541,6 +542,7 @@ FUNCTION peek_items(p_queue integer, p_state integer, p_limit bigint) RETURNS TA
 FUNCTION place_take(p_queue integer) RETURNS integer
 FUNCTION places_empty() RETURNS boolean
 FUNCTION purge(queue text) RETURNS bigint SECURITY DEFINER
+FUNCTION queue_free(p_queue integer) RETURNS boolean
 FUNCTION queue_gone(p_queue integer, p_name text DEFAULT NULL::text) RETURNS void
 FUNCTION queue_head(p_queue slipring.queue) RETURNS TABLE(failing boolean, priority bigint, sent_ms bigint, id bigint)
 FUNCTION queue_hold(p_queue integer) RETURNS slipring.queue
@@ -551,6 +553,8 @@ FUNCTION queue_oldest(p_queue slipring.queue) RETURNS bigint
 FUNCTION queue_peek(p_queue slipring.queue, p_state text, p_limit integer) RETURNS TABLE(queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint)
 FUNCTION queue_retire(p_queue integer, p_now_ms bigint, p_age_ms bigint) RETURNS boolean
 FUNCTION queue_stats(p_queue slipring.queue) RETURNS TABLE(ready bigint, urgent bigint, delayed bigint, leased bigint, parked bigint, bytes bigint, oldest_ready_ms bigint)
+FUNCTION queue_try(p_queue integer) RETURNS slipring.queue
+FUNCTION queues_lock(p_queues integer[]) RETURNS void
 FUNCTION receipt_open(p_receipts text[]) RETURNS TABLE(n integer, queue integer, message bigint, fence bigint)
 FUNCTION receipt_parts(p_receipts text[]) RETURNS TABLE(n bigint, receipt text, what text)
 FUNCTION receipt_right(p_key bytea, p_receipt text, p_what text) RETURNS boolean
@@ -562,13 +566,13 @@ FUNCTION redrive(source text, target text DEFAULT NULL::text, n integer DEFAULT 
 FUNCTION remove_old(p_queue slipring.queue, p_sent_until_ms bigint, p_limit bigint) RETURNS bigint
 FUNCTION resume(queue text) RETURNS void SECURITY DEFINER
 FUNCTION retentions(p_now_ms bigint) RETURNS TABLE(queue integer, retention_ms bigint, shelved boolean)
-FUNCTION retire_leased(p_queue slipring.queue, p_table text, p_before_ms bigint) RETURNS bigint
+FUNCTION retire_leased(p_queue slipring.queue, p_table text, p_before_ms bigint) RETURNS boolean
 FUNCTION retire_ready(p_queue slipring.queue, p_table text, p_move boolean) RETURNS bigint
 FUNCTION rotate_dedup(p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint) RETURNS boolean
-FUNCTION rotate_journal(p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint) RETURNS boolean
-FUNCTION rotate_queue(p_queue slipring.queue, p_moved boolean, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint) RETURNS integer
-FUNCTION rotate_queues(p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint) RETURNS boolean
-FUNCTION rotate_shelf(p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint) RETURNS boolean
+FUNCTION rotate_journal(p_after integer, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint, OUT done boolean, OUT after integer) RETURNS record
+FUNCTION rotate_queue(p_queue slipring.queue, p_moved boolean, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint) RETURNS boolean
+FUNCTION rotate_queues(p_after integer, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint, OUT done boolean, OUT after integer) RETURNS record
+FUNCTION rotate_shelf(p_after integer, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint, OUT done boolean, OUT after integer) RETURNS record
 FUNCTION send(queue text, body bytea, priority bigint DEFAULT 1024, delay interval DEFAULT NULL::interval, "group" text DEFAULT NULL::text, dedup_id text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb) RETURNS bigint SECURITY DEFINER
 FUNCTION send(queue text, body jsonb, priority bigint DEFAULT 1024, delay interval DEFAULT NULL::interval, "group" text DEFAULT NULL::text, dedup_id text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb) RETURNS bigint
 FUNCTION send(queue text, body text, priority bigint DEFAULT 1024, delay interval DEFAULT NULL::interval, "group" text DEFAULT NULL::text, dedup_id text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb) RETURNS bigint
@@ -591,13 +595,13 @@ FUNCTION settle_next(p_queue slipring.queue, p_kind text, p_attempts bigint, p_d
 FUNCTION settle_others(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_messages bigint[], p_fences bigint[], p_kinds text[], p_delays_ms bigint[], p_priorities bigint[], p_jitter double precision[]) RETURNS TABLE(n integer, outcome text, until_ms bigint, target integer, error text, error_message text, error_context jsonb)
 FUNCTION settled(p_message bigint, p_n integer, p_outcome text, p_until_ms bigint, p_target integer) RETURNS TABLE(n integer, outcome text, until_ms bigint, target integer, error text, error_message text, error_context jsonb)
 FUNCTION shelf_bytes(p_slot integer) RETURNS bigint
-FUNCTION shelf_copy(p_queue integer, p_from integer, p_shelf bigint) RETURNS void
+FUNCTION shelf_copy(p_queue slipring.queue, p_from integer, p_shelf bigint) RETURNS void
 FUNCTION shelf_copy_items(p_copied slipring.mark, p_from integer, p_shelf bigint, p_sent_ms bigint, p_id bigint) RETURNS bigint
-FUNCTION shelf_empty(p_slot integer, p_shelf bigint) RETURNS boolean
+FUNCTION shelf_empty(p_slot integer) RETURNS boolean
 FUNCTION shelf_rows_bytes(p_slot integer) RETURNS bigint
 FUNCTION shelf_slot() RETURNS integer
 FUNCTION shelf_tables() RETURNS text[]
-FUNCTION shelf_waits(p_from integer, p_shelf bigint) RETURNS TABLE(queue_id integer)
+FUNCTION shelf_waits(p_after integer, p_from integer, p_shelf bigint) RETURNS TABLE(queue_id integer)
 FUNCTION source_text(p_source text, p_earlier bigint) RETURNS text
 FUNCTION spans(p_ranges int8multirange) RETURNS TABLE(first bigint, past bigint)
 FUNCTION state_add_lane(p_state slipring.state, p_lane bigint) RETURNS slipring.state
@@ -615,12 +619,14 @@ FUNCTION store_claim(p_queue integer, p_now_ms bigint, p_up_to integer[], p_leas
 FUNCTION store_claim_message(p_queue integer, p_message bigint, p_lease_ms bigint, p_session boolean, p_holder bigint, p_now_ms bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text)
 FUNCTION store_configure(p_queue integer, p_settings jsonb, p_now_ms bigint, p_seen_ms bigint DEFAULT NULL::bigint) RETURNS TABLE(queue_id integer, name text, settings jsonb, created_ms bigint, modified_ms bigint, done boolean)
 FUNCTION store_create_queue(p_name text, p_settings jsonb, p_now_ms bigint) RETURNS TABLE(queue_id integer, name text, settings jsonb, created_ms bigint, modified_ms bigint, created boolean)
+FUNCTION store_deadlines(p_after integer, p_limit integer) RETURNS TABLE(queue integer, due_ms bigint, lapse_ms bigint)
 FUNCTION store_delete_queue(p_queue integer) RETURNS void
-FUNCTION store_due(p_now_ms bigint, p_hint_queues integer[]) RETURNS TABLE(queue integer, ready bigint, removed bigint, next_ms bigint, watermark bigint)
-FUNCTION store_end_sessions(p_holder bigint, p_now_ms bigint) RETURNS TABLE(queue integer, ready bigint)
-FUNCTION store_expire(p_now_ms bigint, p_after_deadline_ms bigint) RETURNS TABLE(queue integer, ready bigint, removed bigint, next_ms bigint, watermark bigint)
+FUNCTION store_due_in(p_queue integer, p_now_ms bigint) RETURNS TABLE(queue integer, ready bigint, removed bigint, next_ms bigint)
+FUNCTION store_end_sessions(p_queue integer, p_holder bigint, p_now_ms bigint) RETURNS TABLE(queue integer, ready bigint)
+FUNCTION store_expire_in(p_queue integer, p_now_ms bigint) RETURNS TABLE(queue integer, ready bigint, removed bigint, next_ms bigint)
 FUNCTION store_extend(p_queue integer, p_now_ms bigint, p_messages bigint[], p_fences bigint[], p_leases_ms bigint[], p_take_up boolean[] DEFAULT NULL::boolean[]) RETURNS TABLE(ord integer, deadline_ms bigint, error text, error_message text, error_context jsonb)
 FUNCTION store_heads(p_queues integer[], p_now_ms bigint) RETURNS TABLE(ord integer, failing boolean, priority bigint, sent_ms bigint, id bigint)
+FUNCTION store_holders(p_holder bigint) RETURNS TABLE(queue integer)
 FUNCTION store_import() RETURNS TABLE(xid_base bigint, queues bigint)
 FUNCTION store_kick(p_queue integer, p_limit integer, p_now_ms bigint) RETURNS bigint
 FUNCTION store_kick_message(p_message bigint, p_now_ms bigint) RETURNS integer
@@ -638,9 +644,10 @@ FUNCTION store_peek(p_queue integer, p_state text, p_limit integer, p_now_ms big
 FUNCTION store_prune(p_queue integer, p_now_ms bigint, p_limit bigint) RETURNS TABLE(removed bigint, next_ms bigint)
 FUNCTION store_purge(p_queue integer, p_limit integer, p_sent_until_ms bigint) RETURNS bigint
 FUNCTION store_queues() RETURNS TABLE(queue_id integer, name text, settings jsonb, created_ms bigint, modified_ms bigint)
-FUNCTION store_rotate(p_part text, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint) RETURNS TABLE(done boolean)
+FUNCTION store_rotate(p_part text, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint, p_after integer DEFAULT 0) RETURNS TABLE(done boolean, after integer)
 FUNCTION store_settle(p_queue integer, p_now_ms bigint, p_messages bigint[], p_fences bigint[], p_kinds text[], p_delays_ms bigint[], p_priorities bigint[], p_jitter double precision[], p_lows bigint[] DEFAULT '{}'::bigint[], p_highs bigint[] DEFAULT '{}'::bigint[], p_run_fences bigint[] DEFAULT '{}'::bigint[]) RETURNS TABLE(ord integer, outcome text, until_ms bigint, target integer, error text, error_message text, error_context jsonb)
 FUNCTION store_stats(p_queue integer, p_now_ms bigint) RETURNS TABLE(ready bigint, urgent bigint, delayed bigint, leased bigint, parked bigint, bytes bigint, oldest_ready_ms bigint)
 FUNCTION store_system_identifier() RETURNS bigint
 FUNCTION tables_empty(p_tables text) RETURNS boolean
 FUNCTION tally_fold(p_queue slipring.queue, p_least integer DEFAULT 100) RETURNS void
+FUNCTION turn_over(p_began timestamp with time zone, p_bytes bigint DEFAULT 0) RETURNS boolean

@@ -42,7 +42,8 @@ BEGIN
             WHERE i.queue_id = p_queue AND i.fence = a.fence AND i.state = 2
                 AND (NOT v_queue.fifo OR slipring.now_ms() < i.turn));
     IF v_lost IS NOT NULL THEN
-        PERFORM slipring.ack_refused(v_queue, v_lost);
+        PERFORM slipring.ack_refused(v_queue, v_lost,
+            p_fences[array_position(p_messages, v_lost)]);
     END IF;
     v_before := slipring.id_take(v_queue, cardinality(p_messages));
     v_now := pg_sequence_last_value('slipring.journal');

@@ -1,15 +1,16 @@
 -- Purpose: raises the error for an ack whose lease is not there any more.
--- Inputs:  p_queue, p_message.
+-- Inputs:  p_queue, p_message; p_fence of the receipt.
 -- Lock:    none.
 -- Index:   item_picture_N_newest; see log_holds.
-CREATE OR REPLACE FUNCTION slipring.ack_refused(p_queue slipring.queue, p_message bigint)
+CREATE OR REPLACE FUNCTION slipring.ack_refused(
+    p_queue slipring.queue, p_message bigint, p_fence bigint)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     -- Whoever holds it now is not who asks.
     v_why text := (SELECT CASE WHEN i.state = 2 THEN 'newer' ELSE 'ended' END
         FROM slipring.item_now(p_message) i WHERE i.queue_id = p_queue.queue_id);
 BEGIN
-    IF v_why IS NULL AND slipring.log_holds(p_queue, p_message) THEN
+    IF v_why IS NULL AND slipring.log_holds(p_queue, p_message, p_fence) THEN
         v_why := 'undone';
     END IF;
     IF v_why IS NOT NULL THEN

@@ -1,7 +1,7 @@
 -- Purpose: prolongs leases to now + duration (S3.3). Call it in a transaction of its own.
 -- Inputs:  a receipt of slipring.receive, or several of any queues; lease, or null for the
 --          message's or queue's own.
--- Lock:    the queues' locks, to the end of the transaction.
+-- Lock:    the queues' locks, to the end of the transaction, see queues_lock.
 -- Index:   see store_extend.
 -- Answers: the new deadline. A lost lease is an error; among several its deadline is null, and the
 --          others are prolonged (S10.6).

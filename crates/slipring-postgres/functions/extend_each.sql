@@ -1,6 +1,6 @@
 -- Purpose: prolongs leases to now + duration (S3.3), receipt by receipt.
 -- Inputs:  p_receipts, of any queues; p_lease, or null for the message's or queue's own.
--- Lock:    the queues' locks, in the order of their numbers, to the end of the transaction.
+-- Lock:    the queues' locks, to the end of the transaction, see queues_lock.
 -- Index:   see store_extend.
 -- Answers: a row for each receipt that is told from others: the new deadline, or an error.
 CREATE OR REPLACE FUNCTION slipring.extend_each(p_receipts text[], p_lease interval)

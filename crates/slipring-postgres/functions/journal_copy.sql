@@ -1,28 +1,24 @@
 -- Purpose: writes what is open of a queue to the present generation of the journal: its state and
 --          its leases that are not over. All acks in the old generation are taken in.
 -- Inputs:  p_queue; p_journal, the present generation; p_now_ms.
--- Lock:    the queue's lock, so that nobody who has read an older generation is still writing.
+-- Lock:    the caller holds the queue's lock, so that nobody who has read an older generation is
+--          still writing.
 -- Index:   lease_newest, state_newest.
 CREATE OR REPLACE FUNCTION slipring.journal_copy(
-    p_queue int, p_journal bigint, p_now_ms bigint)
+    p_queue slipring.queue, p_journal bigint, p_now_ms bigint)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-    v_queue slipring.queue := slipring.queue_lock(p_queue, false);
-    v_state slipring.state;
+    v_state slipring.state := slipring.acks_take(p_queue, slipring.state_read(p_queue), p_now_ms);
 BEGIN
-    IF v_queue.queue_id IS NULL THEN
-        RETURN;
-    END IF;
-    v_state := slipring.acks_take(v_queue, slipring.state_read(v_queue), p_now_ms);
     v_state.seq := v_state.seq + 1;
     v_state.journal := p_journal;
     IF v_state.leased > 0 THEN
         INSERT INTO slipring.lease
         SELECT p_journal % 3, l.queue_id, l.fence, l.part, v_state.seq, l.lane, l.deadline_ms,
             l.leased_ms, l.holder, l.n, l.bytes, l.bytes_each, l.open
-        FROM slipring.lease_open(p_queue) l WHERE l.slot <> p_journal % 3;
+        FROM slipring.lease_open(p_queue.queue_id) l WHERE l.slot <> p_journal % 3;
         -- A transaction with an older snapshot would not find these leases any more.
-        v_state.endings := nextval(v_queue.endings);
+        v_state.endings := nextval(p_queue.endings);
     END IF;
-    PERFORM slipring.state_write(v_queue, v_state);
+    PERFORM slipring.state_write(p_queue, v_state);
 END $$;

@@ -1,12 +1,14 @@
--- Purpose: ends leases of the log of a queue whose deadline has passed, at most p_left messages;
---          a lease counts as 40 at least, which is what its statements cost besides.
+-- Purpose: ends leases of the log of a queue whose deadline has passed, at most p_left messages and
+--          until the turn is over; a lease counts as 40 at least, which is what its statements cost
+--          besides.
 -- Inputs:  p_queue; p_target, its dead-letter queue or null; p_now_ms; p_holder: instead end the
 --          leases that end with this process, whatever their deadline.
 -- Lock:    the queue's lock; a message with an ack in a user's open transaction is left for
 --          later.
 -- Index:   lease_deadline or lease_holder, lease_newest; the partitions' order indexes.
--- Answers: how many messages, as how many they count, whether they went to the dead-letter queue
---          or were parked, and whether a message was left.
+-- Answers: how many messages, as how many they count (p_left at least where the turn was over),
+--          whether they went to the dead-letter queue or were parked, and whether a message was left
+--          for a user's transaction.
 CREATE OR REPLACE FUNCTION slipring.lapse_log(
     p_queue slipring.queue, p_target slipring.queue, p_now_ms bigint, p_left bigint,
     p_holder bigint, OUT lapsed bigint, OUT cost bigint, OUT next text, OUT busy boolean)
@@ -18,6 +20,9 @@ DECLARE
     v_ids bigint[];
     v_n int;
     v_dead boolean;
+    v_part record;
+    v_bytes bigint := 0;
+    v_began timestamptz := clock_timestamp();
 BEGIN
     lapsed := 0;
     cost := 0;
@@ -33,17 +38,26 @@ BEGIN
                     AND newer.fence = l.fence AND newer.part = l.part AND newer.seq > l.seq)
         ORDER BY l.deadline_ms, l.fence
     LOOP
+        IF cost > 0 AND slipring.turn_over(v_began, v_bytes) THEN
+            cost := greatest(cost, p_left);
+        END IF;
         EXIT WHEN cost >= p_left;
-        v_ids := ARRAY(SELECT m.id
-            FROM slipring.lease_members(v_from, v_lease, p_left - cost) m
-            WHERE pg_try_advisory_xact_lock(slipring.lease_key(v_lease.queue_id, v_lease.fence,
-                m.id)));
+        -- What is larger than a turn goes alone.
+        SELECT coalesce(array_agg(m.id ORDER BY m.id) FILTER (WHERE m.free), '{}') AS ids,
+            count(*) AS n, sum(m.bytes) AS bytes INTO v_part
+        FROM (SELECT m.id, m.bytes, pg_try_advisory_xact_lock(slipring.lease_key(
+                  v_lease.queue_id, v_lease.fence, m.id)) AS free
+              FROM (SELECT m.id, m.bytes, sum(m.bytes) OVER (ORDER BY m.id) - m.bytes AS before
+                    FROM slipring.lease_members(v_from, v_lease, p_left - cost) m OFFSET 0) m
+              WHERE NOT slipring.turn_over('infinity', v_bytes + m.before)) m;
+        v_ids := v_part.ids;
+        v_bytes := v_bytes + coalesce(v_part.bytes, 0);
         IF slipring.acks_wait(p_queue, v_state) THEN
             v_ids := ARRAY(SELECT u FROM unnest(v_ids) u
                 WHERE NOT slipring.acked(u, v_lease.fence) ORDER BY u);
         END IF;
         v_n := cardinality(v_ids);
-        busy := busy OR v_n < least(v_lease.n, p_left - cost);
+        busy := busy OR v_n < v_part.n;
         CONTINUE WHEN v_n = 0;
         v_state.seq := v_state.seq + 1;
         v_state := (slipring.lease_ack(p_queue, v_state, v_ids,

@@ -1,8 +1,12 @@
--- Purpose: whether a message is in the log of a queue, ready or in somebody's first hands.
--- Inputs:  p_queue, p_message.
+-- Purpose: whether a message is in the log of a queue, ready or in somebody's first hands, though
+--          not in those of a fence.
+-- Inputs:  p_queue, p_message; p_fence, a hand-out that no lease of the log holds it by any more, and
+--          of which no picture of the message tells.
 -- Lock:    the caller holds the queue's lock.
--- Index:   the partitions' order indexes, one step for each lane; see lease_open.
-CREATE OR REPLACE FUNCTION slipring.log_holds(p_queue slipring.queue, p_message bigint)
+-- Index:   the partitions' order indexes, one step for each lane; lease_newest; see lease_open, where
+--          the log has forgotten the hand-out.
+CREATE OR REPLACE FUNCTION slipring.log_holds(
+    p_queue slipring.queue, p_message bigint, p_fence bigint)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     v_state slipring.state := slipring.state_read(p_queue);
@@ -11,8 +15,17 @@ BEGIN
     EXECUTE format('SELECT m.lane FROM unnest($1) l CROSS JOIN LATERAL %s m',
         slipring.log_row(slipring.live_tables(p_queue, v_state), 'l', '$2'))
     INTO v_lane USING v_state.lanes, p_message;
-    RETURN v_lane IS NOT NULL AND (
-        p_message <@ v_state.open[array_position(v_state.lanes, v_lane)]
-        OR EXISTS (SELECT FROM slipring.lease_open(p_queue.queue_id) l
-                   WHERE l.lane = v_lane AND p_message <@ l.open));
+    IF v_lane IS NULL THEN
+        RETURN false;
+    ELSIF p_message <@ v_state.open[array_position(v_state.lanes, v_lane)] THEN
+        RETURN true;
+    ELSIF v_state.leased = 0 OR EXISTS (
+        SELECT FROM slipring.lease l WHERE l.queue_id = p_queue.queue_id AND l.fence = p_fence
+            AND l.lane = v_lane AND p_message <@ l.open) THEN
+        -- The log remembers the hand-out, so no crash has undone it: what it held left the log with
+        -- it, and is handed out by no other lease of the log.
+        RETURN false;
+    END IF;
+    RETURN EXISTS (SELECT FROM slipring.lease_open(p_queue.queue_id) l
+        WHERE l.lane = v_lane AND p_message <@ l.open);
 END $$;

@@ -1,7 +1,7 @@
 -- Purpose: gives messages back (S3.3): they come again after a delay, or by the queue's backoff.
 --          Call it in a transaction of its own.
 -- Inputs:  a receipt of slipring.receive, or several of any queues; delay or null.
--- Lock:    the queues' locks, to the end of the transaction.
+-- Lock:    the queues' locks, to the end of the transaction, see queues_lock.
 -- Index:   see store_settle.
 -- Answers: ready, delayed, parked or dead_lettered. A lost lease is an error; among several it is
 --          told, lease_lost or message_gone in its place, and the others are given back (S10.6).

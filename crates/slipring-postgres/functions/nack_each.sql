@@ -1,6 +1,6 @@
 -- Purpose: gives messages back (S3.3), receipt by receipt.
 -- Inputs:  p_receipts, of any queues; p_delay or null.
--- Lock:    the queues' locks, in the order of their numbers, to the end of the transaction.
+-- Lock:    the queues' locks, to the end of the transaction, see queues_lock.
 -- Index:   see store_settle.
 -- Answers: a row for each receipt that is told from others: ready, delayed, parked or
 --          dead_lettered, or an error.

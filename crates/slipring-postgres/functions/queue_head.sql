@@ -1,7 +1,9 @@
 -- Purpose: the message that a receive of one would get; a failing one only where there is no other
 --          (S7.6).
 -- Inputs:  p_queue, which is not paused.
--- Lock:    the caller holds the queue's lock.
+-- Lock:    none for a standard queue: the state is read first, and what leaves a table before it is
+--          emptied is on the shelf by then. The lock of a FIFO queue is tried, to bring groups up to
+--          date; where somebody has it, the first message of the log or of any group is answered.
 -- Index:   the partitions' order indexes, see items_first; see fifo_open.
 CREATE OR REPLACE FUNCTION slipring.queue_head(p_queue slipring.queue)
 RETURNS TABLE (failing boolean, priority bigint, sent_ms bigint, id bigint)
@@ -11,8 +13,8 @@ DECLARE
     v_state slipring.state := slipring.state_read(p_queue);
     v_done int8multirange;
 BEGIN
-    IF p_queue.fifo THEN
-        v_state := slipring.fifo_bring_in(p_queue, v_state, 1);
+    IF p_queue.fifo AND slipring.queue_free(p_queue.queue_id) THEN
+        v_state := slipring.fifo_bring_in(p_queue, slipring.state_read(p_queue), 1);
         RETURN QUERY SELECT false, i.priority, i.sent_ms, i.id
         FROM slipring.fifo_open(p_queue.queue_id, 1, 1, slipring.fifo_before(p_queue, v_state,
             slipring.cut(p_queue.xid_base))) f
@@ -24,8 +26,12 @@ BEGIN
         SELECT false AS failing, v_state.lanes[f.at] AS priority, f.sent_ms, f.id
         FROM slipring.log_feed(p_queue, v_state, v_done, 1) f
         UNION ALL
+        SELECT false, i.priority, i.sent_ms, i.id
+        FROM slipring.fifo_open(p_queue.queue_id, 1, 1, 9223372036854775807) f
+        CROSS JOIN LATERAL slipring.item_now(f.id) i WHERE p_queue.fifo
+        UNION ALL
         SELECT k = 8, i.priority, i.sent_ms, i.id FROM unnest(ARRAY[1, 7, 8]) k
         CROSS JOIN LATERAL slipring.items_first(
-            slipring.mark_read(p_queue.queue_id, k), v_done, 1) i) h
+            slipring.mark_read(p_queue.queue_id, k), v_done, 1) i WHERE NOT p_queue.fifo) h
     ORDER BY h.failing, h.priority, h.id LIMIT 1;
 END $$;

@@ -1,7 +1,8 @@
 -- Purpose: takes the lock of a queue and reads it.
 -- Inputs:  p_queue; p_needed, whether a queue that is not there is an error (SR001).
--- Lock:    the queue's advisory lock, to the end of the transaction. Whoever needs several queues
---          takes them in the order of their numbers.
+-- Lock:    the queue's lock, to the end of the transaction. Nobody waits for one while holding
+--          another: who needs several takes the first one by this and tries the others, see
+--          queue_free.
 -- Index:   queue_pkey.
 CREATE OR REPLACE FUNCTION slipring.queue_lock(p_queue int, p_needed boolean DEFAULT true)
 RETURNS slipring.queue LANGUAGE plpgsql AS $$
@@ -9,7 +10,7 @@ DECLARE
     v_queue slipring.queue;
     v_name text;
 BEGIN
-    IF NOT pg_try_advisory_xact_lock(1397511505, p_queue) THEN
+    IF NOT slipring.queue_free(p_queue) THEN
         -- Whoever has the lock may be deleting the queue: afterwards nothing tells its name.
         v_name := (SELECT q.name FROM slipring.queue q WHERE q.queue_id = p_queue AND p_needed);
         PERFORM pg_advisory_xact_lock(1397511505, p_queue);

@@ -11,7 +11,7 @@ DECLARE
     v_queue slipring.queue := slipring.queue_lock(p_queue, false);
     v_state slipring.state;
     v_table text;
-    v_left bigint;
+    v_left boolean;
 BEGIN
     IF v_queue.queue_id IS NULL THEN
         RETURN false;
@@ -19,15 +19,12 @@ BEGIN
     v_state := slipring.acks_take(v_queue, slipring.state_read(v_queue), p_now_ms);
     v_table := format('slipring.message_%s_%s', v_queue.place, v_state.generation_low % 3);
     v_left := slipring.retire_ready(v_queue, v_table,
-        p_now_ms >= v_state.generation_since_ms + 10 * p_age_ms);
-    IF v_left = 0 AND v_state.leased > 0 THEN
+        p_now_ms >= v_state.generation_since_ms + 10 * p_age_ms) > 0;
+    IF NOT v_left AND v_state.leased > 0 THEN
         v_left := slipring.retire_leased(v_queue, v_table, p_now_ms - p_age_ms);
     END IF;
-    IF v_left = 0 AND slipring.load_holds(v_queue, slipring.state_read(v_queue), v_table) THEN
-        -- They are not in the lanes yet.
-        v_left := 1;
-    END IF;
-    IF v_left > 0 THEN
+    -- Those of open loads are not in the lanes yet.
+    IF v_left OR slipring.load_holds(v_queue, slipring.state_read(v_queue), v_table) THEN
         RETURN (slipring.state_read(v_queue)).seq <> v_state.seq;
     END IF;
     BEGIN

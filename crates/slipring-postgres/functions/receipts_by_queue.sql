@@ -1,7 +1,6 @@
 -- Purpose: what is in receipts made by receipt_seal, together by queue, each once.
 -- Inputs:  p_receipts, at most 10,000; one that is not of this store is an error (SR005).
--- Lock:    the queues' locks, all of them in the order of their numbers before the first one is
---          worked with.
+-- Lock:    the queues' locks, all of them before the first one is worked with, see queues_lock.
 -- Index:   store_pkey, queue_pkey.
 -- Answers: a row for each queue.
 CREATE OR REPLACE FUNCTION slipring.receipts_by_queue(p_receipts text[])
@@ -17,15 +16,12 @@ BEGIN
     IF v_n > 10000 THEN
         PERFORM slipring.fail_limit(NULL, 'batch_messages_max', 10000, v_n);
     END IF;
-    FOR queue, messages, fences, receipts IN
-        SELECT o.queue, array_agg(o.message ORDER BY o.message, o.fence),
-            array_agg(o.fence ORDER BY o.message, o.fence),
-            array_agg(v_receipts[o.n] ORDER BY o.message, o.fence)
-        FROM (SELECT DISTINCT ON (o.queue, o.message, o.fence) o.*
-              FROM slipring.receipt_open(v_receipts) o ORDER BY o.queue, o.message, o.fence) o
-        GROUP BY o.queue ORDER BY o.queue
-    LOOP
-        PERFORM slipring.queue_lock(queue, false);
-        RETURN NEXT;
-    END LOOP;
+    PERFORM slipring.queues_lock(ARRAY(SELECT DISTINCT o.queue
+        FROM slipring.receipt_open(v_receipts) o ORDER BY o.queue));
+    RETURN QUERY SELECT o.queue, array_agg(o.message ORDER BY o.message, o.fence),
+        array_agg(o.fence ORDER BY o.message, o.fence),
+        array_agg(v_receipts[o.n] ORDER BY o.message, o.fence)
+    FROM (SELECT DISTINCT ON (o.queue, o.message, o.fence) o.*
+          FROM slipring.receipt_open(v_receipts) o ORDER BY o.queue, o.message, o.fence) o
+    GROUP BY o.queue ORDER BY o.queue;
 END $$;

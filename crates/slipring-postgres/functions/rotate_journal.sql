@@ -1,13 +1,15 @@
 -- Purpose: one step of the rotation of state, lease and ack, if one is due: those of
---          generation_step; then copy what is open, queue by queue; empty the old generation; note
---          it.
+--          generation_step; then copy what is open, a queue at a time; empty the old generation;
+--          note it.
 -- Inputs:  as store_rotate.
--- Lock:    the caller holds the lock of rotation; see journal_copy, tables_empty.
--- Index:   state_newest.
--- Answers: whether it did a step.
+-- Lock:    the caller holds the lock of rotation; that of the queue that is copied, see queue_try;
+--          see tables_empty.
+-- Index:   queue_pkey, state_newest.
+-- Answers: as store_rotate.
 CREATE OR REPLACE FUNCTION slipring.rotate_journal(
-    p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint)
-RETURNS boolean LANGUAGE plpgsql AS $$
+    p_after int, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint,
+    OUT done boolean, OUT after int)
+LANGUAGE plpgsql AS $$
 DECLARE
     v_now bigint := pg_sequence_last_value('slipring.journal');
     v_low bigint := pg_sequence_last_value('slipring.journal_low');
@@ -18,29 +20,41 @@ DECLARE
             + pg_relation_size(format('slipring.lease_%s', v_slot)::regclass)
             + pg_relation_size(format('slipring.ack_%s', v_slot)::regclass),
         slipring.journal_grew(v_slot), p_now_ms, p_bytes_min, p_age_ms);
-    v_queue int;
-    v_left int := 20;
+    v_id int;
+    v_queue slipring.queue;
+    v_busy boolean := false;
+    v_began timestamptz := clock_timestamp();
 BEGIN
     IF v_step IS NOT NULL THEN
-        RETURN v_step;
+        done := v_step;
+        RETURN;
     END IF;
     IF pg_relation_size(format('slipring.state_%s', v_slot)::regclass) = 0 THEN
         -- Emptied by a step that has committed. Had that step moved the sequence itself, then a
         -- crash before its commit would have left rows behind that nobody would empty.
         PERFORM setval('slipring.journal_low', v_low + 1);
-        RETURN true;
+        done := true;
+        RETURN;
     END IF;
-    FOR v_queue IN SELECT q.queue_id FROM slipring.queue q CROSS JOIN LATERAL (
+    FOR v_id IN SELECT q.queue_id FROM slipring.queue q CROSS JOIN LATERAL (
             SELECT s.journal FROM slipring.state s WHERE s.queue_id = q.queue_id
             ORDER BY s.seq DESC LIMIT 1) s
-        WHERE s.journal < v_now ORDER BY q.queue_id LOOP
-        PERFORM slipring.journal_copy(v_queue, v_now, p_now_ms);
-        v_left := v_left - 1;
-        EXIT WHEN v_left = 0;
+        WHERE q.queue_id > p_after AND s.journal < v_now ORDER BY q.queue_id LOOP
+        v_busy := true;
+        after := v_id;
+        v_queue := slipring.queue_try(v_id);
+        IF v_queue.queue_id IS NOT NULL THEN
+            PERFORM slipring.journal_copy(v_queue, v_now, p_now_ms);
+            done := true;
+            RETURN;
+        END IF;
+        IF slipring.turn_over(v_began) THEN
+            done := false;
+            RETURN;
+        END IF;
     END LOOP;
-    IF v_left < 20 THEN
-        RETURN true;
-    END IF;
-    RETURN slipring.tables_empty(format(
+    after := NULL;
+    -- Those that are left are in somebody's hands, or were passed over before.
+    done := NOT v_busy AND p_after = 0 AND slipring.tables_empty(format(
         'slipring.state_%1$s, slipring.lease_%1$s, slipring.ack_%1$s', v_slot));
 END $$;

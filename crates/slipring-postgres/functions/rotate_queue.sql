@@ -3,13 +3,13 @@
 --          one; empty the old one.
 -- Inputs:  p_queue as read; p_moved, whether the generation was seen to have moved before the
 --          transaction had its number; the rest as store_rotate.
--- Lock:    the queue's lock when there is something to do.
+-- Lock:    the caller holds the queue's lock.
 -- Index:   state_newest.
--- Answers: what it has cost, in moves of a generation; 0 when it did nothing.
+-- Answers: whether it did a step.
 CREATE OR REPLACE FUNCTION slipring.rotate_queue(
     p_queue slipring.queue, p_moved boolean, p_now_ms bigint, p_bytes_min bigint,
     p_age_ms bigint)
-RETURNS int LANGUAGE plpgsql AS $$
+RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     v_state slipring.state := slipring.state_read(p_queue);
     v_now bigint := pg_sequence_last_value(p_queue.generation);
@@ -20,38 +20,38 @@ BEGIN
             v_now % 3)::regclass);
         IF v_bytes < p_bytes_min AND (v_bytes < least(p_bytes_min, 1048576)
                 OR p_now_ms < v_state.generation_since_ms + p_age_ms) THEN
-            RETURN 0;
+            RETURN false;
         END IF;
         p_queue := slipring.queue_lock(p_queue.queue_id, false);
         v_state := slipring.state_read(p_queue);
         IF p_queue.queue_id IS NULL
             OR pg_sequence_last_value(p_queue.generation) <> v_state.generation_low THEN
-            RETURN 0;
+            RETURN false;
         END IF;
         v_state.seq := v_state.seq + 1;
         v_state.generation_since_ms := p_now_ms;
         v_state.generation_mark := NULL;
         PERFORM slipring.state_write(p_queue, v_state);
         PERFORM setval(p_queue.generation, v_now + 1);
-        RETURN 1;
+        RETURN true;
     ELSIF v_state.generation_mark IS NULL THEN
         -- Whoever read the old generation had its number before the generation moved. That was
         -- seen before this transaction had its own, which is higher.
         IF NOT p_moved THEN
-            RETURN 0;
+            RETURN false;
         END IF;
         p_queue := slipring.queue_lock(p_queue.queue_id, false);
         IF p_queue.queue_id IS NULL THEN
-            RETURN 0;
+            RETURN false;
         END IF;
         v_state := slipring.state_read(p_queue);
         v_state.seq := v_state.seq + 1;
         v_state.generation_mark := pg_current_xact_id()::text::bigint + p_queue.xid_base;
         PERFORM slipring.state_write(p_queue, v_state);
-        RETURN 1;
+        RETURN true;
     ELSIF pg_snapshot_xmin(pg_current_snapshot())::text::bigint + p_queue.xid_base
         < v_state.generation_mark THEN
-        RETURN 0;
+        RETURN false;
     END IF;
-    RETURN CASE WHEN slipring.queue_retire(p_queue.queue_id, p_now_ms, p_age_ms) THEN 5 ELSE 0 END;
+    RETURN slipring.queue_retire(p_queue.queue_id, p_now_ms, p_age_ms);
 END $$;

@@ -1,56 +1,56 @@
--- Purpose: a step of the rotation for each queue that is due one, up to some twenty, those first that
---          have waited the longest.
--- Inputs:  as store_rotate; the transaction has no number yet.
--- Lock:    the caller holds the lock of rotation; the queue's for each step that is done, which is
---          waited for only while none is held, for they are not taken in the order of numbers. Of a
---          queue with nothing to do all locks are given back at once.
+-- Purpose: a step of the rotation of one queue's message tables: of the first one that is due one.
+-- Inputs:  p_after, the number of a queue: those with higher ones; the rest as store_rotate. The
+--          transaction has no number yet.
+-- Lock:    the caller holds the lock of rotation; the lock of the queue, see queue_try. Of a queue
+--          with nothing to do all locks are given back at once.
 -- Index:   queue_pkey, state_newest.
--- Answers: whether it did a step.
+-- Answers: whether it did a step; and the queue to go on after, null when there is no other.
 CREATE OR REPLACE FUNCTION slipring.rotate_queues(
-    p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint)
-RETURNS boolean LANGUAGE plpgsql AS $$
+    p_after int, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint,
+    OUT done boolean, OUT after int)
+LANGUAGE plpgsql AS $$
 DECLARE
     v_row record;
-    v_cost int;
-    v_most CONSTANT int := 20;
-    v_left int := v_most;
+    v_began timestamptz := clock_timestamp();
 BEGIN
-    -- Of most queues there is nothing to rotate, which is found out in one statement for all. The
+    done := false;
+    after := p_after;
+    -- Of most queues there is nothing to rotate, which is found out without their locks. The
     -- generation that is written now is the oldest one or the one after it, and a step is due only
     -- where one of the two holds enough; their sequences, each of which stays locked when it was
-    -- read, are read of those only. All are read before the first step gives the transaction its
-    -- number. Those to be emptied come last: trying that may give it a number in vain.
+    -- read, are read of those only.
     FOR v_row IN
-        SELECT d.q, d.moved FROM (
-            SELECT q, s.generation_mark, s.generation_since_ms, s.generation_mark IS NULL
-                AND pg_sequence_last_value(q.generation) <> s.generation_low AS moved
-            FROM slipring.queue q CROSS JOIN LATERAL (SELECT s.generation_mark,
-                    s.generation_since_ms, s.generation_low
-                FROM slipring.state s WHERE s.queue_id = q.queue_id
-                ORDER BY s.seq DESC LIMIT 1) s
-            WHERE least(p_bytes_min, 1048576) <= greatest(
-                pg_relation_size(format('slipring.message_%s_%s', q.place,
-                    s.generation_low % 3)::regclass),
-                pg_relation_size(format('slipring.message_%s_%s', q.place,
-                    (s.generation_low + 1) % 3)::regclass))
-            OFFSET 0) d
-        ORDER BY d.generation_mark IS NOT NULL, d.generation_since_ms, (d.q).queue_id
+        SELECT q, s.generation_mark IS NULL
+            AND pg_sequence_last_value(q.generation) <> s.generation_low AS moved
+        FROM slipring.queue q CROSS JOIN LATERAL (SELECT s.generation_mark, s.generation_low
+            FROM slipring.state s WHERE s.queue_id = q.queue_id ORDER BY s.seq DESC LIMIT 1) s
+        WHERE q.queue_id > p_after AND least(p_bytes_min, 1048576) <= greatest(
+            pg_relation_size(format('slipring.message_%s_%s', q.place,
+                s.generation_low % 3)::regclass),
+            pg_relation_size(format('slipring.message_%s_%s', q.place,
+                (s.generation_low + 1) % 3)::regclass))
+        ORDER BY q.queue_id
     LOOP
+        -- A mark has to be higher than what was read here: a transaction that has its number by now
+        -- leaves such a queue to the next one.
+        IF slipring.turn_over(v_began)
+            OR v_row.moved AND pg_current_xact_id_if_assigned() IS NOT NULL THEN
+            RETURN;
+        END IF;
+        after := (v_row.q).queue_id;
         BEGIN
-            v_cost := 0;
-            IF v_left = v_most OR pg_try_advisory_xact_lock(1397511505, (v_row.q).queue_id) THEN
-                v_cost := slipring.rotate_queue(v_row.q, v_row.moved, p_now_ms, p_bytes_min,
+            IF (slipring.queue_try(after)).queue_id IS NOT NULL THEN
+                done := slipring.rotate_queue(v_row.q, v_row.moved, p_now_ms, p_bytes_min,
                     p_age_ms);
             END IF;
-            IF v_cost = 0 THEN
+            IF NOT done THEN
                 -- What a block has locked is given back where it fails.
                 RAISE EXCEPTION USING ERRCODE = 'SR000';
             END IF;
+            RETURN;
         EXCEPTION WHEN SQLSTATE 'SR000' THEN
-            CONTINUE;
+            done := false;
         END;
-        v_left := v_left - v_cost;
-        EXIT WHEN v_left <= 0;
     END LOOP;
-    RETURN v_left < v_most;
+    after := NULL;
 END $$;

@@ -30,7 +30,8 @@ BEGIN
         until_ms := NULL;
         target := NULL;
         outcome := CASE
-            WHEN v_row.id IS NULL AND slipring.log_holds(p_queue, v_row.message) THEN 'undone'
+            WHEN v_row.id IS NULL AND slipring.log_holds(p_queue, v_row.message,
+                p_fences[v_row.n]) THEN 'undone'
             WHEN v_row.id IS NULL THEN 'gone'
             WHEN NOT v_row.newest THEN 'newer'
             WHEN v_row.kind = 'ack' AND NOT p_queue.fifo THEN 'done'

@@ -1,12 +1,12 @@
 -- Purpose: queues that have rows in an older generation of the shelf which were not all copied to
 --          the present one.
--- Inputs:  p_from, the slot that wants to be emptied; p_shelf, the present generation.
+-- Inputs:  p_after, the number of a queue: those with higher ones; p_from, the slot that wants to be emptied; p_shelf, the present generation.
 -- Lock:    none.
 -- Index:   queue_pkey; mark_newest and one step in each table of the slot for each queue.
-CREATE OR REPLACE FUNCTION slipring.shelf_waits(p_from int, p_shelf bigint)
+CREATE OR REPLACE FUNCTION slipring.shelf_waits(p_after int, p_from int, p_shelf bigint)
 RETURNS TABLE (queue_id int) LANGUAGE sql STABLE AS $$
     SELECT q.queue_id FROM slipring.queue q
-    WHERE (EXISTS (SELECT FROM slipring.item_picture p
+    WHERE q.queue_id > p_after AND (EXISTS (SELECT FROM slipring.item_picture p
             WHERE p.slot = p_from AND p.queue_id = q.queue_id AND p.state < 4)
         OR EXISTS (SELECT FROM slipring.tally t
             WHERE t.slot = p_from AND t.queue_id = q.queue_id)

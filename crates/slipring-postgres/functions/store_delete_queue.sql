@@ -1,7 +1,7 @@
 -- Purpose: deletes a queue with all that is in it. Its tables are emptied by the next
 --          step of store_rotate that may.
 -- Inputs:  p_queue.
--- Lock:    the lock of administration, then the queue's.
+-- Lock:    the queue's, then the lock of administration: nobody waits for a queue with that one.
 -- Index:   queue_pkey, load_queue. What is on the shelf is not copied any more.
 CREATE OR REPLACE FUNCTION slipring.store_delete_queue(p_queue int)
 RETURNS void LANGUAGE plpgsql
@@ -9,8 +9,8 @@ SET search_path = pg_catalog, slipring, pg_temp AS $$
 DECLARE
     v_queue slipring.queue;
 BEGIN
-    PERFORM pg_advisory_xact_lock(1397511506, 0);
     v_queue := slipring.queue_lock(p_queue);
+    PERFORM pg_advisory_xact_lock(1397511506, 0);
     DELETE FROM slipring.queue q WHERE q.queue_id = p_queue;
     DELETE FROM slipring.load_block b USING slipring.load l
     WHERE l.queue_id = p_queue AND b.load_id = l.load_id;

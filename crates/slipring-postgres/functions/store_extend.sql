@@ -50,7 +50,8 @@ BEGIN
             WHEN v_queue.queue_id IS NULL THEN 'gone'
             WHEN v_row.lane IS NOT NULL AND (v_row.take_up OR p_now_ms < v_row.lapses) THEN 'log'
             WHEN v_row.lane IS NOT NULL THEN 'late'
-            WHEN v_row.id IS NULL AND slipring.log_holds(v_queue, v_row.message) THEN 'undone'
+            WHEN v_row.id IS NULL AND slipring.log_holds(v_queue, v_row.message,
+                v_row.fence) THEN 'undone'
             WHEN v_row.id IS NULL THEN 'gone'
             WHEN NOT v_row.newest THEN 'newer'
             WHEN v_row.take_up AND v_row.free THEN 'item'

@@ -1,6 +1,6 @@
 -- Purpose: the first ready message of each queue (S7.6).
 -- Inputs:  p_queues, p_now_ms.
--- Lock:    the queues' locks, in the order of their numbers.
+-- Lock:    none that is waited for, see queue_head.
 -- Index:   the partitions' order indexes, see items_first, fifo_open.
 -- Answers: a row for each queue that has one, with its place in p_queues.
 CREATE OR REPLACE FUNCTION slipring.store_heads(p_queues int[], p_now_ms bigint)
@@ -15,7 +15,7 @@ DECLARE
     v_queue slipring.queue;
 BEGIN
     FOR v_id IN SELECT DISTINCT q FROM unnest(p_queues) q ORDER BY q LOOP
-        v_queue := slipring.queue_lock(v_id, false);
+        SELECT * INTO v_queue FROM slipring.queue q WHERE q.queue_id = v_id;
         CONTINUE WHEN v_queue.queue_id IS NULL OR v_queue.paused
             OR p_now_ms < v_queue.paused_until_ms;
         RETURN QUERY SELECT u.n::int, h.failing, h.priority, h.sent_ms, h.id

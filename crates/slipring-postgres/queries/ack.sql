@@ -3,4 +3,4 @@
 -- Inputs: $1 queue; runs of ids, $2 from and $3 to below, $4 with their fences
 -- Lock: the queue's, see functions/store_ack.sql
 -- Index: see functions/store_ack.sql
-SELECT done, flush FROM slipring.store_ack($1, $2, $3, $4)
+SELECT done, flush FROM slipring.store_ack(slipring.in_turn($1), $2, $3, $4)

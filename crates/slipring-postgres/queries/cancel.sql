@@ -2,4 +2,4 @@
 -- Inputs: $1 message, $2 now_ms
 -- Lock: the queue's, see functions/store_cancel.sql
 -- Index: see functions/store_cancel.sql
-SELECT slipring.store_cancel($1, $2)::int8
+SELECT slipring.store_cancel(slipring.in_turn($1), $2)::int8

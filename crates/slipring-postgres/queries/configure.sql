@@ -3,4 +3,4 @@
 -- Lock: the queue's, see functions/store_configure.sql
 -- Index: primary key of queue
 SELECT queue_id::int8, name, settings::jsonb, created_ms::int8, modified_ms::int8, done
-FROM slipring.store_configure($1, $2, $3, $4)
+FROM slipring.store_configure(slipring.in_turn($1), $2, $3, $4)

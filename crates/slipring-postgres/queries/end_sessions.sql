@@ -1,5 +1,6 @@
--- Purpose: ends the leases that belong to connections of a holder
--- Inputs: $1 holder, $2 now_ms
--- Lock: the queues', one after the other, see functions/store_end_sessions.sql
+-- Purpose: ends leases of a queue that belong to connections of a holder
+-- Inputs: $1 queue, $2 holder, $3 now_ms
+-- Lock: the queue's, see functions/store_end_sessions.sql
 -- Index: see functions/store_end_sessions.sql
-SELECT queue::int8, ready::int8 FROM slipring.store_end_sessions($1, $2)
+SELECT s.queue::int8, s.ready::int8
+FROM slipring.store_end_sessions(slipring.in_turn($1), $2, $3) AS s

@@ -4,5 +4,5 @@
 -- Index: see functions/store_extend.sql
 SELECT e.deadline_ms::int8, e.error, e.error_message, e.error_context::jsonb
 FROM (SELECT set_config('synchronous_commit', 'off', true)) AS not_flushed,
-  slipring.store_extend($1, $2, $3, $4, $5, $6) AS e
+  slipring.store_extend(slipring.in_turn($1), $2, $3, $4, $5, $6) AS e
 ORDER BY e.ord

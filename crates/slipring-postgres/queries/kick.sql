@@ -2,4 +2,4 @@
 -- Inputs: $1 queue, $2 limit, $3 now_ms
 -- Lock: the queue's, see functions/store_kick.sql
 -- Index: see functions/store_kick.sql
-SELECT slipring.store_kick($1, $2, $3)::int8
+SELECT slipring.store_kick(slipring.in_turn($1), $2, $3)::int8

@@ -2,4 +2,4 @@
 -- Inputs: $1 queue, $2 limit, $3 sent_until_ms
 -- Lock: the queue's, see functions/store_purge.sql
 -- Index: see functions/store_purge.sql
-SELECT slipring.store_purge($1, $2, $3)::int8
+SELECT slipring.store_purge(slipring.in_turn($1), $2, $3)::int8

@@ -8,5 +8,5 @@ SELECT s.outcome, s.until_ms::int8, s.target::int8, s.error, s.error_message,
   s.error_context::jsonb, deferred.flush
 FROM slipring.commit_defer(
     (SELECT q.relaxed FROM slipring.queue AS q WHERE q.queue_id = $1)) AS deferred (flush),
-  slipring.store_settle($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS s
+  slipring.store_settle(slipring.in_turn($1), $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS s
 ORDER BY s.ord

@@ -13,19 +13,24 @@ use crate::fault::garbled;
 use crate::patience::within;
 use crate::queries::{self, Query};
 use crate::rows::{count_to_sql, number, queue, queue_to_sql, to_sql, value};
+use crate::seats::Seat;
 use crate::session::Param;
 use crate::store::PostgresStore;
 use crate::{catalog, inspect, schema};
 
+/// Calls about a message whose queue is not known share the seats of this number, which no queue
+/// has.
+const NO_QUEUE: QueueId = QueueId(0);
+
 impl PostgresStore {
     /// The number in the only row that a statement answers.
-    async fn number(&self, query: &Query, params: &[Param<'_>]) -> Result<u64, Error> {
-        let row = self.session.row(query, params).await?;
+    async fn number(&self, seat: Seat, query: &Query, params: &[Param<'_>]) -> Result<u64, Error> {
+        let row = self.session.row_of(seat, query, params).await?;
         number(&row.ok_or_else(|| garbled("no row"))?, 0)
     }
 
     async fn can_serve(&self) -> Result<(), Error> {
-        let row = self.session.row(&queries::CHECK, &[]).await?;
+        let row = self.session.row_of(Seat::Kept, &queries::CHECK, &[]).await?;
         let row = row.ok_or_else(|| garbled("no row"))?;
         let unavailable = |text| Err(Error::new(ErrorKind::StorageUnavailable, text));
         schema::check_version(value::<Option<i64>>(&row, 0)?.unwrap_or(0))?;
@@ -82,7 +87,8 @@ impl AdminStore for PostgresStore {
 
     async fn delete_queue(&self, queue: QueueId) -> Result<(), Error> {
         let id = queue_to_sql(queue);
-        self.session.rows(&queries::DELETE_QUEUE, &[(&id, Type::INT4)]).await.map(drop)
+        let params: [Param<'_>; 1] = [(&id, Type::INT4)];
+        self.session.rows_of(Seat::Queue(queue), &queries::DELETE_QUEUE, &params).await.map(drop)
     }
 
     async fn queues(&self) -> Result<Vec<Arc<QueueInfo>>, Error> {
@@ -110,20 +116,20 @@ impl AdminStore for PostgresStore {
     async fn cancel(&self, message: MessageId, now: Timestamp) -> Result<QueueId, Error> {
         let (id, now) = (to_sql(message.0), to_sql(now.as_millis()));
         let params: [Param<'_>; 2] = [(&id, Type::INT8), (&now, Type::INT8)];
-        self.number(&queries::CANCEL, &params).await.map(QueueId)
+        self.number(Seat::Queue(NO_QUEUE), &queries::CANCEL, &params).await.map(QueueId)
     }
 
     async fn kick(&self, queue: QueueId, limit: u32, now: Timestamp) -> Result<u64, Error> {
         let (id, limit) = (queue_to_sql(queue), count_to_sql(limit));
         let now = to_sql(now.as_millis());
         let params: [Param<'_>; 3] = [(&id, Type::INT4), (&limit, Type::INT4), (&now, Type::INT8)];
-        self.number(&queries::KICK, &params).await
+        self.number(Seat::Queue(queue), &queries::KICK, &params).await
     }
 
     async fn kick_message(&self, message: MessageId, now: Timestamp) -> Result<QueueId, Error> {
         let (id, now) = (to_sql(message.0), to_sql(now.as_millis()));
         let params: [Param<'_>; 2] = [(&id, Type::INT8), (&now, Type::INT8)];
-        self.number(&queries::KICK_MESSAGE, &params).await.map(QueueId)
+        self.number(Seat::Queue(NO_QUEUE), &queries::KICK_MESSAGE, &params).await.map(QueueId)
     }
 
     async fn purge(&self, queue: QueueId, limit: u32, sent_until: Timestamp) -> Result<u64, Error> {
@@ -131,7 +137,7 @@ impl AdminStore for PostgresStore {
         let until = to_sql(sent_until.as_millis());
         let params: [Param<'_>; 3] =
             [(&id, Type::INT4), (&limit, Type::INT4), (&until, Type::INT8)];
-        self.number(&queries::PURGE, &params).await
+        self.number(Seat::Queue(queue), &queries::PURGE, &params).await
     }
 
     async fn move_messages(
@@ -148,7 +154,10 @@ impl AdminStore for PostgresStore {
             (&limit, Type::INT4),
             (&now, Type::INT8),
         ];
-        let rows = self.session.rows(&queries::MOVE_MESSAGES, &params).await?;
+        let rows = self
+            .session
+            .rows_of(Seat::Queue(request.source), &queries::MOVE_MESSAGES, &params)
+            .await?;
         rows.iter().map(|row| Ok((queue(row, 0)?, number(row, 1)?))).collect()
     }
 

@@ -14,6 +14,7 @@ use crate::fault::garbled;
 use crate::pack::Packed;
 use crate::queries;
 use crate::rows::{count_to_sql, maybe_moment, number, queue_to_sql, refusal, to_sql, value};
+use crate::seats::Seat;
 use crate::session::Session;
 
 /// PostgreSQL takes and gives no value of 1 GiB or more; half of it leaves room for all else.
@@ -104,7 +105,8 @@ pub(crate) async fn append(
     let (queue, now) = (queue_to_sql(batch.queue), to_sql(batch.now.as_millis()));
     let units: Vec<i32> = batch.units.iter().map(|count| count_to_sql(*count)).collect();
     let rows = session
-        .rows(
+        .rows_of(
+            Seat::Send(batch.queue),
             &queries::APPEND,
             &[
                 (&queue, Type::INT4),

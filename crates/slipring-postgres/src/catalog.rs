@@ -9,6 +9,7 @@ use crate::escape;
 use crate::fault::garbled;
 use crate::queries;
 use crate::rows::{moment, queue, queue_to_sql, to_sql, value};
+use crate::seats::Seat;
 use crate::session::{Param, Session};
 
 /// Creates a queue, or answers the one that exists with equal settings; the flag says whether it
@@ -40,7 +41,7 @@ pub(crate) async fn configure(
     let id = queue_to_sql(queue);
     let params: [Param<'_>; 4] =
         [(&id, Type::INT4), (&settings, Type::JSONB), (&now, Type::INT8), (&seen, Type::INT8)];
-    let row = session.row(&queries::CONFIGURE, &params).await?;
+    let row = session.row_of(Seat::Queue(queue), &queries::CONFIGURE, &params).await?;
     let row = row.ok_or_else(|| Error::queue_not_found(queue))?;
     let present = info(&row)?;
     Ok(match value(&row, 5)? {

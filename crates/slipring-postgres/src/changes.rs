@@ -138,14 +138,13 @@ impl Changes {
             if untold {
                 return Ok(true);
             }
-            let Some(activity) = settled.filter(|_| session.can_spare_a_connection()) else {
-                return Ok(waited);
-            };
+            let spared = settled.and_then(|activity| Some((activity, session.spare()?)));
+            let Some((activity, seat)) = spared else { return Ok(waited) };
             // Below 33.
             let looks = left.min(AWAIT_LOOKS_MAX) as i32;
             let params: [Param<'_>; 3] =
                 [(&activity, Type::INT8), (&looks, Type::INT4), (&step, Type::FLOAT8)];
-            if session.wait(&queries::AWAIT_ACTIVITY, &params).await? {
+            if session.wait(seat, &queries::AWAIT_ACTIVITY, &params).await? {
                 return Ok(true);
             }
             waited = true;

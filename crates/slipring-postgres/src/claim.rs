@@ -12,6 +12,7 @@ use crate::fault::{garbled, gone};
 use crate::message::{deliveries, delivery};
 use crate::queries;
 use crate::rows::{count_to_sql, maybe_number, queue_to_sql, to_sql, value};
+use crate::seats::Seat;
 use crate::session::Session;
 
 /// Hands out ready messages to demands in order. `holder` is this store's number.
@@ -32,7 +33,8 @@ pub(crate) async fn claim(
         sessions.truncate(1);
     }
     let rows = session
-        .rows(
+        .rows_of(
+            Seat::Queue(batch.queue),
             &queries::CLAIM,
             &[
                 (&queue, Type::INT4),
@@ -149,7 +151,8 @@ pub(crate) async fn claim_message(
     let (number, id) = (queue_to_sql(queue), to_sql(message.0));
     let (lease, now) = (lease_ms(demand.lease), to_sql(now.as_millis()));
     let row = session
-        .row(
+        .row_of(
+            Seat::Queue(queue),
             &queries::CLAIM_MESSAGE,
             &[
                 (&number, Type::INT4),

@@ -193,6 +193,8 @@ pub(crate) fn is_about_preparing(error: &tokio_postgres::Error) -> bool {
 pub(crate) enum Fate {
     /// It was rolled back, or never began, for a reason that is over by now.
     Again,
+    /// It was rolled back, for it had waited long enough for somebody's lock.
+    Busy,
     /// It was rolled back, or never began.
     Undone,
     /// Its commit may have gone through.
@@ -211,6 +213,7 @@ pub(crate) fn fate(error: &tokio_postgres::Error, completed: bool) -> Fate {
     }
     match db.code().code() {
         "40001" | "40P01" | "57P01" | "57P02" => Fate::Again,
+        "55P03" => Fate::Busy,
         _ => Fate::Undone,
     }
 }
@@ -221,15 +224,19 @@ pub(crate) fn pool_error(error: PoolError) -> Error {
     match error {
         PoolError::Backend(error) => storage_error(error),
         PoolError::Closed => closed(),
-        PoolError::Timeout(TimeoutType::Wait) => unavailable(
-            "all connections to the database are busy: raise `connections` in the address, or \
-             look for what holds locks",
-        ),
+        PoolError::Timeout(TimeoutType::Wait) => all_busy(),
         PoolError::Timeout(_) => {
             unavailable("the database did not answer in time: check host and port of the address")
         }
         other => Error::new(ErrorKind::Internal, "no connection could be had").caused_by(other),
     }
+}
+
+/// The error for a call that no connection could be had for in time.
+pub(crate) fn all_busy() -> Error {
+    let text = "all connections to the database that the call may use are busy: raise \
+                `connections` in the address, or look for what holds locks";
+    Error::new(ErrorKind::StorageUnavailable, text)
 }
 
 /// The error for a statement that was given up.

@@ -12,6 +12,7 @@ use tokio::sync::Semaphore;
 use crate::fault::garbled;
 use crate::queries;
 use crate::rows::value;
+use crate::seats::Seat;
 use crate::session::Session;
 
 /// Flushes that may be on their way at a time: while the disk is busy with one, those whose
@@ -67,7 +68,7 @@ impl Flusher {
             if let Some(next) = next.upgrade() {
                 next.lock().take();
             }
-            let row = session.row(&queries::FLUSH, &[]).await?;
+            let row = session.row_of(Seat::Kept, &queries::FLUSH, &[]).await?;
             value(&row.ok_or_else(|| garbled("no answer to a flush"))?, 0)
         };
         flush.boxed().shared()

@@ -10,6 +10,7 @@ use crate::fault::garbled;
 use crate::message::peeked;
 use crate::queries;
 use crate::rows::{count_to_sql, maybe_moment, moment, number, queue_to_sql, to_sql, value};
+use crate::seats::Seat;
 use crate::session::Session;
 
 /// The first ready message of each queue, in the order asked.
@@ -46,7 +47,7 @@ pub(crate) async fn stats(
 ) -> Result<QueueStats, Error> {
     let (id, now) = (queue_to_sql(queue), to_sql(now.as_millis()));
     let params = [(&id as _, Type::INT4), (&now as _, Type::INT8)];
-    let row = session.row(&queries::STATS, &params).await?;
+    let row = session.row_of(Seat::Queue(queue), &queries::STATS, &params).await?;
     let row = row.ok_or_else(|| Error::queue_not_found(queue))?;
     Ok(QueueStats {
         ready: number(&row, 0)?,
@@ -75,7 +76,7 @@ pub(crate) async fn peek(
         (&limit as _, Type::INT4),
         (&now as _, Type::INT8),
     ];
-    session.rows(&queries::PEEK, &params).await?.iter().map(peeked).collect()
+    session.rows_of(Seat::Queue(queue), &queries::PEEK, &params).await?.iter().map(peeked).collect()
 }
 
 /// Looks at one message, wherever it is.

@@ -7,10 +7,11 @@
 //!
 //! The files in reading order: `address`, `tls` and `options` (where the database is), `schema`
 //! and `migrate` (bringing it up to date), `store` and `admin` (the two traits), `session` (one
-//! statement, its retries and its time limit), `patience` (what a time limit means), `straight`
-//! (whether a pooler stands in between), `flush` (waiting for the disk), `fault` (what the caller
-//! is told), `append`, `claim`, `settle`, `passes`, `retention`, `inspect` and `catalog` (the
-//! verbs), `pack`, `message` and `rows` (what is in a row), `changes` (what others did).
+//! statement, its retries and its time limit), `statement` (sending it), `seats` (who may use how
+//! many connections), `patience` (what a time limit means), `straight` (whether a pooler stands in
+//! between), `flush` (waiting for the disk), `fault` (what the caller is told), `append`, `claim`,
+//! `settle`, `passes`, `retention`, `inspect` and `catalog` (the verbs), `pack`, `message` and
+//! `rows` (what is in a row), `changes` (what others did).
 
 mod address;
 mod admin;
@@ -33,8 +34,10 @@ mod queries;
 mod retention;
 mod rows;
 mod schema;
+mod seats;
 mod session;
 mod settle;
+mod statement;
 mod store;
 mod straight;
 mod tls;

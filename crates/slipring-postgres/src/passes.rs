@@ -1,23 +1,26 @@
-//! Passes over deadlines, and the end of this holder's sessions.
+//! Turns of queues over deadlines, each of them a transaction of its own, which queues need one,
+//! and the end of this holder's sessions.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use parking_lot::Mutex;
-use slipring::store::Pass;
+use slipring::clock::monotonic_ns;
+use slipring::store::{Deadline, Deadlines, Pass};
 use slipring::{Error, QueueId, Timestamp};
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
-use crate::queries::{self, Query};
-use crate::rows::{maybe_moment, maybe_number, queue, to_sql, value};
+use crate::fault::garbled;
+use crate::queries;
+use crate::rows::{maybe_moment, maybe_number, queue, queue_to_sql, to_sql, value};
 use crate::session::{Param, Session};
 
-/// So often the leases are looked through from the beginning: another process, whose clock goes
-/// behind, may have given one a deadline below what this one has passed over.
-const AGAIN_AFTER_MS: i64 = 60_000;
+/// One pass goes so many times over the queues for each part of the rotation.
+const ROUNDS_MAX: u32 = 8;
 
-/// One pass takes at most so many steps of the rotation of each part.
-const ROTATIONS_MAX: u32 = 8;
+/// The steps of the rotation of one part take at most so long in a pass.
+const ROTATION_NS_MAX: u64 = 1_000_000_000;
 
 /// While nobody changes anything, a rotation that found nothing to do is not repeated for so long.
 const REST_MS_MAX: i64 = 50_000;
@@ -25,53 +28,134 @@ const REST_MS_MAX: i64 = 50_000;
 /// What rotates for itself, so that much to do for one keeps no other waiting.
 const ROTATING: [&str; 5] = ["queues", "journal", "shelf", "dedup", "places"];
 
-/// How far the deadlines of leases have been passed over.
+/// A part of the deadlines looks at so many queues.
+const DEADLINES_PART: i32 = 500;
+
+/// A pass over all queues handles about so many messages.
+const MESSAGES_MAX: u64 = 10_000;
+
+/// For the lock of a queue that was not found taken before, a turn is tried for so long: another
+/// call of the queue has it for some milliseconds.
+const PATIENCE: Duration = Duration::from_millis(250);
+
+/// A queue whose lock somebody holds gets its next turn so much later.
+const AGAIN_AFTER: Duration = Duration::from_millis(100);
+
+/// What a turn is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// Messages that are due, and the end of a pause.
+    Due,
+    /// Leases that lapse.
+    Lapse,
+}
+
+/// Queues whose lock somebody held for longer than a turn waits. Each of them is only tried until
+/// it is free again, so that turns of others do not wait for these.
 #[derive(Debug, Default)]
-pub(crate) struct Watermark {
-    /// No lease with a deadline at or below is open.
-    deadline_ms: AtomicI64,
-    /// When it was last 0.
-    began_ms: AtomicI64,
-}
+pub(crate) struct Stuck(Mutex<HashSet<QueueId>>);
 
-impl Watermark {
-    fn before(&self, now_ms: i64) -> i64 {
-        if now_ms.saturating_sub(self.began_ms.load(Ordering::Relaxed)) >= AGAIN_AFTER_MS {
-            self.began_ms.store(now_ms, Ordering::Relaxed);
-            return 0;
-        }
-        self.deadline_ms.load(Ordering::Relaxed)
-    }
-
-    fn after(&self, reached: Option<i64>) {
-        // A pass that ran beside this one may have reached another place; the lower one is safe,
-        // but either is right, for each has looked at what lies below.
-        if let Some(reached) = reached {
-            self.deadline_ms.store(reached, Ordering::Relaxed);
-        }
-    }
-}
-
-/// Makes ready what is due.
-pub(crate) async fn due(session: &Session, now: Timestamp) -> Result<Pass, Error> {
-    let every: Option<Vec<i32>> = None;
-    let now = to_sql(now.as_millis());
-    let params: [Param<'_>; 2] = [(&now, Type::INT8), (&every, Type::INT4_ARRAY)];
-    pass(session, &queries::DUE, &params).await.map(|(pass, _)| pass)
-}
-
-/// Ends the leases whose deadline has passed.
-pub(crate) async fn expire(
+/// A turn of one queue.
+pub(crate) async fn turn(
     session: &Session,
-    watermark: &Watermark,
+    stuck: &Stuck,
+    moment: Moment,
+    queue: QueueId,
     now: Timestamp,
 ) -> Result<Pass, Error> {
-    let now = to_sql(now.as_millis());
-    let above = watermark.before(now);
-    let params: [Param<'_>; 2] = [(&now, Type::INT8), (&above, Type::INT8)];
-    let (pass, reached) = pass(session, &queries::EXPIRE, &params).await?;
-    watermark.after(reached);
+    let query = match moment {
+        Moment::Due => &queries::DUE_IN,
+        Moment::Lapse => &queries::EXPIRE_IN,
+    };
+    let (id, at) = (queue_to_sql(queue), to_sql(now.as_millis()));
+    let params: [Param<'_>; 2] = [(&id, Type::INT4), (&at, Type::INT8)];
+    let known = stuck.0.lock().contains(&queue);
+    let patience = if known { Duration::ZERO } else { PATIENCE };
+    let Some(rows) = session.turn(query, &params, patience).await? else {
+        stuck.0.lock().insert(queue);
+        return Ok(Pass { next: Some(now.after(AGAIN_AFTER)), ..Pass::default() });
+    };
+    if known {
+        stuck.0.lock().remove(&queue);
+    }
+    let mut pass = Pass::default();
+    for row in &rows {
+        add(&mut pass, row)?;
+    }
     Ok(pass)
+}
+
+/// Turns of all queues that have something to do by now, as far as one pass goes.
+pub(crate) async fn over_all(
+    session: &Session,
+    stuck: &Stuck,
+    moment: Moment,
+    now: Timestamp,
+) -> Result<Pass, Error> {
+    let mut whole = Pass::default();
+    let mut handled = 0;
+    let mut from = Some(0);
+    while let Some(begin) = from {
+        let part = deadlines(session, begin).await?;
+        from = part.next;
+        for deadline in part.queues {
+            let mut next = match moment {
+                Moment::Due => deadline.due,
+                Moment::Lapse => deadline.lapse,
+            };
+            while handled < MESSAGES_MAX && next.is_some_and(|at| at <= now) {
+                let pass = turn(session, stuck, moment, deadline.queue, now).await?;
+                handled += pass.removed + pass.ready.iter().map(|(_, count)| count).sum::<u64>();
+                for (queue, count) in pass.ready {
+                    match whole.ready.iter_mut().find(|(known, _)| *known == queue) {
+                        Some((_, sum)) => *sum += count,
+                        None => whole.ready.push((queue, count)),
+                    }
+                }
+                whole.removed += pass.removed;
+                next = pass.next;
+            }
+            whole.next = [whole.next, next].into_iter().flatten().min();
+        }
+    }
+    Ok(whole)
+}
+
+/// A part of the deadlines of all queues.
+pub(crate) async fn deadlines(session: &Session, from: u64) -> Result<Deadlines, Error> {
+    let after = queue_to_sql(QueueId(from));
+    let params: [Param<'_>; 2] = [(&after, Type::INT4), (&DEADLINES_PART, Type::INT4)];
+    let mut part = Deadlines::default();
+    for row in session.rows(&queries::DEADLINES, &params).await? {
+        let (queue, due, lapse) = (queue(&row, 0)?, maybe_moment(&row, 1)?, maybe_moment(&row, 2)?);
+        if due.is_some() || lapse.is_some() {
+            part.queues.push(Deadline { queue, due, lapse });
+        } else {
+            part.next = Some(queue.0);
+        }
+    }
+    Ok(part)
+}
+
+/// Ends the leases that belong to connections of `holder`. Those of a queue whose lock somebody
+/// holds lapse at their deadline.
+pub(crate) async fn end_sessions(
+    session: &Session,
+    holder: i64,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let now = to_sql(now.as_millis());
+    for row in session.rows(&queries::HOLDERS, &[(&holder, Type::INT8)]).await? {
+        let id = queue_to_sql(queue(&row, 0)?);
+        let params: [Param<'_>; 3] = [(&id, Type::INT4), (&holder, Type::INT8), (&now, Type::INT8)];
+        // Bounded turns, until there is nothing left that can be ended.
+        while session
+            .turn(&queries::END_SESSIONS, &params, PATIENCE)
+            .await?
+            .is_some_and(|rows| !rows.is_empty())
+        {}
+    }
+    Ok(())
 }
 
 /// When a table of messages is closed, so that it can be retired when its messages are done.
@@ -83,6 +167,8 @@ pub(crate) struct Rotation {
     pub(crate) age_ms: i64,
     /// The last rotation found nothing to do.
     pub(crate) rest: Mutex<Option<Rest>>,
+    /// After which queue a part goes on that had no time for all of them.
+    pub(crate) after: Mutex<HashMap<&'static str, i32>>,
 }
 
 /// Where the store stood when a rotation found nothing to do.
@@ -117,50 +203,50 @@ pub(crate) async fn rotate(
     }
     let mut idle = true;
     for part in ROTATING {
-        let params: [Param<'_>; 4] = [
-            (&part, Type::TEXT),
-            (&now, Type::INT8),
-            (&rotation.bytes, Type::INT8),
-            (&rotation.age_ms, Type::INT8),
-        ];
-        for _ in 0..ROTATIONS_MAX {
-            let row = session.row(&queries::ROTATE, &params).await?;
-            if !row.map_or(Ok(false), |row| value::<bool>(&row, 0))? {
-                break;
-            }
-            idle = false;
-        }
+        idle &= !rotate_part(session, rotation, part, now).await?;
     }
     let rest = stand.filter(|_| idle).map(|stand| Rest { stand, since_ms: now });
     *rotation.rest.lock() = rest;
     Ok(())
 }
 
-/// Ends the leases that belong to connections of `holder`; answers where messages became ready.
-pub(crate) async fn end_sessions(
+/// Takes steps of the rotation of a part while there are any, and for as long as one part may take;
+/// answers whether there was one. Each step is a transaction of its own.
+async fn rotate_part(
     session: &Session,
-    holder: i64,
-    now: Timestamp,
-) -> Result<Vec<QueueId>, Error> {
-    let now = to_sql(now.as_millis());
-    let params: [Param<'_>; 2] = [(&holder, Type::INT8), (&now, Type::INT8)];
-    let rows = session.rows(&queries::END_SESSIONS, &params).await?;
-    rows.iter().map(|row| queue(row, 0)).collect()
-}
-
-async fn pass(
-    session: &Session,
-    query: &Query,
-    params: &[Param<'_>],
-) -> Result<(Pass, Option<i64>), Error> {
-    let rows = session.rows(query, params).await?;
-    let mut pass = Pass::default();
-    let mut reached = None;
-    for row in &rows {
-        add(&mut pass, row)?;
-        reached = value::<Option<i64>>(row, 4)?.or(reached);
+    rotation: &Rotation,
+    part: &'static str,
+    now: i64,
+) -> Result<bool, Error> {
+    let began = monotonic_ns();
+    let mut after = rotation.after.lock().remove(part).unwrap_or(0);
+    let (mut did, mut did_in_round) = (after > 0, after > 0);
+    let mut rounds = 0;
+    while rounds < ROUNDS_MAX && monotonic_ns().saturating_sub(began) < ROTATION_NS_MAX {
+        let params: [Param<'_>; 5] = [
+            (&part, Type::TEXT),
+            (&now, Type::INT8),
+            (&rotation.bytes, Type::INT8),
+            (&rotation.age_ms, Type::INT8),
+            (&after, Type::INT4),
+        ];
+        let row = session.row(&queries::ROTATE, &params).await?;
+        let row = row.ok_or_else(|| garbled("no answer to a step of the rotation"))?;
+        let done: bool = value(&row, 0)?;
+        did |= done;
+        did_in_round |= done;
+        match maybe_number(&row, 1)? {
+            Some(queue) => after = queue_to_sql(QueueId(queue)),
+            // The round is over; what was passed over, or follows, is met by the next one.
+            None if did_in_round => {
+                (after, did_in_round) = (0, false);
+                rounds += 1;
+            }
+            None => return Ok(did),
+        }
     }
-    Ok((pass, reached))
+    rotation.after.lock().insert(part, after);
+    Ok(true)
 }
 
 fn add(pass: &mut Pass, row: &Row) -> Result<(), Error> {
@@ -183,7 +269,7 @@ mod tests {
     #[test]
     fn a_rotation_rests_for_a_while_when_nothing_moves() {
         let rest = Mutex::new(Some(Rest { stand: 7, since_ms: 1000 }));
-        let rotation = Rotation { bytes: 0, age_ms: 0, rest };
+        let rotation = Rotation { bytes: 0, age_ms: 0, rest, after: Mutex::default() };
         assert!(rotation.rests(Some(7), 1000) && rotation.rests(Some(7), 50_999));
         assert!(!rotation.rests(Some(7), 51_000), "tables get older");
         assert!(!rotation.rests(Some(7), 999), "the clock went back");

@@ -57,13 +57,15 @@ queries! {
     CLIENT_PORT, "client_port", Reads;
     CONFIGURE, "configure", Writes;
     CREATE_QUEUE, "create_queue", Writes;
+    DEADLINES, "deadlines", Reads;
     DELETE_QUEUE, "delete_queue", Writes;
-    DUE, "due", Writes;
+    DUE_IN, "due_in", Writes;
     END_SESSIONS, "end_sessions", Writes;
-    EXPIRE, "expire", Writes;
+    EXPIRE_IN, "expire_in", Writes;
     EXTEND, "extend", Writes;
     FLUSH, "flush", Writes;
     HEADS, "heads", Reads;
+    HOLDERS, "holders", Reads;
     IMPORT, "import", Writes;
     KICK, "kick", Writes;
     KICK_MESSAGE, "kick_message", Writes;

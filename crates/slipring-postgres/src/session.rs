@@ -12,11 +12,10 @@ use std::time::Duration;
 use deadpool_postgres::{
     Manager, ManagerConfig, Object, Pool, QueueMode, RecyclingMethod, Runtime,
 };
-use futures::TryStreamExt;
 use slipring::clock::monotonic_ns;
 use slipring::{Error, ErrorKind, Retry, WaitClass, Waits};
+use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Row, RowStream};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::address::Address;
@@ -24,12 +23,17 @@ use crate::fault::{self, Fate, closed, pool_error, storage_error};
 use crate::options::PostgresOptions;
 use crate::patience::within;
 use crate::queries::{Effect, Query, WRITE_SOMETHING};
+use crate::seats::{Seat, Seats, Taken};
+use crate::statement::{Failure, Waiting, give_up, run};
 use crate::straight;
 
 /// A statement that others stood in the way of is sent so often.
 const TRIES_MAX: u32 = 10;
 /// Of fewer connections than this none is spared for waiting.
 const SPARE_FROM: usize = 4;
+/// Between two tries of a statement that waits for somebody's lock, when no connection waits.
+const PAUSE_MIN: Duration = Duration::from_millis(5);
+const PAUSE_MAX: Duration = Duration::from_millis(200);
 
 /// A parameter and its type. Types are given, so the server is not asked for them first.
 pub(crate) type Param<'a> = (&'a (dyn ToSql + Sync), Type);
@@ -37,6 +41,8 @@ pub(crate) type Param<'a> = (&'a (dyn ToSql + Sync), Type);
 /// What reaches the database.
 pub(crate) struct Session {
     pool: Pool,
+    seats: Seats,
+    connect_timeout: Duration,
     connector: MakeRustlsConnect,
     shown: String,
     user: String,
@@ -49,15 +55,11 @@ pub(crate) struct Session {
     prepares: AtomicBool,
 }
 
-/// Why one attempt failed.
-enum Failure {
-    /// It did not reach the server.
-    Unsent(Error),
-    Database {
-        error: tokio_postgres::Error,
-        completed: bool,
-    },
-    TimedOut,
+/// Why a statement failed after all its tries.
+enum Failed {
+    /// Somebody held a lock that it needs for as long as it had patience. It was rolled back.
+    Busy(Error),
+    Otherwise(Error),
 }
 
 impl Session {
@@ -82,6 +84,8 @@ impl Session {
         let waits: &Waits = &options.waits;
         Ok(Session {
             pool,
+            seats: Seats::of(options.connections.max(1)),
+            connect_timeout: options.connect_timeout,
             connector,
             shown: address.to_string(),
             user: address.user().to_owned(),
@@ -116,37 +120,95 @@ impl Session {
         &self.shown
     }
 
-    /// Runs a statement and answers its rows.
+    /// Runs a statement that is about no queue and answers its rows.
     pub(crate) async fn rows(
         &self,
         query: &Query,
         params: &[Param<'_>],
     ) -> Result<Vec<Row>, Error> {
-        let answer = self.tried(query, params).await;
-        if query.effect == Effect::Writes {
-            match &answer {
-                Ok(_) => self.full.store(false, Ordering::Relaxed),
-                Err(error) if error.kind() == ErrorKind::StorageFull => {
-                    self.full.store(true, Ordering::Relaxed);
-                }
-                Err(_) => {}
-            }
-        }
-        answer.map_err(|error| self.located(error).during(query.operation))
+        self.rows_of(Seat::Other, query, params).await
     }
 
-    /// Runs a statement that answers at most one row.
+    /// Runs a statement that answers at most one row, about no queue.
     pub(crate) async fn row(
         &self,
         query: &Query,
         params: &[Param<'_>],
     ) -> Result<Option<Row>, Error> {
-        Ok(self.rows(query, params).await?.into_iter().next())
+        self.row_of(Seat::Other, query, params).await
+    }
+
+    /// Runs a statement on a connection of a share and answers its rows.
+    pub(crate) async fn rows_of(
+        &self,
+        seat: Seat,
+        query: &Query,
+        params: &[Param<'_>],
+    ) -> Result<Vec<Row>, Error> {
+        match self.noted(seat, query, params, self.statement_timeout).await {
+            Ok(rows) => Ok(rows),
+            Err(Failed::Busy(error) | Failed::Otherwise(error)) => Err(error),
+        }
+    }
+
+    /// Runs a statement that answers at most one row, on a connection of a share.
+    pub(crate) async fn row_of(
+        &self,
+        seat: Seat,
+        query: &Query,
+        params: &[Param<'_>],
+    ) -> Result<Option<Row>, Error> {
+        Ok(self.rows_of(seat, query, params).await?.into_iter().next())
+    }
+
+    /// Runs a statement that can come again; `None` where somebody held a lock that it needs for
+    /// longer than `patience`. Nothing is changed then.
+    pub(crate) async fn turn(
+        &self,
+        query: &Query,
+        params: &[Param<'_>],
+        patience: Duration,
+    ) -> Result<Option<Vec<Row>>, Error> {
+        match self.noted(Seat::Other, query, params, patience).await {
+            Ok(rows) => Ok(Some(rows)),
+            Err(Failed::Busy(_)) => Ok(None),
+            Err(Failed::Otherwise(error)) => Err(error),
+        }
+    }
+
+    /// Runs a statement, and notes whether a write has found room.
+    async fn noted(
+        &self,
+        seat: Seat,
+        query: &Query,
+        params: &[Param<'_>],
+        patience: Duration,
+    ) -> Result<Vec<Row>, Failed> {
+        let answer = self.tried(seat, query, params, patience).await;
+        if query.effect == Effect::Writes {
+            match &answer {
+                Ok(_) => self.full.store(false, Ordering::Relaxed),
+                Err(Failed::Otherwise(error)) if error.kind() == ErrorKind::StorageFull => {
+                    self.full.store(true, Ordering::Relaxed);
+                }
+                Err(_) => {}
+            }
+        }
+        let located = |error| self.located(error).during(query.operation);
+        answer.map_err(|failed| match failed {
+            Failed::Busy(error) => Failed::Busy(located(error)),
+            Failed::Otherwise(error) => Failed::Otherwise(located(error)),
+        })
     }
 
     /// Runs a statement that waits in the server; dropping the future ends it. It is not sent
     /// again. Answers whether it gave a row.
-    pub(crate) async fn wait(&self, query: &Query, params: &[Param<'_>]) -> Result<bool, Error> {
+    pub(crate) async fn wait(
+        &self,
+        _seat: Taken,
+        query: &Query,
+        params: &[Param<'_>],
+    ) -> Result<bool, Error> {
         let connection = self.connection().await?;
         let mut waiting = Waiting { connection: Some(connection), connector: &self.connector };
         let Some(connection) = &waiting.connection else { return Ok(false) };
@@ -169,16 +231,17 @@ impl Session {
         }
     }
 
-    /// Whether a connection may be taken for long without calls missing it.
-    pub(crate) fn can_spare_a_connection(&self) -> bool {
+    /// A seat for long, if calls do not miss it.
+    pub(crate) fn spare(&self) -> Option<Taken> {
         let pool = self.pool.status();
-        pool.max_size >= SPARE_FROM && pool.waiting == 0
+        let spare = pool.max_size >= SPARE_FROM && pool.waiting == 0;
+        spare.then(|| self.seats.try_take()).flatten()
     }
 
     /// After a write that found no room: whether there is some again.
     pub(crate) async fn check_room(&self) -> Result<(), Error> {
         match self.full.load(Ordering::Relaxed) {
-            true => self.rows(&WRITE_SOMETHING, &[]).await.map(drop),
+            true => self.rows_of(Seat::Kept, &WRITE_SOMETHING, &[]).await.map(drop),
             false => Ok(()),
         }
     }
@@ -208,20 +271,37 @@ impl Session {
         }
     }
 
-    async fn tried(&self, query: &Query, params: &[Param<'_>]) -> Result<Vec<Row>, Error> {
+    async fn tried(
+        &self,
+        seat: Seat,
+        query: &Query,
+        params: &[Param<'_>],
+        patience: Duration,
+    ) -> Result<Vec<Row>, Failed> {
+        let began = monotonic_ns();
         let mut tries = 1;
+        let mut pause = PAUSE_MIN;
         loop {
-            let failure = match self.attempt(query, params).await {
+            let failure = match self.attempt(seat, query, params).await {
                 Ok(rows) => return Ok(rows),
                 Err(failure) => failure,
             };
             let reads = query.effect == Effect::Reads;
             let unknown = if reads { Retry::Later } else { Retry::Unknown };
             let (fate, error) = match failure {
-                Failure::Unsent(error) => return Err(error),
-                Failure::TimedOut => return Err(self.timed_out(unknown)),
+                Failure::Unsent(error) => return Err(Failed::Otherwise(error)),
+                Failure::TimedOut => return Err(Failed::Otherwise(self.timed_out(unknown))),
                 Failure::Database { error, completed } => (fault::fate(&error, completed), error),
             };
+            if fate == Fate::Busy {
+                let waited = Duration::from_nanos(monotonic_ns().saturating_sub(began));
+                if waited >= patience {
+                    return Err(Failed::Busy(storage_error(error)));
+                }
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(PAUSE_MAX);
+                continue;
+            }
             let unprepared = self.note_unprepared(&error);
             let again = unprepared || fate == Fate::Again || (reads && fate == Fate::Unknown);
             if again && tries < TRIES_MAX {
@@ -229,10 +309,10 @@ impl Session {
                 continue;
             }
             let error = storage_error(error);
-            return Err(match fate {
+            return Err(Failed::Otherwise(match fate {
                 Fate::Unknown => error.with_retry(unknown),
-                Fate::Again | Fate::Undone => error,
-            });
+                Fate::Again | Fate::Busy | Fate::Undone => error,
+            }));
         }
     }
 
@@ -245,9 +325,18 @@ impl Session {
         unprepared
     }
 
-    async fn attempt(&self, query: &Query, params: &[Param<'_>]) -> Result<Vec<Row>, Failure> {
+    async fn attempt(
+        &self,
+        seat: Seat,
+        query: &Query,
+        params: &[Param<'_>],
+    ) -> Result<Vec<Row>, Failure> {
+        let mut began = monotonic_ns();
+        let Some(_taken) = self.seats.take(seat, self.connect_timeout).await else {
+            self.connection_wait.waited(monotonic_ns().saturating_sub(began));
+            return Err(Failure::Unsent(fault::all_busy()));
+        };
         let connection = loop {
-            let began = monotonic_ns();
             let connection = self.pool.get().await;
             self.connection_wait.waited(monotonic_ns().saturating_sub(began));
             let connection = connection.map_err(|error| Failure::Unsent(pool_error(error)))?;
@@ -255,6 +344,7 @@ impl Session {
             if !connection.is_closed() {
                 break connection;
             }
+            began = monotonic_ns();
         };
         let began = monotonic_ns();
         let prepares = self.prepares();
@@ -277,60 +367,5 @@ impl Session {
     /// Refuses calls after the end.
     pub(crate) fn check_open(&self) -> Result<(), Error> {
         if self.pool.is_closed() { Err(closed()) } else { Ok(()) }
-    }
-}
-
-/// A statement that waits in the server. Dropping it gives the statement up, unless its connection
-/// was taken out before.
-struct Waiting<'a> {
-    connection: Option<Object>,
-    connector: &'a MakeRustlsConnect,
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        if let Some(connection) = self.connection.take() {
-            give_up(connection, self.connector);
-        }
-    }
-}
-
-/// Ends what a connection is doing. Whether the server hears it or not, it is not used again.
-fn give_up(connection: Object, connector: &MakeRustlsConnect) {
-    let (cancel, connector) = (connection.cancel_token(), connector.clone());
-    drop(Object::take(connection));
-    // Without a runtime the server notices the closed connection when the statement is over.
-    if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-        runtime.spawn(async move { cancel.cancel_query(connector).await });
-    }
-}
-
-async fn run(
-    connection: &Object,
-    text: &str,
-    params: &[Param<'_>],
-    prepares: bool,
-) -> Result<Vec<Row>, Failure> {
-    let undone = |error| Failure::Database { error, completed: false };
-    let stream: RowStream = if prepares {
-        let types: Vec<Type> = params.iter().map(|(_, kind)| kind.clone()).collect();
-        let statement = connection.prepare_typed_cached(text, &types).await.map_err(undone)?;
-        let values = params.iter().map(|(value, _)| *value);
-        connection.query_raw(&statement, values).await.map_err(undone)?
-    } else {
-        let params = params.iter().map(|(value, kind)| (*value, kind.clone()));
-        connection.query_typed_raw(text, params).await.map_err(undone)?
-    };
-    futures::pin_mut!(stream);
-    let mut rows = Vec::new();
-    loop {
-        match stream.try_next().await {
-            Ok(Some(row)) => rows.push(row),
-            Ok(None) => return Ok(rows),
-            Err(error) => {
-                let completed = stream.rows_affected().is_some();
-                return Err(Failure::Database { error, completed });
-            }
-        }
     }
 }

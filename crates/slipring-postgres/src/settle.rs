@@ -13,6 +13,7 @@ use crate::fault::{foreign, garbled};
 use crate::flush::Flusher;
 use crate::queries;
 use crate::rows::{moment, queue, queue_to_sql, refusal, to_sql, value};
+use crate::seats::Seat;
 use crate::session::Session;
 
 /// Ends leases, entry by entry.
@@ -86,7 +87,7 @@ async fn ended(
         (&runs.highs, Type::INT8_ARRAY),
         (&runs.fences, Type::INT8_ARRAY),
     ];
-    let rows = session.rows(&queries::SETTLE, values).await?;
+    let rows = session.rows_of(Seat::Queue(batch.queue), &queries::SETTLE, values).await?;
     if let Some(row) = rows.first() {
         flushed(flusher, row, 6).await?;
     }
@@ -152,7 +153,8 @@ async fn acked(
 ) -> Result<bool, Error> {
     let number = queue_to_sql(queue);
     let row = session
-        .row(
+        .row_of(
+            Seat::Queue(queue),
             &queries::ACK,
             &[
                 (&number, Type::INT4),
@@ -189,7 +191,8 @@ pub(crate) async fn extend(
         true => Vec::new(),
         false => {
             session
-                .rows(
+                .rows_of(
+                    Seat::Queue(batch.queue),
                     &queries::EXTEND,
                     &[
                         (&number, Type::INT4),

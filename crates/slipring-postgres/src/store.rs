@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use slipring::clock::millis_ceil;
 use slipring::store::{
-    AppendBatch, Capabilities, ClaimBatch, Claimed, Demand, ExtendBatch, Head, Pass, Sent,
-    SettleBatch, Settled, Store,
+    AppendBatch, Capabilities, ClaimBatch, Claimed, Deadlines, Demand, ExtendBatch, Head, Pass,
+    Sent, SettleBatch, Settled, Store,
 };
 use slipring::{Delivery, Error, ErrorKind, MessageId, QueueId, Randomness, ReceiptKey, Timestamp};
 
@@ -20,7 +20,7 @@ use crate::fault::garbled;
 use crate::flush::Flusher;
 use crate::loads::{self, Reserved};
 use crate::options::{PostgresOptions, WhenToMigrate};
-use crate::passes::{self, Rotation, Watermark};
+use crate::passes::{self, Moment, Rotation, Stuck};
 use crate::retention::Retention;
 use crate::rows::{to_sql, value};
 use crate::schema::{self, State};
@@ -39,7 +39,7 @@ pub struct PostgresStore {
     /// How long a look whether the store can serve may take.
     pub(crate) check_timeout: Duration,
     randomness: Arc<dyn Randomness>,
-    watermark: Watermark,
+    stuck: Stuck,
     rotation: Rotation,
     retention: Retention,
     pub(crate) reserved: Reserved,
@@ -77,11 +77,12 @@ impl PostgresStore {
                     changes: Changes::default(),
                     check_timeout: options.connect_timeout,
                     randomness: options.randomness,
-                    watermark: Watermark::default(),
+                    stuck: Stuck::default(),
                     rotation: Rotation {
                         bytes: to_sql(options.rotate_bytes),
                         age_ms: to_sql(millis_ceil(options.rotate_age)),
                         rest: Mutex::default(),
+                        after: Mutex::default(),
                     },
                     retention: Retention::default(),
                     reserved: Reserved::default(),
@@ -117,7 +118,7 @@ impl PostgresStore {
             return Ok(());
         }
         let now = Timestamp::from_millis(self.latest_ms.load(Ordering::Relaxed));
-        passes::end_sessions(&self.session, self.holder, now).await.map(drop)
+        passes::end_sessions(&self.session, self.holder, now).await
     }
 }
 
@@ -168,7 +169,7 @@ impl Store for PostgresStore {
             transactions: true,
             calls_one_by_one: true,
             appends_and_claims: false,
-            passes_by_queue: false,
+            passes_by_queue: true,
             call_messages_max: 8192,
             call_bytes_max: 8 << 20,
         }
@@ -213,12 +214,26 @@ impl Store for PostgresStore {
 
     async fn due(&self, now: Timestamp) -> Result<Pass, Error> {
         self.note(now);
-        passes::due(&self.session, now).await
+        passes::over_all(&self.session, &self.stuck, Moment::Due, now).await
     }
 
     async fn expire(&self, now: Timestamp) -> Result<Pass, Error> {
         self.note(now);
-        passes::expire(&self.session, &self.watermark, now).await
+        passes::over_all(&self.session, &self.stuck, Moment::Lapse, now).await
+    }
+
+    async fn due_in(&self, queue: QueueId, now: Timestamp) -> Result<Pass, Error> {
+        self.note(now);
+        passes::turn(&self.session, &self.stuck, Moment::Due, queue, now).await
+    }
+
+    async fn expire_in(&self, queue: QueueId, now: Timestamp) -> Result<Pass, Error> {
+        self.note(now);
+        passes::turn(&self.session, &self.stuck, Moment::Lapse, queue, now).await
+    }
+
+    async fn deadlines(&self, from: u64) -> Result<Deadlines, Error> {
+        passes::deadlines(&self.session, from).await
     }
 
     async fn prune(&self, now: Timestamp) -> Result<Pass, Error> {

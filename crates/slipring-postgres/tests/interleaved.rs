@@ -175,15 +175,17 @@ async fn a_pass_over_many_small_leases_is_cut_short() {
     let mut passes = Vec::new();
     let lapsed = async {
         loop {
-            let pass = g.store.expire(FAR).await.unwrap();
-            passes.extend(pass.ready);
+            let pass = g.store.expire_in(g.q, FAR).await.unwrap();
+            passes.extend(pass.ready.iter().map(|(_, count)| *count));
             if pass.next != Some(FAR) {
                 break;
             }
         }
     };
     tokio::time::timeout(PATIENCE, lapsed).await.expect("all of them lapse");
-    assert_eq!(passes, [(g.q, 250), (g.q, 50)]);
+    // Each counts as forty of a thousand messages.
+    assert!(passes.iter().all(|count| *count <= 25), "{passes:?}");
+    assert_eq!(passes.iter().sum::<u64>(), 300);
     assert_eq!(counts(&g.store, g.q).await, [300, 0, 0, 0]);
 }
 

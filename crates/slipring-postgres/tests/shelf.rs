@@ -156,12 +156,13 @@ async fn leases_that_were_acked_before_they_lapsed_are_walked_over_once() {
     let again = claim(&g.store, g.q, 300, at(0)).await;
     assert_eq!(again.len(), 300);
     ack_all(&g.store, g.q, &again, at(0)).await;
-    let marks = "SELECT count(*) FROM slipring.mark WHERE queue_id = 0 AND kind = 2";
+    let marks =
+        format!("SELECT count(*) FROM slipring.mark WHERE queue_id = {} AND kind = 2", g.q.0);
     assert_eq!(g.store.expire(at(1000)).await.unwrap().ready, []);
-    assert_eq!(one(&g.rotator, marks).await, 1);
+    assert_eq!(one(&g.rotator, &marks).await, 1);
     // There is nothing left to walk over, so nothing more is noted.
     assert_eq!(g.store.expire(at(1001)).await.unwrap().ready, []);
-    assert_eq!(one(&g.rotator, marks).await, 1);
+    assert_eq!(one(&g.rotator, &marks).await, 1);
     let far = format!("{marks} AND turn >= {}", at(999).as_millis());
     assert_eq!(one(&g.rotator, &far).await, 1);
 }

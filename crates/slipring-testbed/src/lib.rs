@@ -254,17 +254,35 @@ pub async fn run(client: &Client, sql: &str) {
 /// One step of the rotation of a part, whose time has come however little it holds; answers
 /// whether there was something to do.
 pub async fn rotation_step(client: &Client, part: &str, now: Timestamp) -> bool {
-    let now = i64::try_from(now.as_millis()).unwrap();
-    let step = "SELECT done FROM slipring.store_rotate($1, $2, 1, 0)";
-    client.query_one(step, &[&part, &now]).await.expect("a step succeeds").get(0)
+    rotation_step_after(client, part, now, 0).await.0
 }
 
-/// The same in a transaction that ends with `end`.
+/// The same of queues with a higher number than `after`; answers also which queue to go on after.
+pub async fn rotation_step_after(
+    client: &Client,
+    part: &str,
+    now: Timestamp,
+    after: i32,
+) -> (bool, Option<i32>) {
+    let now = i64::try_from(now.as_millis()).unwrap();
+    let step = "SELECT done, after FROM slipring.store_rotate($1, $2, 1, 0, $3)";
+    let row = client.query_one(step, &[&part, &now, &after]).await.expect("a step succeeds");
+    (row.get(0), row.get(1))
+}
+
+/// A step in a transaction that ends with `end`: of the first queue that has one.
 pub async fn rotate(client: &Client, part: &str, now: Timestamp, end: &str) -> bool {
-    run(client, "BEGIN").await;
-    let done = rotation_step(client, part, now).await;
-    run(client, end).await;
-    done
+    let mut from = Some(0);
+    while let Some(after) = from {
+        run(client, "BEGIN").await;
+        let (done, next) = rotation_step_after(client, part, now, after).await;
+        run(client, end).await;
+        if done {
+            return true;
+        }
+        from = next;
+    }
+    false
 }
 
 /// The one number that a query answers.

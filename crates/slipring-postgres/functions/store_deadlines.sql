@@ -1,0 +1,49 @@
+-- Purpose: which queues have something to do and when, a part at a time.
+-- Inputs:  p_after, the number of a queue: those with higher ones; p_limit, how many queues to look
+--          at.
+-- Lock:    none.
+-- Index:   queue_pkey, state_newest; for queues that have had messages on the shelf mark_newest, and
+--          see items_next.
+-- Answers: a row for each queue that has a next moment: when a message is due or a pause ends, and
+--          when a lease lapses; none of them comes too late. In a row without moments, when there
+--          may be more queues, the last one that was looked at.
+CREATE OR REPLACE FUNCTION slipring.store_deadlines(p_after int, p_limit int)
+RETURNS TABLE (queue int, due_ms bigint, lapse_ms bigint)
+LANGUAGE plpgsql STABLE
+SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+SET plan_cache_mode = force_generic_plan
+SET search_path = pg_catalog, slipring, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    v_row record;
+    v_looked int := 0;
+BEGIN
+    FOR v_row IN
+        SELECT q.queue_id, CASE WHEN NOT q.pause_over THEN q.paused_until_ms END AS pause_ms,
+            s.lapse_ms,
+            EXISTS (SELECT FROM slipring.tally t WHERE t.queue_id = q.queue_id)
+                OR EXISTS (SELECT FROM slipring.tally_sum t WHERE t.queue_id = q.queue_id)
+                AS shelved
+        FROM slipring.queue q CROSS JOIN LATERAL (
+            SELECT s.lapse_ms FROM slipring.state s WHERE s.queue_id = q.queue_id
+            ORDER BY s.seq DESC LIMIT 1) s
+        WHERE q.queue_id > p_after ORDER BY q.queue_id LIMIT p_limit
+    LOOP
+        v_looked := v_looked + 1;
+        queue := v_row.queue_id;
+        due_ms := v_row.pause_ms;
+        lapse_ms := v_row.lapse_ms;
+        IF v_row.shelved THEN
+            due_ms := least(due_ms, slipring.items_next(slipring.mark_read(queue, 0)));
+            lapse_ms := least(lapse_ms, slipring.items_next(slipring.mark_read(queue, 2)));
+        END IF;
+        IF due_ms IS NOT NULL OR lapse_ms IS NOT NULL THEN
+            RETURN NEXT;
+        END IF;
+    END LOOP;
+    IF v_looked = p_limit THEN
+        due_ms := NULL;
+        lapse_ms := NULL;
+        RETURN NEXT;
+    END IF;
+END $$;

@@ -1,0 +1,7 @@
+-- Purpose: makes ready what is due in a queue; the commit does not wait for the flush
+-- Inputs: $1 queue, $2 now_ms
+-- Lock: the queue's, see functions/store_due_in.sql
+-- Index: see functions/store_due_in.sql
+SELECT p.queue::int8, p.ready::int8, p.removed::int8, p.next_ms::int8
+FROM (SELECT set_config('synchronous_commit', 'off', true)) AS not_flushed,
+  slipring.store_due_in(slipring.in_turn($1), $2) AS p

@@ -1,0 +1,77 @@
+//! A statement on one connection: sending it, reading its rows, giving it up.
+
+use deadpool_postgres::Object;
+use futures::TryStreamExt;
+use slipring::Error;
+use tokio_postgres::types::Type;
+use tokio_postgres::{Row, RowStream};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use crate::session::Param;
+
+/// Why one attempt failed.
+pub(crate) enum Failure {
+    /// It did not reach the server.
+    Unsent(Error),
+    Database {
+        error: tokio_postgres::Error,
+        completed: bool,
+    },
+    TimedOut,
+}
+
+/// A statement that waits in the server. Dropping it gives the statement up, unless its connection
+/// was taken out before.
+pub(crate) struct Waiting<'a> {
+    pub(crate) connection: Option<Object>,
+    pub(crate) connector: &'a MakeRustlsConnect,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            give_up(connection, self.connector);
+        }
+    }
+}
+
+/// Ends what a connection is doing. Whether the server hears it or not, it is not used again.
+pub(crate) fn give_up(connection: Object, connector: &MakeRustlsConnect) {
+    let (cancel, connector) = (connection.cancel_token(), connector.clone());
+    drop(Object::take(connection));
+    // Without a runtime the server notices the closed connection when the statement is over.
+    if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+        runtime.spawn(async move { cancel.cancel_query(connector).await });
+    }
+}
+
+/// Sends a statement and reads its rows.
+pub(crate) async fn run(
+    connection: &Object,
+    text: &str,
+    params: &[Param<'_>],
+    prepares: bool,
+) -> Result<Vec<Row>, Failure> {
+    let undone = |error| Failure::Database { error, completed: false };
+    let stream: RowStream = if prepares {
+        let types: Vec<Type> = params.iter().map(|(_, kind)| kind.clone()).collect();
+        let statement = connection.prepare_typed_cached(text, &types).await.map_err(undone)?;
+        let values = params.iter().map(|(value, _)| *value);
+        connection.query_raw(&statement, values).await.map_err(undone)?
+    } else {
+        let params = params.iter().map(|(value, kind)| (*value, kind.clone()));
+        connection.query_typed_raw(text, params).await.map_err(undone)?
+    };
+    futures::pin_mut!(stream);
+    let mut rows = Vec::new();
+    loop {
+        match stream.try_next().await {
+            Ok(Some(row)) => rows.push(row),
+            Ok(None) => return Ok(rows),
+            Err(error) => {
+                let completed = stream.rows_affected().is_some();
+                return Err(Failure::Database { error, completed });
+            }
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! Whoever holds the lock of a queue holds up that queue only: background work has one queue at a
+//! time and passes over those that somebody else has, and a call waits for no queue while it holds
+//! another (S5.6).
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failed step fails the test"
+)]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use slipring::store::{Pass, Store};
+use slipring::{QueueId, QueueSettings, Timestamp};
+use slipring_conformance::verbs::{at, claim, counts, queue, send};
+use slipring_postgres::PostgresStore;
+use slipring_testbed::{Cluster, Database, one, rotate, run};
+use tokio_postgres::Client;
+
+/// Long for a step that waits for nobody, and shorter than a statement may take.
+const PATIENCE: Duration = Duration::from_secs(15);
+const MINUTE: Duration = Duration::from_secs(60);
+/// How many queues have been copied by the first rotation of the journal.
+const COPIED: &str = "SELECT count(*) FROM slipring.queue q CROSS JOIN LATERAL (
+    SELECT s.journal FROM slipring.state s WHERE s.queue_id = q.queue_id
+    ORDER BY s.seq DESC LIMIT 1) s WHERE s.journal > 0";
+
+/// Queues with a message that is delayed, one that is leased, and one that is ready.
+struct Ground {
+    cluster: &'static Cluster,
+    database: Database,
+    store: Arc<PostgresStore>,
+    queues: Vec<QueueId>,
+    client: Client,
+}
+
+impl Ground {
+    async fn with(queues: usize) -> Ground {
+        let cluster = Cluster::shared();
+        let database = cluster.database().await;
+        let store = cluster.store(&database).await;
+        let client = cluster.client(&database).await;
+        let mut ground = Ground { cluster, database, store, queues: vec![], client };
+        for n in 0..queues {
+            let name = format!("q{n}");
+            let q = queue(&ground.store, &name, &QueueSettings::default()).await;
+            ground.queues.push(q);
+            send(&ground.store, q, &["leased"]).await;
+            assert_eq!(claim(&ground.store, q, 1, at(0)).await.len(), 1);
+            let sent = format!("SELECT slipring.send('{name}', 'delayed'::text, delay => '1 s')");
+            run(&ground.client, &sent).await;
+            send(&ground.store, q, &["ready"]).await;
+        }
+        ground
+    }
+
+    /// Another connection, which holds the lock of a queue.
+    async fn holder(&self, q: QueueId) -> Client {
+        let client = self.cluster.begin(&self.database, "READ COMMITTED").await;
+        run(&client, &format!("SELECT slipring.queue_lock({})", q.0)).await;
+        client
+    }
+
+    /// How many queues' locks other transactions have now.
+    async fn held(&self) -> i64 {
+        let free = "SELECT count(*) FILTER (WHERE slipring.queue_free(q.queue_id))
+            FROM slipring.queue q";
+        self.queues.len() as i64 - one(&self.client, free).await
+    }
+}
+
+/// What must be over soon.
+async fn soon<T>(what: &str, done: impl Future<Output = T>) -> T {
+    let in_time = tokio::time::timeout(PATIENCE, done).await;
+    in_time.unwrap_or_else(|_| panic!("{what} waits for somebody"))
+}
+
+/// Later than everything that is due or lapses by the clock of the database.
+async fn late(ground: &Ground) -> Timestamp {
+    let now = one(&ground.client, "SELECT slipring.now_ms()").await;
+    Timestamp::from_millis(u64::try_from(now).unwrap()).after(60 * MINUTE)
+}
+
+fn ready_in(pass: &Pass) -> Vec<QueueId> {
+    let mut queues: Vec<QueueId> = pass.ready.iter().map(|(queue, _)| *queue).collect();
+    queues.sort();
+    queues
+}
+
+#[tokio::test]
+async fn an_idle_consumer_keeps_no_other_queue_from_what_is_due_or_lapses() {
+    let ground = Ground::with(3).await;
+    let last = ground.queues[2];
+    let consumer = ground.cluster.begin(&ground.database, "READ COMMITTED").await;
+    run(&consumer, "SELECT * FROM slipring.receive('q2')").await;
+    let now = late(&ground).await;
+    let due = soon("the pass over delays", ground.store.due(now)).await.unwrap();
+    assert_eq!(ready_in(&due), ground.queues[..2]);
+    let lapsed = soon("the pass over leases", ground.store.expire(now)).await.unwrap();
+    assert_eq!(ready_in(&lapsed), ground.queues[..2]);
+    for q in &ground.queues[..2] {
+        assert_eq!(counts(&ground.store, *q).await, [3, 0, 0, 0]);
+        assert_eq!(soon("a receive", claim(&ground.store, *q, 3, now)).await.len(), 3);
+    }
+    assert!(due.next.is_some_and(|next| next > now), "the queue that is held is not forgotten");
+    run(&consumer, "ROLLBACK").await;
+    let due = ground.store.due_in(last, now).await.unwrap();
+    let lapsed = ground.store.expire_in(last, now).await.unwrap();
+    assert_eq!((ready_in(&due), ready_in(&lapsed)), (vec![last], vec![last]));
+}
+
+#[tokio::test]
+async fn a_rotation_passes_over_the_queue_that_somebody_holds() {
+    let ground = Ground::with(4).await;
+    let holder = ground.holder(ground.queues[1]).await;
+    // Other tests' transactions may have to end first.
+    let copied = async |queues| {
+        while one(&ground.client, COPIED).await < queues {
+            for part in ["journal", "shelf", "queues"] {
+                rotate(&ground.client, part, at(1), "COMMIT").await;
+            }
+        }
+    };
+    soon("the rotation", copied(3)).await;
+    assert_eq!(one(&ground.client, COPIED).await, 3);
+    run(&holder, "COMMIT").await;
+    soon("the rest of the rotation", copied(4)).await;
+}
+
+#[tokio::test]
+async fn a_step_of_background_work_has_the_lock_of_one_queue() {
+    let ground = Ground::with(5).await;
+    let worker = ground.cluster.client(&ground.database).await;
+    let mut held = Vec::new();
+    for part in ["queues", "journal", "shelf"] {
+        for _ in 0..20 {
+            run(&worker, "BEGIN").await;
+            slipring_testbed::rotation_step(&worker, part, at(1)).await;
+            held.push(ground.held().await);
+            run(&worker, "COMMIT").await;
+        }
+    }
+    assert_eq!(held.iter().max(), Some(&1), "{held:?}");
+}
+
+/// What of each queue is in a slot of the shelf: pictures, and the bytes of their messages.
+async fn shelved(client: &Client, slot: i64) -> Vec<(i32, i64, i64)> {
+    let sql = format!(
+        "SELECT queue_id, count(*), sum(bytes)::int8 FROM slipring.item_picture
+         WHERE slot = {slot} GROUP BY queue_id ORDER BY queue_id"
+    );
+    let rows = client.query(&sql, &[]).await.unwrap();
+    rows.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect()
+}
+
+#[tokio::test]
+async fn the_shelf_is_copied_in_small_parts_of_one_queue() {
+    let ground = Ground::with(2).await;
+    let send = |bytes, count| {
+        format!(
+            "SELECT slipring.send_batch('q0', array_fill(repeat('x', {bytes}), ARRAY[{count}]),
+                 delay => '1 hour')"
+        )
+    };
+    run(&ground.client, &send(100, 600)).await;
+    run(&ground.client, &send(1 << 20, 9)).await;
+    let slot = "SELECT pg_sequence_last_value('slipring.shelf') % 3";
+    let before = one(&ground.client, slot).await;
+    let copied = async {
+        // Other tests' transactions may have to end first.
+        while !shelved(&ground.client, before).await.is_empty() {
+            let now = one(&ground.client, slot).await;
+            let old = shelved(&ground.client, now).await;
+            rotate(&ground.client, "shelf", at(1), "COMMIT").await;
+            let new = shelved(&ground.client, now).await;
+            let changed: Vec<_> = new.iter().filter(|part| !old.contains(part)).collect();
+            if now == before {
+                continue;
+            }
+            assert!(changed.len() <= 1, "{old:?} and then {new:?}");
+            for (queue, count, bytes) in changed {
+                let old = old.iter().find(|part| part.0 == *queue);
+                let (counted, sum) = old.map_or((0, 0), |part| (part.1, part.2));
+                assert!(count - counted <= 250, "{counted} and then {count}");
+                assert!(bytes - sum <= 5 << 20, "{sum} bytes and then {bytes}");
+            }
+        }
+    };
+    tokio::time::timeout(4 * PATIENCE, copied).await.expect("the shelf is copied");
+    let all: i64 = shelved(&ground.client, one(&ground.client, slot).await).await[0].1;
+    assert!(all >= 610, "{all} pictures");
+}
+
+#[tokio::test]
+async fn who_settles_in_several_queues_waits_for_one_and_holds_none() {
+    let ground = Ground::with(3).await;
+    let mut receipts = Vec::new();
+    for n in 0..3 {
+        let sql = format!("SELECT receipt FROM slipring.receive('q{n}')");
+        receipts.push(ground.client.query_one(&sql, &[]).await.unwrap().get::<_, String>(0));
+    }
+    let holder = ground.holder(ground.queues[1]).await;
+    let user = ground.cluster.client(&ground.database).await;
+    let nacked = tokio::spawn(async move {
+        let sql = "SELECT slipring.nack($1::text[])";
+        user.query_one(sql, &[&receipts]).await.unwrap().get::<_, Vec<String>>(0)
+    });
+    let waits = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+        AND wait_event_type = 'Lock'";
+    let waiting = async { while one(&ground.client, waits).await == 0 {} };
+    soon("somebody else", waiting).await;
+    assert_eq!(ground.held().await, 1, "only the one that is waited for");
+    run(&holder, "COMMIT").await;
+    assert_eq!(soon("the nack", nacked).await.unwrap(), ["ready"; 3]);
+}
+
+#[tokio::test]
+async fn heads_are_answered_though_somebody_holds_the_queues() {
+    let mut ground = Ground::with(1).await;
+    let fifo = QueueSettings { fifo: true, ..QueueSettings::default() };
+    let fifo = queue(&ground.store, "fifo", &fifo).await;
+    ground.queues.push(fifo);
+    run(&ground.client, "SELECT slipring.send('fifo', 'a'::text, \"group\" => 'g')").await;
+    let _holders = (ground.holder(ground.queues[0]).await, ground.holder(fifo).await);
+    let heads = soon("a look", ground.store.heads(&ground.queues, at(1))).await.unwrap();
+    assert!(heads.iter().all(Option::is_some), "{heads:?}");
+}
+
+#[tokio::test]
+async fn many_queues_that_are_held_leave_connections_to_sends_and_to_other_queues() {
+    // More than a store has connections.
+    const HELD: usize = 24;
+    let ground = Ground::with(HELD + 1).await;
+    let mut holders = Vec::new();
+    for q in &ground.queues[..HELD] {
+        holders.push(ground.holder(*q).await);
+    }
+    let mut calls = Vec::new();
+    for q in &ground.queues[..HELD] {
+        let (store, q) = (Arc::clone(&ground.store), *q);
+        calls.push(tokio::spawn(async move { claim(&store, q, 1, at(1)).await.len() }));
+    }
+    let waits = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+        AND wait_event_type = 'Lock'";
+    let waiting = async { while one(&ground.client, waits).await < 3 {} };
+    soon("somebody else", waiting).await;
+    let free = ground.queues[HELD];
+    for _ in 0..10 {
+        soon("a send", send(&ground.store, free, &["a"])).await;
+        assert_eq!(soon("a receive", claim(&ground.store, free, 1, at(1))).await.len(), 1);
+    }
+    for holder in &holders {
+        run(holder, "COMMIT").await;
+    }
+    for call in calls {
+        assert_eq!(soon("a receive", call).await.unwrap(), 1);
+    }
+}
