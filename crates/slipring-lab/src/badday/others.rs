@@ -30,6 +30,8 @@ const LATE_NS: u64 = 5_000_000;
 const ANSWERED_WITHIN: Duration = Duration::from_secs(30);
 /// How long a receive waits.
 const RECEIVE_WAIT: Duration = Duration::from_secs(1);
+/// Between two looks whether the senders are to end.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// Between two tries to connect.
 const CONNECT_AGAIN: Duration = Duration::from_millis(10);
 /// How many kinds of errors are told.
@@ -72,6 +74,8 @@ struct Shared {
     load: Load,
     phase: AtomicU8,
     stop: AtomicBool,
+    /// When the senders were stopped; later than any moment before that.
+    stopped_ns: AtomicU64,
     /// The run is over before its end.
     abandoned: AtomicBool,
     late: AtomicU64,
@@ -98,6 +102,7 @@ impl Others {
             load,
             phase: AtomicU8::new(Phase::Calm.number()),
             stop: AtomicBool::new(false),
+            stopped_ns: AtomicU64::new(u64::MAX),
             abandoned: AtomicBool::new(false),
             late: AtomicU64::new(0),
             cuts: AtomicU64::new(0),
@@ -139,6 +144,7 @@ impl Others {
     /// is left. Blocks.
     pub fn end(mut self, complete: bool) -> Outcome {
         self.shared.abandoned.store(!complete, Ordering::SeqCst);
+        self.shared.stopped_ns.store(monotonic_ns(), Ordering::SeqCst);
         self.shared.stop.store(true, Ordering::SeqCst);
         let failed = self.join().err().map(|error| format!("the others: {error:#}"));
         Outcome {
@@ -192,7 +198,10 @@ async fn run<T: Target>(
     let mut edge_ns = start_ns;
     while !shared.stop.load(Ordering::SeqCst) {
         edge_ns += u64::try_from(load.window.as_nanos()).unwrap_or(u64::MAX);
-        wait_until(edge_ns).await;
+        while monotonic_ns() < edge_ns && !shared.stop.load(Ordering::SeqCst) {
+            let left = Duration::from_nanos(edge_ns.saturating_sub(monotonic_ns()));
+            tokio::time::sleep(left.min(LOOK_EVERY)).await;
+        }
         shared.next_window()?;
     }
     if shared.abandoned.load(Ordering::SeqCst) {
@@ -228,11 +237,21 @@ async fn drain<T: Target>(target: &T, shared: &Shared) -> Result<()> {
 }
 
 impl Shared {
+    /// Ends a window, the last one when the senders were stopped: that they send no more is no
+    /// stall. Of a last one that was hardly begun only a stall is told.
     fn next_window(&self) -> Result<()> {
         let phase = Phase::from_number(self.phase.load(Ordering::SeqCst));
+        let stopped_ns = self.stopped_ns.load(Ordering::SeqCst);
+        let now_ns = monotonic_ns().min(stopped_ns);
         let mut meter = self.meter.lock();
-        let window = meter.as_mut().map(|meter| meter.next_window(phase, monotonic_ns()));
-        self.windows.lock().extend(window.transpose()?);
+        let window = meter.as_mut().map(|meter| meter.next_window(phase, now_ns)).transpose()?;
+        let whole_s = self.load.window.as_secs_f64();
+        let told = |window: &Window| {
+            stopped_ns == u64::MAX
+                || window.seconds > whole_s / 2.0
+                || window.stall_ms > whole_s * 1e3
+        };
+        self.windows.lock().extend(window.filter(told));
         Ok(())
     }
 

@@ -109,7 +109,9 @@ impl<'a> Stage<'a> {
     }
 
     async fn serve(&mut self, at: Option<&Addresses>) -> Result<()> {
-        let environment = self.clock.as_ref().map_or_else(Vec::new, WallClock::environment);
+        let mut environment = self.clock.as_ref().map_or_else(Vec::new, WallClock::environment);
+        // A day's participants and the others together.
+        environment.push(("SLIPRING_CONNECTIONS_MAX", "20000".to_owned()));
         let log = self.file().with_extension("log");
         let serving = |store: &str| Server::serving_in(&environment, store, &log, at);
         let server = match self.kind {

@@ -143,6 +143,19 @@ async fn a_stall_is_seen_in_its_phase_and_nothing_is_lost() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_window_that_was_hardly_begun_when_the_senders_ended_is_not_told() {
+    let settings = Settings::new(Work::Paced, Kind::Memory);
+    let folder = tempfile::tempdir().unwrap();
+    let target = Arc::new(Faulty::start(&settings, folder.path()).await.unwrap());
+    let long = Load { window: Duration::from_secs(600), ..load() };
+    let others = Others::start(target, long).await.unwrap();
+    pass(50).await;
+    let outcome = tokio::task::spawn_blocking(|| others.end(true)).await.unwrap();
+    assert!(outcome.windows.is_empty() && outcome.verdict.sent > 0, "{outcome:?}");
+    assert_eq!((outcome.verdict.lost, outcome.failed.as_deref()), (0, None), "{outcome:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_was_seen_is_kept_when_a_run_ends_early_with_everything_stalled() {
     let settings = Settings::new(Work::Paced, Kind::Memory);
     let folder = tempfile::tempdir().unwrap();
