@@ -7,13 +7,15 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result};
+use nix::sys::signal::Signal;
 
 /// What the guard does: it waits until the pipe is closed, and unless it was told that all is well
-/// ends the process `$1`, waits at most a minute for it, and removes the folder `$2`.
+/// sends the signal `$3` to the process `$1`, waits at most a minute for its end, and removes the
+/// folder `$2`.
 const SCRIPT: &str = r#"
 read -r word
 test "$word" = done && exit 0
-kill -TERM "$1"
+kill -s "$3" "$1"
 tries=600
 while kill -0 "$1" && test "$tries" -gt 0; do
     sleep 0.1
@@ -27,13 +29,14 @@ rm -rf -- "$2"
 pub struct Guard(Child);
 
 impl Guard {
-    /// Watches over the process `pid` with its data in `folder`.
+    /// Watches over the process `pid` with its data in `folder`, which `signal` ends.
     ///
     /// # Errors
     /// When there is no shell.
-    pub fn over(pid: u32, folder: &Path) -> Result<Guard> {
+    pub fn over(pid: u32, folder: &Path, signal: Signal) -> Result<Guard> {
         let mut shell = Command::new("sh");
-        shell.args(["-c", SCRIPT, "guard"]).arg(pid.to_string()).arg(folder).current_dir("/");
+        shell.args(["-c", SCRIPT, "guard"]).arg(pid.to_string()).arg(folder);
+        shell.arg(signal.as_str().trim_start_matches("SIG")).current_dir("/");
         // A group of its own: a Ctrl-C that ends the lab must not end the guard.
         shell.process_group(0).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         shell.spawn().context("starting the guard of a server").map(Guard)
@@ -67,7 +70,7 @@ mod tests {
         let folder = above.path().join("data");
         std::fs::create_dir(&folder).unwrap();
         let mut server = sleeper();
-        let mut guard = Guard::over(server.id(), &folder).unwrap();
+        let mut guard = Guard::over(server.id(), &folder, Signal::SIGTERM).unwrap();
         drop(guard.0.stdin.take());
         assert!(!server.wait().unwrap().success());
         let deadline = Instant::now() + Duration::from_secs(30);
@@ -81,7 +84,7 @@ mod tests {
     fn a_guard_that_is_dropped_leaves_the_server_alone() {
         let folder = tempfile::tempdir().unwrap();
         let mut server = sleeper();
-        drop(Guard::over(server.id(), folder.path()).unwrap());
+        drop(Guard::over(server.id(), folder.path(), Signal::SIGTERM).unwrap());
         assert!(server.try_wait().unwrap().is_none());
         assert!(folder.path().exists());
         server.kill().unwrap();
