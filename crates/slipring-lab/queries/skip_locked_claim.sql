@@ -11,4 +11,4 @@ WHERE id = ANY (ARRAY(
     LIMIT $2::bigint
     FOR UPDATE SKIP LOCKED
 ))
-RETURNING id, body
+RETURNING id, body, attempts

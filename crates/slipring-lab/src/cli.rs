@@ -4,7 +4,8 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use crate::{
-    adapter, badday, cases, crash, drive, driver, report, run, simulate, waits, workloads,
+    adapter, badday, benchmark, cases, crash, drive, driver, report, run, simulate, waits,
+    workloads,
 };
 
 /// Load driver, workloads and reports for Slipring and its peers.
@@ -22,6 +23,8 @@ enum Command {
     /// Be a system of the public benchmark of queues on PostgreSQL: the environment says what to
     /// do, lines of JSON on stdout say what happens, until SIGTERM.
     Adapter(adapter::Options),
+    /// Run the scenarios of the public benchmark of queues on PostgreSQL: ours beside its peers.
+    Benchmark(benchmark::Options),
     /// The names of the rows of each table.
     List,
     /// Run one of the five published cases: the published design, the effect, and ours beside it.
@@ -65,6 +68,7 @@ pub fn run(arguments: Arguments) -> Result<()> {
     match arguments.command {
         Command::Run(options) => run::run(&options),
         Command::Adapter(options) => adapter::run(&options),
+        Command::Benchmark(options) => benchmark::run(&options),
         Command::List => {
             run::list();
             Ok(())

@@ -8,14 +8,15 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result};
+use nix::sys::signal::Signal;
 
 /// What the guard does: it waits until the pipe is closed, and unless it was told that all is well
-/// ends the process `$1`, waits at most a minute for it, and removes the folder `$2` where there is
-/// one.
+/// sends the signal `$3` to the process `$1`, waits at most a minute for its end, and removes the
+/// folder `$2` where there is one.
 const SCRIPT: &str = r#"
 read -r word
 test "$word" = done && exit 0
-kill -TERM "$1"
+kill -s "$3" "$1"
 tries=600
 while kill -0 "$1" && test "$tries" -gt 0; do
     sleep 0.1
@@ -29,14 +30,16 @@ test -z "$2" || rm -rf -- "$2"
 pub struct Guard(Child);
 
 impl Guard {
-    /// Watches over the process `pid`; `folder` is removed when that was ended by the guard.
+    /// Watches over the process `pid`, which `signal` ends; `folder` is removed when that was ended
+    /// by the guard.
     ///
     /// # Errors
     /// When there is no shell.
-    pub fn over(pid: u32, folder: Option<&Path>) -> Result<Guard> {
+    pub fn over(pid: u32, folder: Option<&Path>, signal: Signal) -> Result<Guard> {
         let mut shell = Command::new("sh");
         shell.args(["-c", SCRIPT, "guard"]).arg(pid.to_string());
-        shell.arg(folder.unwrap_or(Path::new(""))).current_dir("/");
+        shell.arg(folder.unwrap_or(Path::new("")));
+        shell.arg(signal.as_str().trim_start_matches("SIG")).current_dir("/");
         // A group of its own: a Ctrl-C that ends the lab must not end the guard.
         shell.process_group(0).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         shell.spawn().context("starting the guard of a server").map(Guard)
@@ -70,7 +73,7 @@ mod tests {
         let folder = above.path().join("data");
         std::fs::create_dir(&folder).unwrap();
         let mut server = sleeper();
-        let mut guard = Guard::over(server.id(), Some(&folder)).unwrap();
+        let mut guard = Guard::over(server.id(), Some(&folder), Signal::SIGTERM).unwrap();
         drop(guard.0.stdin.take());
         assert!(!server.wait().unwrap().success());
         let deadline = Instant::now() + Duration::from_secs(30);
@@ -83,7 +86,7 @@ mod tests {
     #[test]
     fn a_guard_without_a_folder_ends_the_server_alone() {
         let mut server = sleeper();
-        let mut guard = Guard::over(server.id(), None).unwrap();
+        let mut guard = Guard::over(server.id(), None, Signal::SIGTERM).unwrap();
         drop(guard.0.stdin.take());
         assert!(!server.wait().unwrap().success());
         assert!(guard.0.wait().unwrap().success());
@@ -93,7 +96,7 @@ mod tests {
     fn a_guard_that_is_dropped_leaves_the_server_alone() {
         let folder = tempfile::tempdir().unwrap();
         let mut server = sleeper();
-        drop(Guard::over(server.id(), Some(folder.path())).unwrap());
+        drop(Guard::over(server.id(), Some(folder.path()), Signal::SIGTERM).unwrap());
         assert!(server.try_wait().unwrap().is_none());
         assert!(folder.path().exists());
         server.kill().unwrap();

@@ -48,7 +48,7 @@ impl Guarded {
         command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
         let child = command.spawn().with_context(|| format!("starting {name}"))?;
         let mut own = Guarded { name, child, log: log.to_owned(), guard: None };
-        own.guard = Some(Guard::over(own.child.id(), removed)?);
+        own.guard = Some(Guard::over(own.child.id(), removed, Signal::SIGTERM)?);
         Ok(own)
     }
 

@@ -3,10 +3,14 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use anyhow::{Context, Error, Result, bail};
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
+
+/// Between two looks whether a run is to end.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Waits until this process is told to end; answers by what, as the reason why a run is
 /// incomplete.
@@ -77,6 +81,23 @@ impl Interrupt {
             bail!("it was interrupted");
         }
         Ok(())
+    }
+
+    /// What `work` answers, or that the run is to end.
+    ///
+    /// # Errors
+    /// Those of `work`, and when the process is told to end before.
+    pub async fn until<O>(&self, work: impl Future<Output = Result<O>>) -> Result<O> {
+        let told = async {
+            loop {
+                self.check()?;
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
+        };
+        tokio::select! {
+            ended = work => ended,
+            told = told => told,
+        }
     }
 
     fn set(&self) {

@@ -6,6 +6,7 @@
 
 mod adapter;
 mod badday;
+mod benchmark;
 mod body;
 mod cases;
 mod child;

@@ -19,6 +19,12 @@ fn nanoseconds(clock: ClockId) -> u64 {
     seconds * 1_000_000_000 + u64::try_from(time.tv_nsec()).unwrap_or(0)
 }
 
+/// The wall clock in milliseconds since 1970.
+pub fn wall_ms() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
 /// A date as `YYYY-MM-DD`, from seconds since 1970-01-01 UTC.
 pub fn date(unix_seconds: u64) -> String {
     // Days are counted from 0000-03-01, so that the leap day is the last of its year.

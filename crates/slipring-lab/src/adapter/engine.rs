@@ -15,7 +15,7 @@ use slipring_postgres::{Address, PostgresOptions, PostgresStore};
 
 use super::environment::Environment;
 use super::job::Job;
-use super::system::{Claimed, Depths, Feeder, Finished, Outcome, System, Verdict};
+use super::system::{Claimed, Depths, Feeder, Finished, Intake, Outcome, System, Verdict};
 
 /// How long a receive waits for a first message.
 const WAIT: Duration = Duration::from_secs(1);
@@ -82,10 +82,7 @@ async fn queue(engine: &Engine, name: &str, settings: &QueueSettings) -> Result<
     Ok(queue)
 }
 
-impl System for Native {
-    type Receipt = Receipt;
-    type Feeder = NativeFeeder;
-
+impl Intake for Native {
     async fn send(&self, queue: usize, jobs: &[(u32, Bytes)]) -> Result<()> {
         let queue = self.queues.get(queue).context("a queue that was not made")?;
         let message =
@@ -93,6 +90,25 @@ impl System for Native {
         queue.send_batch(jobs.iter().map(message).collect()).await?;
         Ok(())
     }
+
+    async fn depths(&self) -> Result<Depths> {
+        let mut depths = Depths::default();
+        for stats in try_join_all(self.queues.iter().map(Queue::stats)).await? {
+            depths.ready += stats.ready;
+            depths.running += stats.leased;
+            depths.retryable += stats.delayed;
+        }
+        Ok(depths)
+    }
+
+    async fn stop(&self) {
+        self.engine.shutdown().await;
+    }
+}
+
+impl System for Native {
+    type Receipt = Receipt;
+    type Feeder = NativeFeeder;
 
     fn feeders(&self) -> Vec<NativeFeeder> {
         let feeder = |(number, queue): (usize, &Queue)| NativeFeeder {
@@ -125,20 +141,6 @@ impl System for Native {
             }
         }
         Ok(verdicts)
-    }
-
-    async fn depths(&self) -> Result<Depths> {
-        let mut depths = Depths::default();
-        for stats in try_join_all(self.queues.iter().map(Queue::stats)).await? {
-            depths.ready += stats.ready;
-            depths.running += stats.leased;
-            depths.retryable += stats.delayed;
-        }
-        Ok(depths)
-    }
-
-    async fn stop(&self) {
-        self.engine.shutdown().await;
     }
 }
 

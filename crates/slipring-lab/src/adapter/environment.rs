@@ -9,11 +9,11 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 
 /// Leases of jobs where `LEASE_DEADLINE_MS` is 0, which asks for leases that do not end: a day.
-const LEASE_LONGEST: Duration = Duration::from_secs(86_400);
+pub const LEASE_LONGEST: Duration = Duration::from_secs(86_400);
 /// A PostgreSQL queue has so many lanes; priorities beyond them would be a slower path.
 const PRIORITY_MAX: u32 = 16;
 /// The priority of jobs where no pattern is given: the default of Slipring.
-const PRIORITY_DEFAULT: u32 = 1024;
+pub const PRIORITY_DEFAULT: u32 = 1024;
 
 /// How many jobs are inserted, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +58,8 @@ pub struct Environment {
     pub payload_bytes: usize,
     /// Seconds from tick to tick.
     pub sample_every_s: u64,
+    /// Seconds that percentiles of latencies are about.
+    pub latency_window_s: u64,
     /// The number of this replica.
     pub instance: u64,
     /// How many queues.
@@ -76,6 +78,10 @@ pub struct Environment {
     pub aging: bool,
     /// How long a lease lasts.
     pub lease: Duration,
+    /// Where to note which jobs were inserted and which were worked on. Not of the contract.
+    pub ledger: Option<PathBuf>,
+    /// The number of the first job. Not of the contract.
+    pub first_job: u64,
 }
 
 impl Environment {
@@ -104,6 +110,9 @@ impl Environment {
             work: from.millis("JOB_WORK_MS", 1, 0..=3_600_000)?,
             payload_bytes: from.number("JOB_PAYLOAD_BYTES", 256, 0..=1_048_576)?,
             sample_every_s: from.number("SAMPLE_EVERY_S", 5, 1..=3600)?,
+            latency_window_s: from
+                .number::<u64>("LATENCY_WINDOW_MS", 30_000, 1000..=300_000)?
+                .div_ceil(1000),
             instance: from.number("BENCH_INSTANCE_ID", 0, 0..=1_000_000)?,
             queues: from.number("BENCH_QUEUE_COUNT", 1, 1..=1000)?,
             fail_mode: from.fail_mode()?,
@@ -113,6 +122,8 @@ impl Environment {
             priorities: from.priorities()?,
             aging: from.number("PRIORITY_AGING_MS", 0, 0..=u64::MAX)? > 0,
             lease,
+            ledger: get("SLIPRING_LAB_LEDGER").map(PathBuf::from),
+            first_job: from.number("SLIPRING_LAB_FIRST_JOB", 0, 0..=u64::MAX / 2)?,
         })
     }
 }
@@ -212,6 +223,7 @@ mod tests {
         assert_eq!((seen.work, seen.lease), (Duration::from_millis(1), Duration::from_secs(30)));
         assert_eq!((seen.fail_first_mod, seen.attempts_max, seen.dead_letters), (0, 25, false));
         assert_eq!((seen.priorities.as_slice(), seen.aging), (&[1024][..], false));
+        assert_eq!((seen.latency_window_s, seen.ledger, seen.first_job), (30, None, 0));
         assert_eq!(Environment::read(&|_| None).unwrap_err().to_string(), {
             "DATABASE_URL is not set; give the database"
         });
@@ -231,8 +243,13 @@ mod tests {
             ("PRIORITY_AGING_MS", "60000"),
             ("LEASE_DEADLINE_MS", "0"),
             ("PRODUCER_RATE_CONTROL_FILE", "/tmp/rate"),
+            ("LATENCY_WINDOW_MS", "2500"),
+            ("SLIPRING_LAB_LEDGER", "/tmp/ledger"),
+            ("SLIPRING_LAB_FIRST_JOB", "1099511627776"),
         ]);
         let seen = seen.unwrap();
+        assert_eq!((seen.latency_window_s, seen.first_job), (3, 1 << 40));
+        assert_eq!(seen.ledger, Some(PathBuf::from("/tmp/ledger")));
         assert_eq!((seen.fail_mode, seen.dead_letters), (FailMode::Always, true));
         assert_eq!((seen.priorities.as_slice(), seen.aging), (&[1, 2, 3, 4][..], true));
         assert_eq!(seen.lease, LEASE_LONGEST);
@@ -248,6 +265,7 @@ mod tests {
             ("PRODUCER_RATE", "NaN", "give a number from 0 to 10000000"),
             ("SAMPLE_EVERY_S", "0", "give a number from 1 to 3600"),
             ("SAMPLE_EVERY_S", "2.5", "give a number from 1 to 3600"),
+            ("LATENCY_WINDOW_MS", "0", "give a number from 1000 to 300000"),
             ("JOB_PAYLOAD_BYTES", "1048577", "give a number from 0 to 1048576"),
             ("PRODUCER_MODE", "burst", "give fixed or depth-target"),
             ("SCENARIO", "cron", "give long_horizon"),

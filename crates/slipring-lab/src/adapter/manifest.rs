@@ -8,6 +8,7 @@ use serde::Serialize;
 use slipring_postgres::Address;
 
 use super::environment::Environment;
+use super::pgmq;
 use super::telemetry::{Descriptor, time_text, wall_us};
 
 /// Sets of three tables that rotate, one of them written.
@@ -37,6 +38,10 @@ pub enum Kind {
     Slipring,
     /// Our functions for users of SQL, with an engine beside them.
     SlipringSql,
+    /// pgmq's functions, which must be in the database.
+    Pgmq,
+    /// A table claimed with SKIP LOCKED.
+    SkipLocked,
 }
 
 /// What `adapter.json` says.
@@ -64,6 +69,8 @@ impl Kind {
         match self {
             Kind::Slipring => "slipring",
             Kind::SlipringSql => "slipring-sql",
+            Kind::Pgmq => "pgmq",
+            Kind::SkipLocked => "skip-locked",
         }
     }
 
@@ -72,15 +79,43 @@ impl Kind {
         let (display_name, db_name) = match self {
             Kind::Slipring => ("Slipring (Rust, in-process)", "slipring_bench"),
             Kind::SlipringSql => ("Slipring (SQL functions)", "slipring_sql_bench"),
+            Kind::Pgmq => ("pgmq (SQL functions)", "pgmq_bench"),
+            Kind::SkipLocked => ("a table with SKIP LOCKED", "skip_locked_bench"),
         };
         Manifest {
             system: self.name(),
-            family: "slipring",
+            family: if self.is_ours() { "slipring" } else { self.name() },
             display_name,
             db_name,
-            event_tables: tables(),
-            event_indexes: indexes(),
+            event_tables: self.tables(1),
+            event_indexes: self.indexes(),
             extensions: Vec::new(),
+        }
+    }
+
+    /// Whether it is Slipring.
+    pub fn is_ours(self) -> bool {
+        matches!(self, Kind::Slipring | Kind::SlipringSql)
+    }
+
+    /// The tables that are there with so many queues; of ours those of the first queue, for the
+    /// messages of further ones are in sets of their own, which the descriptor names.
+    fn tables(self, queues: usize) -> Vec<String> {
+        match self {
+            Kind::Slipring | Kind::SlipringSql => tables(),
+            Kind::Pgmq => {
+                let names = pgmq::queue_names(queues).into_iter();
+                names.flat_map(|name| ["q", "a"].map(|set| format!("pgmq.{set}_{name}"))).collect()
+            }
+            Kind::SkipLocked => vec!["public.job".to_owned()],
+        }
+    }
+
+    fn indexes(self) -> Vec<String> {
+        match self {
+            Kind::Slipring | Kind::SlipringSql => indexes(),
+            Kind::Pgmq => Vec::new(),
+            Kind::SkipLocked => vec!["public.job_ready".to_owned()],
         }
     }
 }
@@ -94,8 +129,7 @@ pub fn text(kind: Kind) -> Result<String> {
     Ok(text + "\n")
 }
 
-/// The tables of a database with the first queue; the messages of further ones are in sets of
-/// their own, which the descriptor names.
+/// The tables of our database with the first queue.
 fn tables() -> Vec<String> {
     let mut names: BTreeSet<String> = STEADY.iter().map(|name| (*name).to_owned()).collect();
     for slot in SLOTS {
@@ -119,23 +153,28 @@ fn indexes() -> Vec<String> {
 pub async fn descriptor(kind: Kind, environment: &Environment) -> Result<Descriptor> {
     let address: Address = environment.database_url.parse().map_err(anyhow::Error::msg)?;
     let client = address.connect("slipring-lab adapter").await?;
-    let rows = client.query(include_str!("../../queries/adapter_tables.sql"), &[]).await?;
-    let mut event_tables: BTreeSet<String> = tables().into_iter().collect();
-    for row in rows {
-        event_tables.insert(row.try_get(0)?);
-    }
-    let version = include_str!("../../queries/adapter_schema_version.sql");
-    let version = client.query_one(version, &[]).await?;
+    let mut event_tables: BTreeSet<String> = kind.tables(environment.queues).into_iter().collect();
+    let (schema_version, db_name) = if kind.is_ours() {
+        for row in client.query(include_str!("../../queries/adapter_tables.sql"), &[]).await? {
+            event_tables.insert(row.try_get(0)?);
+        }
+        let version = include_str!("../../queries/adapter_schema_version.sql");
+        let version = client.query_one(version, &[]).await?;
+        (version.try_get(0)?, version.try_get(1)?)
+    } else {
+        let name = client.query_one("SELECT current_database()::text", &[]).await?;
+        (String::new(), name.try_get(0)?)
+    };
     Ok(Descriptor {
         kind: "descriptor",
         system: kind.name(),
         instance_id: environment.instance,
         event_tables: event_tables.into_iter().collect(),
-        event_indexes: indexes(),
+        event_indexes: kind.indexes(),
         extensions: Vec::new(),
         version: env!("CARGO_PKG_VERSION"),
-        schema_version: version.try_get(0)?,
-        db_name: version.try_get(1)?,
+        schema_version,
+        db_name,
         started_at: time_text(wall_us() / 1000),
     })
 }

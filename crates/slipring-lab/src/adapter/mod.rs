@@ -1,50 +1,46 @@
-//! `adapter`: Slipring under the public benchmark of queues on PostgreSQL. One process that runs
+//! `adapter`: a queue under the public benchmark of queues on PostgreSQL. One process that runs
 //! until it is told to end: the environment says what to do, lines of JSON on stdout say what
 //! happens, logs go to stderr.
 //! `docs/lab/adapter.md` has the contract's side and ours.
+//!
+//! All but the systems themselves is the same for each of them, also for those that run handlers
+//! of their own: `peers/awa` is built from these files too.
 
+mod bench;
 mod engine;
 mod environment;
 mod job;
+pub mod ledger;
 mod log;
 mod manifest;
 mod pace;
+mod pgmq;
 mod producer;
 mod samples;
+mod serve;
 mod session;
+mod skip_locked;
 mod sql;
 mod system;
 mod tally;
 mod telemetry;
 mod window;
+mod work;
 mod workers;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
-use tokio::runtime::Builder;
-use tokio_util::sync::CancellationToken;
+use anyhow::Result;
 
+use self::bench::Bench;
 use self::engine::Native;
-use self::environment::{Environment, FailMode, Offer};
-use self::log::Log;
-use self::manifest::Kind;
-use self::pace::{Credit, Orders, Rate};
-use self::producer::{Pace, Producer};
+use self::environment::{Environment, FailMode};
+pub use self::manifest::Kind;
+use self::pgmq::Pgmq;
+use self::skip_locked::SkipLocked;
 use self::sql::BySql;
 use self::system::System;
-use self::tally::Tally;
-use self::telemetry::{Descriptor, Telemetry};
-use crate::interrupt::interrupted;
-
-/// How long the database may be away when the adapter starts.
-const OPEN_MAX: Duration = Duration::from_secs(30);
-const OPEN_AGAIN: Duration = Duration::from_millis(500);
-/// The end takes at most so long in all: 4 s of the 5 s that the contract gives.
-const DRAIN_MAX: Duration = Duration::from_millis(2500);
-const CLOSE_MAX: Duration = Duration::from_secs(1);
-const WRITE_MAX: Duration = Duration::from_millis(500);
+use self::telemetry::Descriptor;
 
 /// Which system, and whether only to say what the harness has to know of it.
 #[derive(Debug, clap::Args)]
@@ -57,124 +53,73 @@ pub struct Options {
     adapter_json: bool,
 }
 
-/// What all parts of a running adapter share.
-#[derive(Debug)]
-struct Bench {
-    /// The system's name.
-    system: &'static str,
-    environment: Environment,
-    tally: Tally,
-    log: Arc<Log>,
-    /// Cancelled when the run is over.
-    stop: CancellationToken,
-}
-
 /// Runs the adapter until SIGTERM.
 ///
 /// # Errors
 /// When a variable is wrong, the database is not there, or stdout is closed.
 pub fn run(options: &Options) -> Result<()> {
+    let kind = options.system;
     if options.adapter_json {
-        print!("{}", manifest::text(options.system)?);
+        print!("{}", manifest::text(kind)?);
         return Ok(());
     }
     let environment = Environment::read(&|name| std::env::var(name).ok())?;
-    let runtime = Builder::new_multi_thread().enable_all().build()?;
-    let ran = runtime.block_on(start(options.system, environment));
-    // What still waits for the database ends with the process.
-    runtime.shutdown_background();
-    ran
+    serve::run(Bench::new(kind.name(), environment)?, async |bench| start(kind, bench).await)
 }
 
-async fn start(kind: Kind, environment: Environment) -> Result<()> {
-    let (stop, log) = (CancellationToken::new(), Arc::new(Log::default()));
-    let told = (stop.clone(), Arc::clone(&log));
-    tokio::spawn(async move {
-        let (stop, log) = told;
-        let reason = interrupted().await;
-        log.note(&format!("{reason:#}"));
-        stop.cancel();
-    });
-    if environment.aging {
-        log.note("PRIORITY_AGING_MS is set; priorities of Slipring do not age");
-    }
-    let opened = tokio::select! {
-        biased;
-        () = stop.cancelled() => return Ok(()),
-        opened = open(kind, &environment, &log) => opened,
-    };
-    let (native, descriptor) = opened?;
-    let tally = Tally::new(environment.rate)?;
-    let bench = Arc::new(Bench { system: kind.name(), environment, tally, log, stop });
-    match kind {
-        Kind::Slipring => serve(Arc::new(native), bench, descriptor).await,
-        Kind::SlipringSql => {
-            let by_sql = BySql::new(&bench.environment, native)?;
-            serve(Arc::new(by_sql), bench, descriptor).await
-        }
-    }
+/// A system that is open.
+enum Opened {
+    Slipring(Native),
+    SlipringSql(BySql),
+    Pgmq(Pgmq),
+    SkipLocked(SkipLocked),
 }
 
-/// Opens the database, which may be away for a moment.
-async fn open(kind: Kind, environment: &Environment, log: &Log) -> Result<(Native, Descriptor)> {
-    // By SQL a job that fails for good can only be given back: its attempts have to be used up.
-    let only_nack = kind == Kind::SlipringSql && environment.fail_mode == FailMode::Always;
-    let attempts_max = if only_nack { 1 } else { environment.attempts_max };
-    let (deadline, mut said) = (Instant::now() + OPEN_MAX, false);
-    loop {
-        let opened = async {
-            let native = Native::open(environment, attempts_max).await?;
-            Ok((native, manifest::descriptor(kind, environment).await?))
-        };
-        let error: anyhow::Error = match opened.await {
-            Ok(opened) => return Ok(opened),
-            Err(error) => error,
-        };
-        let away = error.downcast_ref::<slipring::Error>();
-        let away = away.is_some_and(|e| e.kind() == slipring::ErrorKind::StorageUnavailable);
-        if !away || Instant::now() > deadline {
-            return Err(error.context("opening DATABASE_URL"));
-        }
-        if !std::mem::replace(&mut said, true) {
-            log.note(&format!("the database is not there, trying for {OPEN_MAX:?}: {error:#}"));
-        }
-        tokio::time::sleep(OPEN_AGAIN).await;
-    }
-}
-
-/// Runs until the end is told; then ends within 4 s, whatever the database does.
-async fn serve<S: System>(system: Arc<S>, bench: Arc<Bench>, descriptor: Descriptor) -> Result<()> {
-    let telemetry = Telemetry::to(std::io::stdout(), bench.stop.clone())?;
-    let lines = telemetry.lines();
-    lines.say(serde_json::to_string(&descriptor).context("writing the descriptor")?);
+async fn start(kind: Kind, bench: Arc<Bench>) -> Result<()> {
     let environment = &bench.environment;
-    let pace = match environment.offer {
-        Offer::Harness => {
-            let stdin = std::io::BufReader::new(std::io::stdin());
-            Pace::Harness(Orders::read(stdin, Arc::clone(&bench.log))?)
+    if environment.aging {
+        bench.log.note("PRIORITY_AGING_MS is set; priorities do not age here");
+    }
+    let opening = async || {
+        let opened = open(kind, environment).await?;
+        Ok((opened, manifest::descriptor(kind, environment).await?))
+    };
+    let Some((opened, descriptor)) = serve::open(&bench, is_away, opening).await? else {
+        return Ok(());
+    };
+    match opened {
+        Opened::Slipring(system) => serve(system, bench, descriptor).await,
+        Opened::SlipringSql(system) => serve(system, bench, descriptor).await,
+        Opened::Pgmq(system) => serve(system, bench, descriptor).await,
+        Opened::SkipLocked(system) => serve(system, bench, descriptor).await,
+    }
+}
+
+async fn open(kind: Kind, environment: &Environment) -> Result<Opened> {
+    Ok(match kind {
+        Kind::Slipring => {
+            Opened::Slipring(Native::open(environment, environment.attempts_max).await?)
         }
-        Offer::OwnPace => Pace::Own(Credit::default(), Instant::now()),
-        Offer::Depth(target) => Pace::Depth(target, None),
-    };
-    let producer = Producer {
-        system: Arc::clone(&system),
-        bench: Arc::clone(&bench),
-        pace,
-        rate: Rate::new(environment.rate, environment.rate_file.clone()),
-        next: 0,
-    };
-    let parts = [
-        tokio::spawn(producer.run()),
-        tokio::spawn(workers::run(Arc::clone(&system), Arc::clone(&bench))),
-        tokio::spawn(samples::run(Arc::clone(&system), Arc::clone(&bench), lines)),
-    ];
-    bench.stop.cancelled().await;
-    let ended = tokio::time::timeout(DRAIN_MAX, futures::future::join_all(parts)).await;
-    if ended.is_err() {
-        bench.log.note("what was under way is left to its leases");
-    }
-    if tokio::time::timeout(CLOSE_MAX, system.stop()).await.is_err() {
-        bench.log.note("the engine did not end in time");
-    }
-    telemetry.end(WRITE_MAX)
+        Kind::SlipringSql => {
+            // By SQL a job that fails for good can only be given back: its attempts have to be
+            // used up.
+            let always = environment.fail_mode == FailMode::Always;
+            let attempts_max = if always { 1 } else { environment.attempts_max };
+            let beside = Native::open(environment, attempts_max).await?;
+            Opened::SlipringSql(BySql::new(environment, beside)?)
+        }
+        Kind::Pgmq => Opened::Pgmq(Pgmq::open(environment).await?),
+        Kind::SkipLocked => Opened::SkipLocked(SkipLocked::open(environment).await?),
+    })
+}
+
+fn is_away(error: &anyhow::Error) -> bool {
+    let error = error.downcast_ref::<slipring::Error>();
+    error.is_some_and(|error| error.kind() == slipring::ErrorKind::StorageUnavailable)
+}
+
+async fn serve<S: System>(system: S, bench: Arc<Bench>, descriptor: Descriptor) -> Result<()> {
+    let system = Arc::new(system);
+    let workers = workers::run(Arc::clone(&system), Arc::clone(&bench));
+    serve::serve(system, bench, descriptor, workers).await
 }

@@ -7,16 +7,15 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use futures::future::join_all;
 
-use super::Bench;
+use super::bench::{AGAIN_AFTER, Bench};
 use super::job::Job;
 use super::pace::{Credit, Orders, Rate, missing};
-use super::system::System;
+use super::system::Intake;
 use super::tally::Counts;
 use super::telemetry::wall_us;
-use super::workers::AGAIN_AFTER;
 
 /// So many full batches are inserted side by side when more is due.
-const SIDE_BY_SIDE: u64 = 4;
+pub const SIDE_BY_SIDE: u64 = 4;
 /// Between two looks at the depth while enough is there, and the longest that one look is good for.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 const LOOK_LASTS: Duration = Duration::from_millis(500);
@@ -40,6 +39,13 @@ pub struct Seen {
     counts: Counts,
 }
 
+/// Jobs of one queue, and their numbers.
+#[derive(Clone, Default)]
+struct Batch {
+    numbers: Vec<u64>,
+    jobs: Vec<(u32, Bytes)>,
+}
+
 /// The producer of one adapter.
 pub struct Producer<S> {
     /// Where jobs go.
@@ -54,7 +60,7 @@ pub struct Producer<S> {
     pub next: u64,
 }
 
-impl<S: System> Producer<S> {
+impl<S: Intake> Producer<S> {
     /// Inserts until the run is over.
     pub async fn run(mut self) {
         let stop = self.bench.stop.clone();
@@ -142,7 +148,7 @@ impl<S: System> Producer<S> {
     async fn insert(&mut self, jobs: u64) {
         let environment = &self.bench.environment;
         let queues = environment.queues as u64;
-        let mut by_queue: Vec<Vec<(u32, Bytes)>> = vec![Vec::new(); environment.queues];
+        let mut by_queue: Vec<Batch> = vec![Batch::default(); environment.queues];
         let inserted_us = wall_us();
         for number in self.next..self.next + jobs {
             let every = environment.fail_first_mod;
@@ -152,23 +158,26 @@ impl<S: System> Producer<S> {
             let turn = (number / queues) as usize % environment.priorities.len();
             let priority = environment.priorities.get(turn).copied().unwrap_or_default();
             if let Some(batch) = by_queue.get_mut((number % queues) as usize) {
-                batch.push((priority, job.body(environment.payload_bytes)));
+                batch.numbers.push(number);
+                batch.jobs.push((priority, job.body(environment.payload_bytes)));
             }
         }
         self.next += jobs;
         let most = environment.batch_max;
-        let batches = by_queue.iter().enumerate();
-        let batches = batches.flat_map(|(queue, all)| all.chunks(most).map(move |b| (queue, b)));
-        join_all(batches.map(|(queue, batch)| self.send(queue, batch))).await;
+        let batches = by_queue.iter().enumerate().flat_map(|(queue, all)| {
+            all.jobs.chunks(most).zip(all.numbers.chunks(most)).map(move |batch| (queue, batch))
+        });
+        join_all(batches.map(|(queue, (jobs, numbers))| self.send(queue, jobs, numbers))).await;
     }
 
     /// Sends a batch, again and again until it is there.
-    async fn send(&self, queue: usize, batch: &[(u32, Bytes)]) {
+    async fn send(&self, queue: usize, jobs: &[(u32, Bytes)], numbers: &[u64]) {
         loop {
             let start = Instant::now();
-            match self.system.send(queue, batch).await {
+            match self.system.send(queue, jobs).await {
                 Ok(()) => {
-                    self.bench.tally.enqueued(batch.len() as u64, start.elapsed());
+                    self.bench.ledger.sent(numbers, &self.bench.log);
+                    self.bench.tally.enqueued(jobs.len() as u64, start.elapsed());
                     return;
                 }
                 Err(error) => self.bench.log.failed("a send", &error),

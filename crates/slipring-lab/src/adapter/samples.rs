@@ -3,11 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::Bench;
-use super::system::{Depths, System};
+use super::bench::Bench;
+use super::system::{Depths, Intake};
 use super::tally::{Counts, Percentiles};
 use super::telemetry::{Lines, Metric, line, wall_us};
-use super::window::WINDOW_SECONDS;
 
 /// A look at the depths takes no longer, or they are left out of the sample.
 const LOOK_MAX: Duration = Duration::from_secs(1);
@@ -18,7 +17,7 @@ pub fn next_tick_ms(now_ms: u64, every_ms: u64) -> u64 {
 }
 
 /// Samples until the run is over.
-pub async fn run<S: System>(system: Arc<S>, bench: Arc<Bench>, lines: Lines) {
+pub async fn run<S: Intake>(system: Arc<S>, bench: Arc<Bench>, lines: Lines) {
     let every_ms = bench.environment.sample_every_s * 1000;
     let (mut before, mut since) = (bench.tally.counts(), Instant::now());
     loop {
@@ -30,7 +29,8 @@ pub async fn run<S: System>(system: Arc<S>, bench: Arc<Bench>, lines: Lines) {
         }
         let (counts, now) = (bench.tally.counts(), Instant::now());
         let seconds = now.duration_since(since).as_secs_f64();
-        let mut metrics = latencies(bench.tally.percentiles());
+        let window_s = bench.environment.latency_window_s as f64;
+        let mut metrics = latencies(bench.tally.percentiles(), window_s);
         metrics.extend(rates(&bench, before, counts, seconds));
         (before, since) = (counts, now);
         say(&bench, &lines, tick_ms, &metrics);
@@ -79,7 +79,7 @@ fn say(bench: &Bench, lines: &Lines, tick_ms: u64, metrics: &[Metric]) {
 }
 
 /// The metrics of latencies, those that were counted.
-fn latencies(percentiles: Percentiles) -> Vec<Metric> {
+fn latencies(percentiles: Percentiles, window_s: f64) -> Vec<Metric> {
     let names = [
         (["claim_p50_ms", "claim_p95_ms", "claim_p99_ms"], percentiles.claim),
         (
@@ -88,7 +88,6 @@ fn latencies(percentiles: Percentiles) -> Vec<Metric> {
         ),
         (["end_to_end_p50_ms", "end_to_end_p95_ms", "end_to_end_p99_ms"], percentiles.end_to_end),
     ];
-    let window_s = WINDOW_SECONDS as f64;
     let counted = names.into_iter().filter_map(|(names, values)| Some((names, values?)));
     let pairs = counted.flat_map(|(names, values)| names.into_iter().zip(values));
     pairs.map(|(name, value)| Metric { name, value, window_s }).collect()
@@ -141,11 +140,11 @@ mod tests {
     #[test]
     fn only_latencies_that_were_counted_are_told() {
         let seen = Percentiles { claim: Some([1.0, 2.0, 3.0]), ..Percentiles::default() };
-        let told = latencies(seen);
+        let told = latencies(seen, 30.0);
         let names: Vec<_> = told.iter().map(|metric| (metric.name, metric.value)).collect();
         assert_eq!(names, [("claim_p50_ms", 1.0), ("claim_p95_ms", 2.0), ("claim_p99_ms", 3.0)]);
         assert!(told.iter().all(|metric| metric.window_s == 30.0));
-        assert_eq!(latencies(Percentiles::default()), []);
+        assert_eq!(latencies(Percentiles::default(), 30.0), []);
     }
 
     #[test]

@@ -14,12 +14,14 @@ use tokio_postgres::Client;
 use super::engine::{Native, queue_names};
 use super::environment::Environment;
 use super::job::Job;
-use super::session::Session;
-use super::system::{Claimed, Depths, Feeder, Finished, Outcome, SETTLERS, System, Verdict};
+use super::session::{Session, Sessions};
+use super::system::{
+    Claimed, Depths, Feeder, Finished, Intake, Outcome, SETTLERS, System, Verdict,
+};
 
 /// Between two looks that found nothing: from the first to the last of a row of them.
 const PAUSE_MIN: Duration = Duration::from_millis(2);
-const PAUSE_MAX: Duration = Duration::from_millis(20);
+const PAUSE_MAX: Duration = Duration::from_millis(10);
 
 const SEND: [&str; 1] = [include_str!("../../queries/adapter_send.sql")];
 const RECEIVE: [&str; 1] = [include_str!("../../queries/adapter_receive.sql")];
@@ -33,8 +35,7 @@ pub struct BySql {
     address: Address,
     names: Vec<String>,
     lease: Duration,
-    /// One for each queue.
-    senders: Vec<Mutex<Session>>,
+    senders: Sessions,
     settlers: Vec<Mutex<Session>>,
     looker: Mutex<Session>,
 }
@@ -51,7 +52,7 @@ impl BySql {
             beside,
             names: queue_names(environment.queues),
             lease: environment.lease,
-            senders: (0..environment.queues).map(|_| session(&SEND)).collect(),
+            senders: Sessions::new(&address, &SEND),
             settlers: (0..SETTLERS).map(|_| session(&SETTLE)).collect(),
             looker: session(&STATS),
             address,
@@ -59,18 +60,14 @@ impl BySql {
     }
 }
 
-impl System for BySql {
-    type Receipt = String;
-    type Feeder = SqlFeeder;
-
+impl Intake for BySql {
     async fn send(&self, queue: usize, jobs: &[(u32, Bytes)]) -> Result<()> {
-        let sender = self.senders.get(queue).context("a queue that was not made")?;
         let name = self.names.get(queue).context("a queue that was not made")?;
         let mut by_priority: BTreeMap<u32, Vec<&[u8]>> = BTreeMap::new();
         for (priority, body) in jobs {
             by_priority.entry(*priority).or_default().push(body);
         }
-        let mut session = sender.lock().await;
+        let mut session = self.senders.free().await;
         let (client, statement) = session.statement(0).await?;
         let transaction = client.transaction().await?;
         for (priority, bodies) in by_priority {
@@ -84,6 +81,33 @@ impl System for BySql {
         }
         Ok(transaction.commit().await?)
     }
+
+    async fn depths(&self) -> Result<Depths> {
+        let mut session = self.looker.lock().await;
+        let (client, statement) = session.statement(0).await?;
+        let client: &Client = client;
+        let names: Vec<[&(dyn tokio_postgres::types::ToSql + Sync); 1]> =
+            self.names.iter().map(|name| [name as _]).collect();
+        let looks = names.iter().map(|name| client.query_one(&statement, name));
+        let mut depths = Depths::default();
+        for row in try_join_all(looks).await? {
+            let count =
+                |at: usize| -> Result<u64> { Ok(u64::try_from(row.try_get::<_, i64>(at)?)?) };
+            depths.ready += count(0)?;
+            depths.running += count(1)?;
+            depths.retryable += count(2)?;
+        }
+        Ok(depths)
+    }
+
+    async fn stop(&self) {
+        self.beside.stop().await;
+    }
+}
+
+impl System for BySql {
+    type Receipt = String;
+    type Feeder = SqlFeeder;
 
     fn feeders(&self) -> Vec<SqlFeeder> {
         let feeder = |(queue, name): (usize, &String)| SqlFeeder {
@@ -119,28 +143,6 @@ impl System for BySql {
             }
         }
         Ok(verdicts)
-    }
-
-    async fn depths(&self) -> Result<Depths> {
-        let mut session = self.looker.lock().await;
-        let (client, statement) = session.statement(0).await?;
-        let client: &Client = client;
-        let names: Vec<[&(dyn tokio_postgres::types::ToSql + Sync); 1]> =
-            self.names.iter().map(|name| [name as _]).collect();
-        let looks = names.iter().map(|name| client.query_one(&statement, name));
-        let mut depths = Depths::default();
-        for row in try_join_all(looks).await? {
-            let count =
-                |at: usize| -> Result<u64> { Ok(u64::try_from(row.try_get::<_, i64>(at)?)?) };
-            depths.ready += count(0)?;
-            depths.running += count(1)?;
-            depths.retryable += count(2)?;
-        }
-        Ok(depths)
-    }
-
-    async fn stop(&self) {
-        self.beside.stop().await;
     }
 }
 

@@ -1,5 +1,5 @@
-//! What the adapter needs of a system: inserts, hand-outs, settlements and a look at the depths.
-//! One system is our engine in this process, the other our functions for users of SQL.
+//! What the adapter needs of a system: inserts and a look at the depths, and of one that does not
+//! run handlers itself also hand-outs and settlements.
 
 use std::future::Future;
 use std::time::Duration;
@@ -73,18 +73,30 @@ pub struct Depths {
     pub retryable: u64,
 }
 
-/// A queue system under the benchmark.
-pub trait System: Send + Sync + 'static {
-    /// What settles a job.
-    type Receipt: Clone + Send + Sync + 'static;
-    /// What hands out jobs.
-    type Feeder: Feeder<Receipt = Self::Receipt>;
-
+/// What takes jobs.
+pub trait Intake: Send + Sync + 'static {
     /// Inserts jobs into a queue, each with its priority, all or none.
     ///
     /// # Errors
     /// When they are not inserted, or it is not known.
     fn send(&self, queue: usize, jobs: &[(u32, Bytes)]) -> impl Future<Output = Result<()>> + Send;
+
+    /// How many jobs are where.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    fn depths(&self) -> impl Future<Output = Result<Depths>> + Send;
+
+    /// Ends what runs in this process.
+    fn stop(&self) -> impl Future<Output = ()> + Send;
+}
+
+/// What takes jobs and hands them out; handlers are ours.
+pub trait System: Intake {
+    /// What settles a job.
+    type Receipt: Clone + Send + Sync + 'static;
+    /// What hands out jobs.
+    type Feeder: Feeder<Receipt = Self::Receipt>;
 
     /// Those that hand out jobs, one for each queue.
     fn feeders(&self) -> Vec<Self::Feeder>;
@@ -98,15 +110,6 @@ pub trait System: Send + Sync + 'static {
         settler: usize,
         finished: &[Finished<Self::Receipt>],
     ) -> impl Future<Output = Result<Vec<Verdict>>> + Send;
-
-    /// How many jobs are where.
-    ///
-    /// # Errors
-    /// When the database does not answer.
-    fn depths(&self) -> impl Future<Output = Result<Depths>> + Send;
-
-    /// Ends what runs in this process.
-    fn stop(&self) -> impl Future<Output = ()> + Send;
 }
 
 /// Hands out jobs.

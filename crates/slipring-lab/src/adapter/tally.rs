@@ -1,4 +1,4 @@
-//! What producer and workers have done so far: counts, and latencies of the last 30 seconds.
+//! What producer and workers have done so far: counts, and latencies of the last seconds.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ pub struct Counts {
     pub failed: u64,
 }
 
-/// P50, P95 and P99 in milliseconds of the last 30 seconds, where anything was counted.
+/// P50, P95 and P99 in milliseconds of the last seconds, where anything was counted.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Percentiles {
     /// From the insert to the start of the work.
@@ -40,6 +40,8 @@ pub struct Percentiles {
 #[derive(Debug)]
 pub struct Tally {
     start: Instant,
+    /// Seconds that percentiles are about.
+    window_s: u64,
     enqueued: AtomicU64,
     started: AtomicU64,
     completed: AtomicU64,
@@ -54,13 +56,14 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Nothing yet.
+    /// Nothing yet; percentiles are about the last `window_s` seconds.
     ///
     /// # Errors
     /// As [`Window::new`].
-    pub fn new(target_rate: f64) -> Result<Tally> {
+    pub fn new(target_rate: f64, window_s: u64) -> Result<Tally> {
         Ok(Tally {
             start: Instant::now(),
+            window_s,
             enqueued: AtomicU64::new(0),
             started: AtomicU64::new(0),
             completed: AtomicU64::new(0),
@@ -68,9 +71,9 @@ impl Tally {
             completed_priority_4: AtomicU64::new(0),
             failed: AtomicU64::new(0),
             target_rate: AtomicU64::new(target_rate.to_bits()),
-            claim: Mutex::new(Window::new()?),
-            producer_call: Mutex::new(Window::new()?),
-            end_to_end: Mutex::new(Window::new()?),
+            claim: Mutex::new(Window::new(window_s)?),
+            producer_call: Mutex::new(Window::new(window_s)?),
+            end_to_end: Mutex::new(Window::new(window_s)?),
         })
     }
 
@@ -141,6 +144,6 @@ impl Tally {
     /// Seconds since the start, beginning with as many as a window covers, so that none of those
     /// before lies in it.
     fn second(&self) -> u64 {
-        self.start.elapsed().as_secs() + super::window::WINDOW_SECONDS
+        self.start.elapsed().as_secs() + self.window_s
     }
 }

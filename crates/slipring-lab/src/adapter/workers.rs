@@ -10,13 +10,12 @@ use std::time::Duration;
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_util::task::TaskTracker;
 
-use super::Bench;
+use super::bench::{AGAIN_AFTER, Bench};
 use super::environment::FailMode;
 use super::system::{Claimed, Feeder, Finished, Outcome, SETTLERS, System, Verdict};
 use super::telemetry::wall_us;
+use super::work::Work;
 
-/// After something has failed it is tried again so much later.
-pub const AGAIN_AFTER: Duration = Duration::from_millis(200);
 /// So much work is claimed ahead, in milliseconds.
 const AHEAD_MS: u128 = 20;
 /// Most jobs that are claimed ahead, unless there are more handlers.
@@ -31,16 +30,23 @@ struct Crew<R> {
     bench: Arc<Bench>,
     /// Handlers that are free.
     handlers: Arc<Semaphore>,
+    /// What they do.
+    work: Work,
     finished: mpsc::Sender<Finished<R>>,
 }
 
 /// Works until the run is over, and then until what was begun is settled.
 pub async fn run<S: System>(system: Arc<S>, bench: Arc<Bench>) {
     let workers = bench.environment.workers;
+    let work = match Work::of(bench.environment.work) {
+        Ok(work) => work,
+        Err(error) => return bench.log.note(&format!("no handler runs: {error:#}")),
+    };
     let (finished, ended) = mpsc::channel(2 * workers + SETTLE_MAX);
     let crew = Arc::new(Crew {
         bench: Arc::clone(&bench),
         handlers: Arc::new(Semaphore::new(workers)),
+        work,
         finished,
     });
     let (ended, tasks) = (Arc::new(Mutex::new(ended)), TaskTracker::new());
@@ -125,15 +131,16 @@ async fn handle<R: Clone>(crew: Arc<Crew<R>>, claimed: Claimed<R>, place: OwnedS
     };
     let outcome = match handler {
         None => Outcome::HandBack,
-        Some(_handler) => work(&crew.bench, &claimed).await,
+        Some(_handler) => handled(&crew, &claimed).await,
     };
     // Nothing receives any more when the run is over.
     let _ = crew.finished.send(Finished { claimed, outcome }).await;
     drop(place);
 }
 
-/// The work of a handler.
-async fn work<R>(bench: &Bench, claimed: &Claimed<R>) -> Outcome {
+/// What a handler does with a job.
+async fn handled<R>(crew: &Crew<R>, claimed: &Claimed<R>) -> Outcome {
+    let bench = &crew.bench;
     let Some(job) = claimed.job else {
         bench.log.happened("a message that is no job was set aside");
         return Outcome::GiveUp;
@@ -147,9 +154,7 @@ async fn work<R>(bench: &Bench, claimed: &Claimed<R>) -> Outcome {
         bench.tally.failed();
         return if always { Outcome::GiveUp } else { Outcome::Retry };
     }
-    if !environment.work.is_zero() {
-        tokio::time::sleep(environment.work).await;
-    }
+    crew.work.done().await;
     Outcome::Done
 }
 
@@ -165,6 +170,10 @@ async fn settle_all<S: System>(
         if ended.lock().await.recv_many(&mut waiting, SETTLE_MAX).await == 0 {
             return;
         }
+        // Before the ack: a job that is acked and not in the ledger would count as lost.
+        let done = waiting.iter().filter(|finished| finished.outcome == Outcome::Done);
+        let numbers = done.filter_map(|finished| Some(finished.claimed.job?.number));
+        bench.ledger.done(numbers, &bench.log);
         let mut tried = false;
         loop {
             match system.settle(settler, &waiting).await {

@@ -18,7 +18,7 @@ const QUEUES: usize = 4;
 /// What is left comes within this; where leases do not end with a connection, they end before.
 const LEFT_WITHIN: Duration = Duration::from_secs(45);
 
-/// Between two looks whether the run is to end.
+/// Between two looks whether the others are as before.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// What one turn of a day came to.
@@ -47,11 +47,11 @@ pub async fn live<D: Day>(stage: &mut Stage<'_>, interrupt: &Interrupt) -> Turn 
         day.prepare(stage).await?;
         stage.others(load(&D::ABOUT, stage)).await
     };
-    let others = match until(interrupt, prepared).await {
+    let others = match interrupt.until(prepared).await {
         Ok(others) => others,
         Err(error) => return Turn::failed(&error),
     };
-    let lived = until(interrupt, phases(&mut day, stage, &others)).await;
+    let lived = interrupt.until(phases(&mut day, stage, &others)).await;
     let complete = lived.is_ok();
     let mut turn = lived.map_or_else(|error| Turn::failed(&error), |()| Turn::default());
     match tokio::task::spawn_blocking(move || others.end(complete)).await {
@@ -62,7 +62,7 @@ pub async fn live<D: Day>(stage: &mut Stage<'_>, interrupt: &Interrupt) -> Turn 
         Err(error) => turn.failed = Some(format!("the others: {error:#}")),
     }
     if turn.failed.is_none() {
-        match until(interrupt, day.check(stage)).await {
+        match interrupt.until(day.check(stage)).await {
             Ok(conditions) => turn.conditions = conditions,
             Err(error) => turn.failed = Some(format!("{error:#}")),
         }
@@ -74,20 +74,6 @@ impl Turn {
     /// One that ended before its end.
     pub fn failed(why: &anyhow::Error) -> Turn {
         Turn { failed: Some(format!("{why:#}")), ..Turn::default() }
-    }
-}
-
-/// What `work` answers, or that the run is to end.
-async fn until<O>(interrupt: &Interrupt, work: impl Future<Output = Result<O>>) -> Result<O> {
-    let told = async {
-        loop {
-            interrupt.check()?;
-            tokio::time::sleep(LOOK_EVERY).await;
-        }
-    };
-    tokio::select! {
-        ended = work => ended,
-        told = told => told,
     }
 }
 

@@ -153,4 +153,13 @@ impl Prepared {
         command.args(arguments).arg(url);
         Some(command)
     }
+
+    /// Its driver as a system of the public benchmark, which the environment tells what to do;
+    /// nothing for one without a program of its own.
+    pub fn adapter(&self) -> Option<Command> {
+        let (program, arguments) = self.program.split_first()?;
+        let mut command = Command::new(program);
+        command.args(arguments).arg("adapter");
+        Some(command)
+    }
 }

@@ -13,6 +13,7 @@ use nix::unistd::{Pid, User};
 use tokio_postgres::Client;
 
 use crate::folder;
+use crate::guard::Guard;
 use crate::process::{Usage, ended_children_cpu_seconds};
 use crate::targets::postgres::connect;
 
@@ -45,9 +46,12 @@ pub struct Cluster {
     databases: std::cell::Cell<u32>,
 }
 
-/// A PostgreSQL that was started here. Dropping it stops it and removes its data.
+/// A PostgreSQL that was started here. Dropping it stops it and removes its data; when this process
+/// is killed, its guard does.
 struct Own {
     server: Child,
+    /// None while the server is down.
+    guard: Option<Guard>,
     recipe: Recipe,
     folder: tempfile::TempDir,
 }
@@ -58,6 +62,8 @@ struct Recipe {
     folder: PathBuf,
     user: Option<User>,
     port: u16,
+    /// Settings besides [`SETTINGS`].
+    more: Vec<String>,
 }
 
 impl Cluster {
@@ -66,13 +72,23 @@ impl Cluster {
     /// # Errors
     /// When there is no PostgreSQL on this machine, or it does not start.
     pub async fn open(url: Option<&str>) -> Result<Cluster> {
-        let (address, own) = match url {
-            Some(url) => (parts(url)?, None),
-            None => {
-                let (own, port) = Own::start()?;
-                ((format!("postgres://lab@127.0.0.1:{port}/"), String::new()), Some(own))
-            }
-        };
+        match url {
+            Some(url) => Cluster::ready(parts(url)?, None).await,
+            None => Cluster::with_settings(&[]).await,
+        }
+    }
+
+    /// One of its own with further settings, each as `name=value`.
+    ///
+    /// # Errors
+    /// When there is no PostgreSQL on this machine, or it does not start.
+    pub async fn with_settings(more: &[&str]) -> Result<Cluster> {
+        let (own, port) = Own::start(more)?;
+        let address = format!("postgres://lab@127.0.0.1:{port}/");
+        Cluster::ready((address, String::new()), Some(own)).await
+    }
+
+    async fn ready(address: (String, String), own: Option<Own>) -> Result<Cluster> {
         let mut cluster = Cluster { address, own, databases: std::cell::Cell::new(0) };
         cluster.wait_until_ready().await?;
         Ok(cluster)
@@ -142,12 +158,29 @@ impl Cluster {
         if let Some(status) = own.server.try_wait()? {
             bail!("PostgreSQL ended ({status}): {}", own.log());
         }
+        drop(own.guard.take());
         own.server.kill().context("killing PostgreSQL")?;
         own.server.wait().context("waiting for the killed PostgreSQL")?;
         Ok(())
     }
 
-    /// Starts the killed server again on its data.
+    /// Stops the server as `pg_ctl stop` does: its sessions are ended, and nothing is left to
+    /// recover. Blocks until it has ended.
+    ///
+    /// # Errors
+    /// When it is not our own, had ended by itself, or does not end within a minute.
+    pub fn stop(&mut self) -> Result<()> {
+        let own = self.own.as_mut().context("the PostgreSQL at an address is not ours to stop")?;
+        if let Some(status) = own.server.try_wait()? {
+            bail!("PostgreSQL ended ({status}): {}", own.log());
+        }
+        match own.stop() {
+            true => Ok(()),
+            false => bail!("PostgreSQL does not stop: {}", own.log()),
+        }
+    }
+
+    /// Starts the stopped or killed server again on its data.
     ///
     /// # Errors
     /// When it is not our own, or does not start within a minute.
@@ -156,7 +189,7 @@ impl Cluster {
         loop {
             let own = self.own.as_mut();
             let own = own.context("the PostgreSQL at an address is not ours to start")?;
-            own.server = own.recipe.start()?;
+            own.launch()?;
             // It ends again when it sees processes of the one before, however long that takes it.
             let Some(ended) = self.ready_or_ended(deadline).await? else { return Ok(()) };
             if Instant::now() > deadline {
@@ -197,19 +230,55 @@ impl Cluster {
 }
 
 impl Own {
-    fn start() -> Result<(Own, u16)> {
+    fn start(more: &[&str]) -> Result<(Own, u16)> {
         let programs = newest(Path::new(VERSIONS))?;
         let user = folder::ordinary_user(ORDINARY_USER)?;
         let folder = folder::of_user("postgres-", user.as_ref())?;
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-        let recipe = Recipe { programs, folder: folder.path().to_owned(), user, port };
+        let more = more.iter().map(|setting| (*setting).to_owned()).collect();
+        let recipe = Recipe { programs, folder: folder.path().to_owned(), user, port, more };
         let mut initdb = recipe.program("initdb");
         initdb.arg("-D").arg(recipe.data()).args(["-U", "lab", "-A", "trust", "-E", "UTF8"]);
         let made = initdb.args(["--locale=C", "--no-sync"]).output().context("starting initdb")?;
         if !made.status.success() {
             bail!("initdb failed: {}", String::from_utf8_lossy(&made.stderr).trim());
         }
-        Ok((Own { server: recipe.start()?, recipe, folder }, port))
+        let mut own = Own { server: recipe.start()?, guard: None, recipe, folder };
+        own.watch()?;
+        Ok((own, port))
+    }
+
+    /// Starts the server again.
+    fn launch(&mut self) -> Result<()> {
+        drop(self.guard.take());
+        self.server = self.recipe.start()?;
+        self.watch()
+    }
+
+    fn watch(&mut self) -> Result<()> {
+        let guard = Guard::over(self.server.id(), Some(self.folder.path()), Signal::SIGINT)?;
+        self.guard = Some(guard);
+        Ok(())
+    }
+
+    /// Ends the server the fast way: it ends its connections and leaves nothing behind. Answers
+    /// whether it has ended within a minute.
+    fn stop(&mut self) -> bool {
+        // The guard goes first: it must never signal another process.
+        drop(self.guard.take());
+        if matches!(self.server.try_wait(), Ok(Some(_))) {
+            return true;
+        }
+        let Ok(pid) = i32::try_from(self.server.id()) else { return false };
+        let _ = kill(Pid::from_raw(pid), Signal::SIGINT);
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            if !matches!(self.server.try_wait(), Ok(None)) {
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        false
     }
 
     /// The end of the server's log.
@@ -241,9 +310,12 @@ impl Recipe {
         let mut server = self.program("postgres");
         server.arg("-D").arg(self.data()).args(["-p", &self.port.to_string()]);
         server.arg("-c").arg(format!("unix_socket_directories={}", self.folder.display()));
-        for setting in SETTINGS {
+        // Of two that name the same, the later one counts.
+        for setting in SETTINGS.into_iter().chain(self.more.iter().map(String::as_str)) {
             server.args(["-c", setting]);
         }
+        // A group of its own: Ctrl-C is for the lab, which then stops the server.
+        server.process_group(0);
         server.stdout(log.try_clone()?).stderr(log);
         server.spawn().context("starting postgres")
     }
@@ -251,18 +323,10 @@ impl Recipe {
 
 impl Drop for Own {
     fn drop(&mut self) {
-        let Ok(pid) = i32::try_from(self.server.id()) else { return };
-        // The fast way down: it ends its connections and leaves nothing behind.
-        let _ = kill(Pid::from_raw(pid), Signal::SIGINT);
-        let deadline = Instant::now() + PATIENCE;
-        while Instant::now() < deadline {
-            if !matches!(self.server.try_wait(), Ok(None)) {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(20));
+        if !self.stop() {
+            let _ = self.server.kill();
+            let _ = self.server.wait();
         }
-        let _ = self.server.kill();
-        let _ = self.server.wait();
     }
 }
 
