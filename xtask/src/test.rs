@@ -267,6 +267,7 @@ fn cases(repository: &Repository) -> Outcome {
     lab(repository, &["badday", "all", "--smoke", "--strict"])?;
     lab(repository, &["simulate", "--smoke"])?;
     lab(repository, &["drive", "--smoke"])?;
+    lab(repository, &["benchmark", "all", "--smoke"])?;
     let kept = CASES.map(|name| format!("target/lab/{name}"));
     let kept = kept.iter().map(String::as_str);
     lab(repository, &["report"].into_iter().chain(kept).collect::<Vec<_>>())?;

@@ -50,8 +50,8 @@ impl Window {
         slot.counted.saturating_record(us.clamp(1, LATENCY_US_MAX));
     }
 
-    /// P50, P95 and P99 in milliseconds of the seconds up to `second`, itself included; nothing where
-    /// nothing was counted.
+    /// P50, P95 and P99 in milliseconds of the seconds up to `second`, itself included; nothing
+    /// where nothing was counted.
     pub fn percentiles_ms(&mut self, second: u64) -> Option<[f64; 3]> {
         self.all.reset();
         for slot in &self.slots {

@@ -246,10 +246,9 @@ impl Shared {
         let mut meter = self.meter.lock();
         let window = meter.as_mut().map(|meter| meter.next_window(phase, now_ns)).transpose()?;
         let whole_s = self.load.window.as_secs_f64();
+        let stops = stopped_ns != u64::MAX;
         let told = |window: &Window| {
-            stopped_ns == u64::MAX
-                || window.seconds > whole_s / 2.0
-                || window.stall_ms > whole_s * 1e3
+            !stops || window.seconds > whole_s / 2.0 || window.stall_ms > whole_s * 1e3
         };
         self.windows.lock().extend(window.filter(told));
         Ok(())

@@ -47,7 +47,8 @@ impl Speaker {
         let (kind, body) = match self.protocol {
             Protocol::Json => (
                 format!(
-                    "Content-Type: application/x-amz-json-1.0\r\nX-Amz-Target: AmazonSQS.{action}\r\n"
+                    "Content-Type: application/x-amz-json-1.0\r\n\
+                     X-Amz-Target: AmazonSQS.{action}\r\n"
                 ),
                 parameters.to_string(),
             ),
