@@ -5,6 +5,7 @@ mod browser;
 mod clients;
 mod cluster;
 mod failing;
+mod pages;
 mod process;
 mod readme;
 mod repository;

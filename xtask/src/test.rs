@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::process::{self, Outcome};
 use crate::repository::Repository;
-use crate::{browser, clients, failing, readme, schema, setup, tidy};
+use crate::{browser, clients, failing, pages, readme, schema, setup, tidy};
 
 /// One step: its name, what it shows, what it does, and the step without which it cannot.
 struct Step {
@@ -39,7 +39,7 @@ const QUICK_CLIENTS: [&str; 3] = ["boto3", "greenstalk", "crossing"];
 /// Where the lab keeps what the cases found.
 const CASES: [&str; 5] = ["case-1", "case-2", "case-3", "case-4", "case-5"];
 
-const STEPS: [Step; 14] = [
+const STEPS: [Step; 15] = [
     Step {
         name: "set-up",
         what: "install what is missing: PostgreSQL, beanstalkd, Python, Node.js, Go, the clients",
@@ -146,6 +146,12 @@ const STEPS: [Step; 14] = [
             let quick = QUICK_CLIENTS.map(str::to_owned);
             clients::run(repository, &quick, clients::Storage::Postgres)
         },
+    },
+    Step {
+        name: "pages",
+        what: "web pages in Chromium and Firefox that try to purge and to read a queue",
+        needs: Some("release"),
+        run: pages::run,
     },
     Step {
         name: "readme",
