@@ -6,6 +6,7 @@ mod clients;
 mod cluster;
 mod failing;
 mod package;
+mod pages;
 mod process;
 mod readme;
 mod repository;

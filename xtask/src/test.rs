@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::process::{self, Outcome};
 use crate::repository::Repository;
-use crate::{browser, clients, failing, package, readme, schema, setup, tidy};
+use crate::{browser, clients, failing, package, pages, readme, schema, setup, tidy};
 
 /// One step: its name, what it shows, what it does, and the step without which it cannot.
 struct Step {
@@ -39,7 +39,7 @@ const QUICK_CLIENTS: [&str; 3] = ["boto3", "greenstalk", "crossing"];
 /// Where the lab keeps what the cases found.
 const CASES: [&str; 5] = ["case-1", "case-2", "case-3", "case-4", "case-5"];
 
-const STEPS: [Step; 15] = [
+const STEPS: [Step; 16] = [
     Step {
         name: "set-up",
         what: "install what is missing: PostgreSQL, beanstalkd, Python, Node.js, Go, the clients",
@@ -155,6 +155,12 @@ const STEPS: [Step; 15] = [
             setup::debian::run(&setup::debian::PACKAGING)?;
             package::run(repository)
         },
+    },
+    Step {
+        name: "pages",
+        what: "web pages in Chromium and Firefox that try to purge and to read a queue",
+        needs: Some("release"),
+        run: pages::run,
     },
     Step {
         name: "readme",

@@ -7,6 +7,7 @@
 mod failure;
 mod logging;
 mod print;
+mod secrets;
 mod service_manager;
 mod settings;
 mod store;
@@ -37,10 +38,13 @@ struct Cli {
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let matches = command().get_matches();
+    let matches = match command().try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) => return refused(&error),
+    };
     let cli = match Cli::from_arg_matches(&matches) {
         Ok(cli) => cli,
-        Err(error) => error.exit(),
+        Err(error) => return refused(&error),
     };
     match run(cli.verb, &matches) {
         Ok(()) => ExitCode::SUCCESS,
@@ -49,6 +53,18 @@ fn main() -> ExitCode {
             failure.exit_code()
         }
     }
+}
+
+/// Says what is wrong with the arguments, or what was asked for; an address in the wrong place is
+/// repeated without its password.
+fn refused(error: &clap::Error) -> ExitCode {
+    let text = error.render().to_string();
+    let shown = secrets::hidden(&text);
+    if shown == text {
+        error.exit();
+    }
+    eprint!("{shown}");
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
 fn command() -> Command {

@@ -15,6 +15,7 @@ use slipring_postgres::{Address, PostgresOptions, PostgresStore, WhenToMigrate};
 use slipring_sqlite::{SqliteOptions, SqliteStore};
 
 use crate::failure::Failure;
+use crate::secrets;
 
 /// Where a password for PostgreSQL is looked for when the address has none.
 const PASSWORD: &str = "PGPASSWORD";
@@ -41,13 +42,25 @@ impl FromStr for StoreSpec {
             return text.parse().map(|address| StoreSpec::Postgres(Box::new(address)));
         }
         match text.split_once(':') {
+            // No file's name has such parts: it is an address with a password.
+            Some(("sqlite", path)) if has_password(path) => {
+                Err(format!("what follows sqlite: is no path; {USE}"))
+            }
             Some(("sqlite", path)) if !path.is_empty() => Ok(StoreSpec::Sqlite(path.into())),
             Some(("memory", "")) => Ok(StoreSpec::Memory),
-            // It may be an address with a password, misspelt.
-            _ if text.contains('@') => Err(format!("the text before the @ is no store; {USE}")),
-            _ => Err(format!("{text:?} is no store; {USE}")),
+            // It may be an address with a password, misspelt in any way.
+            Some((word, _)) if word.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
+                Err(format!("a text that begins with {word}: is no store; {USE}"))
+            }
+            _ => Err(format!("the text is no store; {USE}")),
         }
     }
+}
+
+/// Whether a text has the parts `user:password@host`.
+fn has_password(text: &str) -> bool {
+    text.rsplit_once('@').is_some_and(|(before, _)| before.contains(':'))
+        || text.contains("://") && secrets::hidden(text) != text
 }
 
 impl fmt::Display for StoreSpec {
@@ -173,7 +186,19 @@ mod tests {
 
     #[test]
     fn what_is_no_store_is_refused_without_its_password() {
-        for text in ["file.db", "sqlite:", "postgress://me:secret@db/q", "postgres://me:secret@/"] {
+        for text in [
+            "file.db",
+            "sqlite:",
+            "secret",
+            "password=secret host=db",
+            "postgress://me:secret@db/q",
+            "postgres:/me:secret/q",
+            "postgres:me:secret",
+            "postgres://me:secret@/",
+            "postgres://me:secret/q",
+            "sqlite:postgres://me:secret@db/q",
+            "sqlite://me:secret@db/q",
+        ] {
             let error = text.parse::<StoreSpec>().unwrap_err();
             assert!(error.contains("use ") && !error.contains("secret"), "{error}");
         }

@@ -48,6 +48,9 @@ fn the_defaults_are_those_of_the_manual() {
         ("account", "000000000000"),
         ("region", "us-east-1"),
         ("insecure", "false"),
+        ("allow_host", "(none)"),
+        ("public_url", "(none)"),
+        ("head_seconds_max", "10"),
         ("admin_token", "(none)"),
     ] {
         assert_eq!(shown(&folder, key, &[], &[]), pair(value, "default"), "{key}");
@@ -59,14 +62,22 @@ fn every_key_can_be_set_in_a_file_that_is_named() {
     let folder = Folder::new();
     let text = "store = \"memory:\"\nsqs = \"off\"\nbeanstalkd = \"unix:/tmp/b\"\n\
                 admin = \"off\"\naccount = \"123456789012\"\nregion = \"eu-1\"\n\
-                admin_token = \"secret\"\ninsecure = true\njob_bytes_max = 7\n\
-                connections_max = 8\nlog = \"warn\"\nlog_format = \"json\"\n";
+                admin_token = \"secret-of-16-characters\"\ninsecure = true\n\
+                allow_host = \"a.example\"\n\
+                public_url = \"https://b.example\"\njob_bytes_max = 7\n\
+                connections_max = 8\nlog = \"warn\"\nlog_format = \"json\"\n[limits]\n\
+                peer_share_percent = 1\narriving_bytes_max = 2\nleaving_bytes_max = 3\n\
+                idle_seconds_max = 4\nbeanstalkd_idle_seconds_max = 5\n\
+                head_seconds_max = 6\nrequest_seconds_max = 7\n\
+                stalled_seconds_max = 8\nrate_bytes_min = 9\nwatched_tubes_max = 10\n\
+                tubes_max = 11\n";
     folder.write("other.toml", text);
     let all = folder.run(&["config", "--config", "other.toml", "--json"]).json();
     for (key, setting) in all.as_object().unwrap() {
         assert_eq!(setting["source"], "file other.toml", "{key}");
     }
-    assert_eq!(all.as_object().unwrap().len(), text.lines().count());
+    let keys = text.lines().filter(|line| line.contains('=')).count();
+    assert_eq!(all.as_object().unwrap().len(), keys);
     let table = folder.run(&["config", "--config", "other.toml"]).ok();
     assert!(table.contains("unix:/tmp/b") && !table.contains("secret"), "{table}");
 }
@@ -78,11 +89,16 @@ fn what_is_wrong_in_a_configuration_is_named() {
         ("sqss = \"off\"\n", "sqss"),
         ("sqs = \"nowhere\"\n", "nowhere"),
         ("sqs = 9324\n", "sqs"),
-        ("store = \"postgres:x\"\n", "postgres:x"),
+        ("store = \"postgres:x\"\n", "postgres:"),
+        ("admin_token = \"fifteen letters\"\n", "at least 16"),
         ("account = \"12\"\n", "12 digits"),
         ("region = \"a b\"\n", "a b"),
+        ("allow_host = \"a:80\"\n", "a:80"),
+        ("public_url = \"b.example\"\n", "https://"),
         ("log_format = \"xml\"\n", "xml"),
         ("connections_max = -1\n", "connections_max"),
+        ("[limits]\nidle_seconds_max = 0\n", "idle_seconds_max"),
+        ("[limits]\nidle = 1\n", "unknown field `idle`"),
         ("[sqs", "slipring.toml"),
     ] {
         folder.write("slipring.toml", text);
@@ -95,6 +111,28 @@ fn what_is_wrong_in_a_configuration_is_named() {
     let missing = folder.run(&["serve", "--config", "not/there.toml"]);
     assert_eq!(missing.code(), 2);
     assert!(missing.stderr().contains("not/there.toml"), "{}", missing.stderr());
+}
+
+#[test]
+fn no_answer_repeats_a_password_or_a_token() {
+    // S16.3
+    let folder = Folder::new();
+    let address = "postgres://me:SECRET@db/q";
+    for arguments in [
+        &["serve", address][..],
+        &["serve", "--sqs", address],
+        &["serve", "--store", "postgress://me:SECRET@db/q"],
+        &["serve", "--store", "password=SECRET"],
+        &["serve", "--store", "sqlite:postgres://me:SECRET@db/q"],
+        &["serve", "--store", "postgres://me:SECRET/q"],
+        &["serve", "--stor=postgres://me:SECRET@db/q"],
+        &["serve", "--admin-token", "SECRET"],
+    ] {
+        let done = folder.run(arguments);
+        assert_eq!(done.code(), 2, "{arguments:?}");
+        let said = format!("{}{}", done.stdout(), done.stderr());
+        assert!(!said.contains("SECRET") && !said.is_empty(), "{arguments:?}: {said}");
+    }
 }
 
 #[test]

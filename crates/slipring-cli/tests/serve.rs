@@ -63,7 +63,7 @@ fn an_address_others_can_reach_needs_a_word_of_consent() {
         folder.start(&insecure).stop();
     }
     let mut token = vec!["serve", "--store", "memory:", "--sqs", "off", "--beanstalkd", "off"];
-    token.extend(["--admin", "0.0.0.0:0", "--admin-token", "secret"]);
+    token.extend(["--admin", "0.0.0.0:0", "--admin-token", "secret-of-16-characters"]);
     folder.start(&token).stop();
 }
 

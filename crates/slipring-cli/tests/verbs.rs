@@ -153,18 +153,21 @@ fn a_server_and_a_file_that_are_not_there_are_named() {
     assert!(!folder.path().join("none.db").exists());
 }
 
+/// Long enough to be taken.
+const TOKEN: &str = "secret-of-16-characters";
+
 #[test]
 fn the_admin_token_is_needed_and_comes_from_flag_environment_or_file() {
     let folder = Folder::new();
-    let server = folder.serve(&["--store", "memory:", "--admin-token", "secret"]);
+    let server = folder.serve(&["--store", "memory:", "--admin-token", TOKEN]);
     let admin = server.admin();
     let without = folder.run(&["queue", "ls", "--admin", &admin]);
     assert_eq!(without.code(), 1);
     assert!(without.stderr().contains("token"), "{}", without.stderr());
-    folder.run(&["queue", "ls", "--admin", &admin, "--admin-token", "secret"]).ok();
+    folder.run(&["queue", "ls", "--admin", &admin, "--admin-token", TOKEN]).ok();
     let mut command = folder.command(&["queue", "ls", "--admin", &admin]);
-    assert!(command.env("SLIPRING_ADMIN_TOKEN", "secret").output().unwrap().status.success());
-    folder.write("slipring.toml", &format!("admin = \"{admin}\"\nadmin_token = \"secret\"\n"));
+    assert!(command.env("SLIPRING_ADMIN_TOKEN", TOKEN).output().unwrap().status.success());
+    folder.write("slipring.toml", &format!("admin = \"{admin}\"\nadmin_token = \"{TOKEN}\"\n"));
     folder.run(&["queue", "ls"]).ok();
     server.stop();
 }

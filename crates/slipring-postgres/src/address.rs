@@ -211,7 +211,22 @@ fn shown(base: &str, query: &str) -> String {
             Some((user, _)) => format!("{scheme}://{user}:***@{place}"),
             None => format!("{scheme}://{who}@{place}"),
         },
-        None => format!("{scheme}://{rest}"),
+        None => {
+            let (place, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+            // Without an @ a password stands where a port should.
+            let hosts = place.split(',').map(|host| match host.rsplit_once(':') {
+                Some((host, port))
+                    if !port.ends_with(']') && !port.bytes().all(|byte| byte.is_ascii_digit()) =>
+                {
+                    format!("{}:***", host.split(':').next().unwrap_or_default())
+                }
+                _ => host.to_owned(),
+            });
+            let hosts = hosts.collect::<Vec<_>>().join(",");
+            // What follows a password that holds a slash is a part of it.
+            let path = if hosts.contains("***") { "" } else { path };
+            format!("{scheme}://{hosts}{path}")
+        }
     };
     let kept: Vec<&str> =
         query.split('&').filter(|pair| !pair.is_empty() && !is_secret(pair)).collect();
@@ -263,6 +278,9 @@ mod tests {
     fn no_error_repeats_a_password_or_what_stands_after_the_question_mark() {
         for (text, why) in [
             ("postgres://me:secret@db:port/q", "`port`"),
+            ("postgres://me:secret/q", "`port`"),
+            ("postgres://me:SEC/secret/q", "`port`"),
+            ("postgres://[::1],me:secret", "`port`"),
             ("postgres://me:secret@db/q?oops=1", "`oops`"),
             ("postgres://me:SEC?secret@db/q", "must be written %3F"),
             ("postgres://me:SE@SEC?secret@db/q", "must be written %3F"),

@@ -1,43 +1,166 @@
-//! Room for large bodies that are still arriving, shared by all connections (S12.3).
+//! Room for bytes that are held for clients: large bodies that are still arriving, and answers
+//! that are on their way out (S12.3).
 //!
-//! Without it, many connections that each announce a large body and then stall could hold as much
-//! memory as they like.
+//! Room is taken for bytes that are there, not for bytes that were announced: who announces much
+//! and sends nothing takes nothing.
 
 use std::sync::Arc;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use bytes::Bytes;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-/// Bodies up to this size arrive without asking; they are bounded by the number of connections.
-const FREE_BYTES: usize = 16 * 1024;
+/// So many bytes of each body need no room; they are bounded by the number of connections.
+pub(crate) const FREE_BYTES: usize = 4 * 1024;
 
 /// Permits are counted in this unit, as a semaphore counts in `u32`.
 const UNIT_BYTES: usize = 1024;
 
-/// The shared room.
-pub(crate) struct Budget(Arc<Semaphore>);
+/// The shared room. Cheap to clone; clones are the same room.
+#[derive(Clone)]
+pub(crate) struct Budget {
+    places: Arc<Semaphore>,
+    units: usize,
+    /// Whether there is less left than a quarter.
+    short: watch::Sender<bool>,
+}
 
-/// Room taken for one body; given back when dropped.
+impl std::fmt::Debug for Budget {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let left = self.places.available_permits() * UNIT_BYTES;
+        f.debug_struct("Budget").field("left_bytes", &left).finish_non_exhaustive()
+    }
+}
+
+/// Room taken; given back when dropped.
 pub(crate) struct Room {
-    _permit: OwnedSemaphorePermit,
+    budget: Budget,
+    permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Budget {
     /// Room for `bytes`, but at least for one body of `body_bytes_max`.
     pub(crate) fn new(bytes: usize, body_bytes_max: usize) -> Budget {
-        let units = bytes.max(body_bytes_max).div_ceil(UNIT_BYTES);
-        Budget(Arc::new(Semaphore::new(units.min(Semaphore::MAX_PERMITS))))
+        let units = bytes.max(body_bytes_max).div_ceil(UNIT_BYTES).min(Semaphore::MAX_PERMITS);
+        let short = watch::Sender::new(false);
+        Budget { places: Arc::new(Semaphore::new(units)), units, short }
     }
 
-    /// Whether a body of this size has to ask for room at all.
-    pub(crate) fn concerns(body_bytes: usize) -> bool {
-        body_bytes > FREE_BYTES
+    /// Room for nothing yet.
+    pub(crate) fn room(&self) -> Room {
+        Room { budget: self.clone(), permit: None }
     }
 
-    /// Room for a body, if there is any now.
-    pub(crate) fn take(&self, body_bytes: usize) -> Option<Room> {
-        let units = u32::try_from(body_bytes.div_ceil(UNIT_BYTES)).ok()?;
-        let permit = Arc::clone(&self.0).try_acquire_many_owned(units).ok()?;
-        Some(Room { _permit: permit })
+    /// Waits until more than a quarter is left.
+    pub(crate) async fn plenty(&self) {
+        // The sender is this one's own: it is not gone while this waits.
+        let _ = self.short.subscribe().wait_for(|short| !short).await;
+    }
+
+    /// Waits until there is less left than a quarter.
+    pub(crate) async fn scarce(&self) {
+        let _ = self.short.subscribe().wait_for(|short| *short).await;
+    }
+
+    /// Whether there is less left than a quarter.
+    pub(crate) fn is_scarce(&self) -> bool {
+        *self.short.borrow()
+    }
+
+    fn moved(&self) {
+        // Counted under the lock: whoever is last has seen what all others gave back.
+        self.short.send_if_modified(|before| {
+            let short = self.places.available_permits() < self.units / 4;
+            std::mem::replace(before, short) != short
+        });
+    }
+}
+
+impl Room {
+    /// Makes the room as large as `bytes` need; never smaller. Answers whether it could.
+    pub(crate) fn grow(&mut self, bytes: usize) -> bool {
+        let Some(more) = self.missing(bytes) else { return true };
+        match Arc::clone(&self.budget.places).try_acquire_many_owned(more) {
+            Ok(permit) => {
+                self.merge(permit);
+                true
+            }
+            Err(_) => false,
+        }
+    }
+
+    /// As [`Room::grow`], but waits for the bytes of others to go. For more than there is at all
+    /// it waits for all there is.
+    pub(crate) async fn wait(&mut self, bytes: usize) {
+        let Some(more) = self.missing(bytes) else { return };
+        let most = u32::try_from(self.budget.units).unwrap_or(u32::MAX);
+        let more = more.min(most.saturating_sub(self.units()));
+        // It is never closed.
+        if let Ok(permit) = Arc::clone(&self.budget.places).acquire_many_owned(more).await {
+            self.merge(permit);
+        }
+    }
+
+    /// Gives back what is more than `bytes` need.
+    pub(crate) fn shrink(&mut self, bytes: usize) {
+        let needed = units_for(bytes);
+        if let Some(permit) = &mut self.permit
+            && permit.num_permits() > needed
+        {
+            let spare = permit.num_permits() - needed;
+            drop(permit.split(spare));
+            self.budget.moved();
+        }
+    }
+
+    /// The bytes, which keep the room until the last of them is gone.
+    pub(crate) fn hold(self, bytes: impl Into<Bytes>) -> Bytes {
+        let bytes = bytes.into();
+        if self.permit.is_none() {
+            return bytes;
+        }
+        Bytes::from_owner(Held { bytes, _room: self })
+    }
+
+    fn units(&self) -> u32 {
+        let permits = self.permit.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        u32::try_from(permits).unwrap_or(u32::MAX)
+    }
+
+    fn missing(&self, bytes: usize) -> Option<u32> {
+        let needed = u32::try_from(units_for(bytes)).unwrap_or(u32::MAX);
+        needed.checked_sub(self.units()).filter(|more| *more > 0)
+    }
+
+    fn merge(&mut self, permit: OwnedSemaphorePermit) {
+        match &mut self.permit {
+            Some(mine) => mine.merge(permit),
+            none => *none = Some(permit),
+        }
+        self.budget.moved();
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        if self.permit.take().is_some() {
+            self.budget.moved();
+        }
+    }
+}
+
+fn units_for(bytes: usize) -> usize {
+    bytes.saturating_sub(FREE_BYTES).div_ceil(UNIT_BYTES)
+}
+
+/// Bytes with their room.
+struct Held {
+    bytes: Bytes,
+    _room: Room,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
     }
 }
 
@@ -45,19 +168,53 @@ impl Budget {
 mod tests {
     use super::*;
 
+    const KIB: usize = 1024;
+
     #[test]
     fn room_is_taken_until_there_is_none_and_given_back() {
-        let budget = Budget::new(100 * 1024, 64 * 1024);
-        let first = budget.take(64 * 1024);
-        assert!(first.is_some());
-        assert!(budget.take(64 * 1024).is_none());
-        assert!(budget.take(36 * 1024).is_some());
+        // S12.3
+        let budget = Budget::new(100 * KIB, 64 * KIB);
+        let (mut first, mut second) = (budget.room(), budget.room());
+        assert!(first.grow(64 * KIB) && !second.grow(64 * KIB) && second.grow(40 * KIB));
+        assert!(first.grow(10 * KIB), "it has more already");
+        assert!(second.grow(FREE_BYTES) && !second.grow(60 * KIB));
         drop(first);
-        assert!(budget.take(64 * 1024).is_some());
+        assert!(second.grow(60 * KIB));
     }
 
     #[test]
     fn one_body_of_the_largest_size_always_fits() {
-        assert!(Budget::new(1, 1 << 30).take(1 << 30).is_some());
+        assert!(Budget::new(1, 1 << 30).room().grow(1 << 30));
+    }
+
+    #[test]
+    fn the_room_of_bytes_lasts_as_long_as_any_of_them() {
+        let budget = Budget::new(100 * KIB, 0);
+        let mut room = budget.room();
+        assert!(room.grow(100 * KIB));
+        room.shrink(90 * KIB);
+        let bytes = room.hold(vec![7; 90 * KIB]);
+        let part = bytes.slice(..1);
+        drop(bytes);
+        assert!(!budget.room().grow(50 * KIB) && budget.is_scarce());
+        assert_eq!(&part[..], [7]);
+        drop(part);
+        assert!(budget.room().grow(100 * KIB) && !budget.is_scarce());
+    }
+
+    #[tokio::test]
+    async fn one_who_waits_gets_the_room_of_one_who_goes() {
+        let budget = Budget::new(100 * KIB, 0);
+        let (mut first, mut second) = (budget.room(), budget.room());
+        assert!(first.grow(90 * KIB));
+        budget.scarce().await;
+        {
+            let mut waiting = std::pin::pin!(second.wait(1 << 30));
+            assert!(futures::poll!(waiting.as_mut()).is_pending());
+            drop(first);
+            waiting.await;
+        }
+        drop(second);
+        budget.plenty().await;
     }
 }

@@ -2,12 +2,18 @@
 
 pub mod admin;
 pub mod beanstalkd;
+mod bodies;
+mod browsers;
 mod budget;
+pub mod deadlines;
 mod failures;
 mod http;
 mod keepalive;
 pub mod listen;
 mod metrics;
+pub mod names;
+mod pace;
+mod places;
 pub mod process;
 pub mod server;
 pub mod sqs;

@@ -10,6 +10,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::admin::{self, Api};
+use crate::budget::Budget;
+use crate::http::Terms;
 use crate::metrics::Counted;
 use crate::{beanstalkd, http, sqs};
 
@@ -23,6 +25,9 @@ const ADMIN_FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nconnection: clos
     content-type: application/json\r\ncontent-length: 55\r\n\r\n\
     {\"kind\":\"limit_exceeded\",\"message\":\"connections_max\"}  ";
 
+/// Most bytes of answers that clients have not read yet, of all protocols, unless it is set.
+pub(crate) const LEAVING_BYTES_MAX: usize = 128 << 20;
+
 /// What a server is started with. A listener that is `None` is off.
 #[derive(Debug)]
 pub struct ServerOptions {
@@ -34,6 +39,9 @@ pub struct ServerOptions {
     pub beanstalkd: Option<BeanstalkdOptions>,
     /// The admin API.
     pub admin: Option<AdminOptions>,
+    /// Most bytes of answers on their way out, of all protocols; `None` for 128 MiB. Who would
+    /// have more waits, and those who do not read theirs are cut earlier.
+    pub leaving_bytes_max: Option<usize>,
 }
 
 /// The admin API.
@@ -85,28 +93,33 @@ pub enum Stopped {
 impl Server {
     /// Starts all listeners, inside a tokio runtime.
     pub fn start(options: ServerOptions) -> Server {
-        let ServerOptions { engine, sqs, beanstalkd, admin } = options;
+        let ServerOptions { engine, sqs, beanstalkd, admin, leaving_bytes_max } = options;
+        let leaving = Budget::new(leaving_bytes_max.unwrap_or(LEAVING_BYTES_MAX), 0);
         let stop = CancellationToken::new();
         let tasks = TaskTracker::new();
         let mut protocols: Vec<Arc<dyn Counted>> = Vec::new();
         if let Some(options) = sqs {
-            let server = sqs::Server::new(engine.clone(), options.settings);
+            let server = sqs::Server::sharing(engine.clone(), options.settings, leaving.clone());
             protocols.push(Arc::new(server.clone()));
             let stop = stop.clone();
             tasks.spawn(async move { server.serve(options.listener, stop).await });
         }
         let beanstalkd = beanstalkd.map(|options| {
-            let server = beanstalkd::Server::new(engine.clone(), options.settings);
+            let server =
+                beanstalkd::Server::sharing(engine.clone(), options.settings, leaving.clone());
             protocols.push(Arc::new(server.clone()));
             let (serving, stop) = (server.clone(), stop.clone());
             tasks.spawn(async move { serving.serve(options.listener, stop).await });
             server
         });
         if let Some(options) = admin {
-            let calls = Arc::new(admin::Calls::new(options.settings.connections_max));
+            let settings = &options.settings;
+            let calls = admin::Calls::new(settings.connections_max, settings.peer_share_percent);
+            let calls = Arc::new(calls);
             protocols.push(Arc::<admin::Calls>::clone(&calls));
-            let api = Api::new(engine.clone(), protocols.clone(), stop.clone());
-            tasks.spawn(serve_admin(api, options, calls, Arc::clone(engine.clock()), stop.clone()));
+            let deadlines = settings.deadlines;
+            let api = Api::new(engine.clone(), protocols.clone(), stop.clone(), leaving, deadlines);
+            tasks.spawn(serve_admin(api, options, calls, stop.clone()));
         }
         Server { engine, stop, tasks, beanstalkd, protocols }
     }
@@ -146,14 +159,20 @@ async fn serve_admin(
     api: Api,
     options: AdminOptions,
     calls: Arc<admin::Calls>,
-    clock: Arc<dyn Clock>,
     stop: CancellationToken,
 ) {
     let AdminOptions { listener, settings } = options;
     let loopback = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
-    let router = api.router(settings.token.as_deref(), loopback, Arc::clone(&calls));
+    let router = api.router(&settings, loopback, Arc::clone(&calls));
     let service = TowerToHyperService::new(router);
-    http::serve(listener, service, calls.room(), ADMIN_FULL, clock, stop).await;
+    let terms = Terms {
+        places: Arc::clone(calls.places()),
+        full: ADMIN_FULL,
+        clock: Arc::clone(api.engine().clock()),
+        deadlines: settings.deadlines,
+        leaving: api.leaving().clone(),
+    };
+    http::serve(listener, service, terms, stop).await;
 }
 
 /// Whether `work` ended within `limit`.

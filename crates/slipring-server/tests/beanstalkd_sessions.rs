@@ -252,10 +252,6 @@ fn a_tube_whose_queue_was_deleted_begins_anew() {
     });
     worker.send("reserve\r\n");
     server.wait_for_stat("current-waiting", |count| count == 1);
-    server.runtime.block_on(async {
-        let queue = server.engine.queue("default").await.unwrap();
-        server.engine.delete_queue(&queue).await.unwrap();
-    });
     producer.send("put 0 0 60 1\r\nb\r\n");
     producer.expect("INSERTED 2\r\n");
     worker.expect("RESERVED 2 1\r\nb\r\n");

@@ -24,25 +24,6 @@ fn works(server: &TestServer) {
 }
 
 #[test]
-fn a_page_in_a_browser_deletes_no_queue() {
-    let server = TestServer::start();
-    let mut client = server.connect();
-    let url = client.create("q", json!({}));
-    let foreign = "origin: http://evil.example\r\nsec-fetch-site: cross-site\r\n";
-    let form = format!("Action=DeleteQueue&QueueUrl={url}");
-    client.ask("GET", &format!("/?{form}"), foreign, b"");
-    let reply = client.reply();
-    assert_eq!(reply.status, 403);
-    assert!(reply.text().contains("<Code>AccessDenied</Code>"), "{}", reply.text());
-    let form_type = "content-type: application/x-www-form-urlencoded\r\n";
-    let mut page = server.connect();
-    page.ask("POST", "/", &format!("{foreign}{form_type}"), form.as_bytes());
-    assert_eq!(page.reply().status, 403);
-    let mut client = server.connect();
-    client.ok("GetQueueUrl", json!({ "QueueName": "q" }));
-}
-
-#[test]
 fn a_body_that_is_too_large_is_refused_and_read_away() {
     let server = TestServer::start();
     let mut client = server.connect();
@@ -51,7 +32,7 @@ fn a_body_that_is_too_large_is_refused_and_read_away() {
     let reply = client.reply();
     assert_eq!((reply.status, reply.code().as_str()), (413, "RequestEntityTooLarge"));
     let mut client = server.connect();
-    client.send("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n");
+    client.send("POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n");
     let piece = vec![b'x'; 1 << 20];
     for _ in 0..9 {
         client.send("100000\r\n");
@@ -93,7 +74,7 @@ fn a_message_that_is_too_large_is_refused_by_name() {
 fn a_body_that_never_arrives_is_given_up() {
     let server = TestServer::start();
     let mut slow = server.connect();
-    slow.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nA");
+    slow.send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nA");
     works(&server);
     // The clock is moved again until the server has begun to wait for the body.
     slow.stream.get_ref().set_read_timeout(Some(Duration::from_millis(20))).unwrap();
@@ -110,7 +91,7 @@ fn a_body_that_never_arrives_is_given_up() {
 fn a_truncated_body_does_nothing() {
     let server = TestServer::start();
     let mut client = server.connect();
-    client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\n");
+    client.send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n");
     client.send("Action=CreateQueue&QueueName=half");
     drop(client);
     works(&server);
@@ -145,7 +126,7 @@ fn garbage_gets_an_error_or_an_end() {
 fn requests_in_a_row_are_answered_in_a_row() {
     let server = TestServer::start();
     let mut client = server.connect();
-    let ask = |action: &str| format!("GET /?Action={action} HTTP/1.1\r\nHost: h\r\n\r\n");
+    let ask = |action: &str| format!("GET /?Action={action} HTTP/1.1\r\nHost: localhost\r\n\r\n");
     client.send((ask("ListQueues") + &ask("No")).repeat(50));
     for _ in 0..50 {
         assert_eq!(client.reply().status, 200);
@@ -175,7 +156,7 @@ fn a_connection_beyond_the_limit_is_told_so() {
 
 #[test]
 fn handles_that_are_forged_altered_or_of_another_queue_are_refused() {
-    // S3.6
+    // S3.6, S16.2
     let server = TestServer::start();
     let mut client = server.connect();
     let url = client.create("q", json!({}));
@@ -186,7 +167,7 @@ fn handles_that_are_forged_altered_or_of_another_queue_are_refused() {
     let mut delete = |url: &str, handle: &str| {
         client.refused("DeleteMessage", json!({ "QueueUrl": url, "ReceiptHandle": handle }))
     };
-    for at in (0..55).step_by(6) {
+    for at in 0..handle.len() {
         let mut altered = handle.clone().into_bytes();
         altered[at] = if altered[at] == b'A' { b'B' } else { b'A' };
         let altered = String::from_utf8(altered).unwrap();

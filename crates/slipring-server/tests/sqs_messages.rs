@@ -213,10 +213,8 @@ fn a_handle_from_a_server_whose_clock_goes_before_is_as_good_as_any() {
     client.put(&url, "m");
     let got = client.receive(&url);
     let handed = handle(&got[0]).as_str().unwrap().to_owned();
-    // Its last digits are the moment of the hand-out.
-    let (receipt, moment) = handed.split_at(handed.len() - 11);
-    let moment = u64::from_str_radix(moment, 16).unwrap() + 500;
-    let ahead = format!("{receipt}{moment:011x}");
+    let (receipt, moment) = server.engine.unseal_at(&handed).unwrap();
+    let ahead = server.engine.seal_at(&receipt, moment.after(Duration::from_millis(500)));
     let change = |seconds: u64| {
         let (url, handle) = (&url, &ahead);
         json!({ "QueueUrl": url, "ReceiptHandle": handle, "VisibilityTimeout": seconds })

@@ -145,7 +145,8 @@ fn permissions_are_statements_of_the_policy() {
 
 #[test]
 fn the_host_that_the_client_used_comes_back() {
-    let server = TestServer::start();
+    let names = "queues.example".parse().unwrap();
+    let server = TestServer::start_with(Settings { names, ..Settings::default() });
     let mut client = server.connect();
     client.create("q", json!({}));
     client.send(

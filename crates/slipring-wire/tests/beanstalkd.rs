@@ -253,8 +253,36 @@ fn a_reply_that_is_none_ends_the_client_side() {
 }
 
 #[test]
+fn a_first_line_that_is_too_long_is_refused_before_its_end() {
+    let mut parser = Parser::new(JOB_BYTES_DEFAULT);
+    parser.feed(&[b'x'; 223]);
+    assert_eq!(parser.next(), None);
+    parser.feed(b"x");
+    let refused = parser.next().unwrap().unwrap_err();
+    assert!(refused == Refusal::FirstLineTooLong && refused.is_final());
+    assert_eq!(Reply::from(refused), Reply::BadFormat);
+    // Once for the whole line.
+    parser.feed(b"more\r\nlist-tubes\r\n");
+    assert_eq!(parser.collect::<Vec<_>>(), [Ok(Command::ListTubes)]);
+}
+
+#[test]
+fn what_begins_like_http_or_tls_is_told_apart() {
+    for line in ["GET / HTTP/1.1", "PROPFIND /x HTTP/2", "Host: localhost", "\u{16}\u{3}\u{1}\0x"] {
+        let refused = parse(format!("{line}\r\n").as_bytes());
+        assert_eq!(refused, [Err(Refusal::Http)], "{line:?}");
+    }
+    for line in ["GET me", "HTTP/1.1", "hello HTTP"] {
+        let refused = parse(format!("{line}\r\n").as_bytes());
+        assert_eq!(refused, [Err(Refusal::UnknownCommand)], "{line:?}");
+    }
+}
+
+#[test]
 fn an_endless_line_or_an_unwanted_body_is_not_kept() {
     let mut parser = Parser::new(JOB_BYTES_DEFAULT);
+    parser.feed(b"list-tubes\r\n");
+    assert_eq!(parser.next(), Some(Ok(Command::ListTubes)));
     for _ in 0..1000 {
         parser.feed(&[b'x'; 4096]);
         assert_eq!(parser.next(), None);

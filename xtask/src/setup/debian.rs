@@ -55,9 +55,13 @@ pub const FAKETIME: Need = Need {
     packages: &["libfaketime"],
 };
 
-/// The report of the lab is opened in it.
+/// The report of the lab is opened in it, and pages that try to reach a server of this machine.
 pub const CHROMIUM: Need =
     Need { what: "Chromium", check: &["chromium", "--version"], packages: &["chromium"] };
+
+/// Pages that try to reach a server of this machine are opened in it and in Chromium.
+pub const FIREFOX: Need =
+    Need { what: "Firefox ESR", check: &["firefox-esr", "--version"], packages: &["firefox-esr"] };
 
 /// The lab's cases measure designs on it. Debian keeps the server where only root looks.
 pub const MARIADB: Need = Need {
@@ -92,8 +96,19 @@ pub const SYSTEMD: Need = Need {
 pub const PACKAGING: [&Need; 2] = [&BUILDAH, &SYSTEMD];
 
 /// Everything that `cargo xtask test` needs.
-pub const ALL: [&Need; 10] =
-    [&PYTHON, &NODE, &NPM, &GO, &BEANSTALKD, &POSTGRES, &PGBOUNCER, &MARIADB, &FAKETIME, &CHROMIUM];
+pub const ALL: [&Need; 11] = [
+    &PYTHON,
+    &NODE,
+    &NPM,
+    &GO,
+    &BEANSTALKD,
+    &POSTGRES,
+    &PGBOUNCER,
+    &MARIADB,
+    &FAKETIME,
+    &CHROMIUM,
+    &FIREFOX,
+];
 
 /// Makes sure that each of `needs` is there; installs what is missing as root on Debian, else
 /// says what to install.

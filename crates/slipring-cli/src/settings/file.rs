@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer};
+use slipring_server::names::{HostNames, PublicUrl};
 
 use crate::failure::Failure;
 use crate::logging::{LogFormat, parse_filter};
 use crate::store::StoreSpec;
 
 use super::Listen;
+use super::limits::FileLimits;
 
 /// Looked for when no file is named, in this order.
 const PLACES: [&str; 2] = ["slipring.toml", "/etc/slipring/slipring.toml"];
@@ -35,8 +37,13 @@ pub struct FileSettings {
     #[serde(deserialize_with = "secret")]
     pub admin_token: Option<String>,
     pub insecure: Option<bool>,
+    #[serde(deserialize_with = "from_text")]
+    pub allow_host: Option<HostNames>,
+    #[serde(deserialize_with = "from_text")]
+    pub public_url: Option<PublicUrl>,
     pub job_bytes_max: Option<u32>,
     pub connections_max: Option<usize>,
+    pub limits: FileLimits,
     #[serde(deserialize_with = "log")]
     pub log: Option<String>,
     pub log_format: Option<LogFormat>,

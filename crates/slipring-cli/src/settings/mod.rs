@@ -2,6 +2,7 @@
 //! each value came from.
 
 mod file;
+mod limits;
 mod listen;
 
 use std::fmt;
@@ -9,13 +10,18 @@ use std::path::PathBuf;
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
+use slipring_server::names::{HostNames, PublicUrl};
 
 use crate::failure::Failure;
 use crate::logging::{LogFormat, parse_filter};
 use crate::store::{StoreParser, StoreSpec};
 
 pub use file::FileSettings;
+pub use limits::count;
 pub use listen::Listen;
+
+/// A shorter admin token is refused.
+const TOKEN_CHARACTERS_MIN: usize = 16;
 
 /// The flags that configure a server; each can also come from the environment or the file.
 #[derive(Debug, Args)]
@@ -50,12 +56,22 @@ pub struct SettingsArgs {
     #[arg(long, env = "SLIPRING_INSECURE")]
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub insecure: Option<bool>,
+    /// Host names beside those of this machine that clients may call the server by, separated by
+    /// commas; web pages of these hosts may use it [default: none]
+    #[arg(long, value_name = "NAMES", env = "SLIPRING_ALLOW_HOST")]
+    pub allow_host: Option<HostNames>,
+    /// What SQS queue addresses begin with, such as the URL of a proxy; its host is allowed
+    /// [default: what the client called]
+    #[arg(long, value_name = "URL", env = "SLIPRING_PUBLIC_URL")]
+    pub public_url: Option<PublicUrl>,
     /// Largest beanstalkd job in bytes [default: 65535]
     #[arg(long, value_name = "BYTES", env = "SLIPRING_JOB_BYTES_MAX")]
     pub job_bytes_max: Option<u32>,
     /// Most connections of each protocol at a time [default: 10000]
     #[arg(long, value_name = "COUNT", env = "SLIPRING_CONNECTIONS_MAX")]
     pub connections_max: Option<usize>,
+    #[command(flatten)]
+    pub limits: limits::LimitsArgs,
     /// What is logged: a level, or a list such as info,slipring_server=debug [default: info]
     #[arg(long, value_name = "FILTER", env = "SLIPRING_LOG", value_parser = parse_filter)]
     pub log: Option<String>,
@@ -109,10 +125,16 @@ pub struct Settings {
     pub admin_token: Setting<String>,
     /// Whether listeners may be reached by anybody.
     pub insecure: Setting<bool>,
+    /// Host names that are allowed beside those of this machine.
+    pub allow_host: Setting<HostNames>,
+    /// What SQS queue addresses begin with; `None` for what the client called.
+    pub public_url: Setting<Option<PublicUrl>>,
     /// Largest beanstalkd job.
     pub job_bytes_max: Setting<u32>,
     /// Most connections of each protocol.
     pub connections_max: Setting<usize>,
+    /// How many, how much and how long.
+    pub limits: limits::Limits,
     /// Log filter.
     pub log: Setting<String>,
     /// Log format.
@@ -141,6 +163,9 @@ impl Settings {
         let (path, mut file) = (file.path, file.values);
         let store = file.store(path.as_deref())?;
         let layers = Layers { given, path: path.as_deref() };
+        let admin_token =
+            layers.pick("admin_token", args.admin_token, file.admin_token, String::new);
+        check_token(&admin_token)?;
         Ok(Settings {
             store: layers.pick("store", args.store, store, || {
                 StoreSpec::Sqlite(PathBuf::from("slipring.db"))
@@ -151,13 +176,20 @@ impl Settings {
             admin: layers.pick("admin", args.admin, file.admin, || Listen::loopback(9325)),
             account: layers.pick("account", args.account, file.account, || "000000000000".into()),
             region: layers.pick("region", args.region, file.region, || "us-east-1".into()),
-            admin_token: layers.pick(
-                "admin_token",
-                args.admin_token,
-                file.admin_token,
-                String::new,
-            ),
+            admin_token,
             insecure: layers.pick("insecure", args.insecure, file.insecure, || false),
+            allow_host: layers.pick(
+                "allow_host",
+                args.allow_host,
+                file.allow_host,
+                HostNames::default,
+            ),
+            public_url: layers.pick(
+                "public_url",
+                args.public_url.map(Some),
+                file.public_url.map(Some),
+                || None,
+            ),
             job_bytes_max: layers.pick(
                 "job_bytes_max",
                 args.job_bytes_max,
@@ -170,6 +202,7 @@ impl Settings {
                 file.connections_max,
                 || 10_000,
             ),
+            limits: limits::Limits::load(&args.limits, &file.limits, &layers),
             log: layers.pick("log", args.log, file.log, || "info".into()),
             log_format: layers.pick(
                 "log_format",
@@ -190,6 +223,14 @@ impl Settings {
     pub fn rows(&self) -> Vec<Row> {
         let token = if self.admin_token.value.is_empty() { "(none)" } else { "(set, not shown)" };
         let token = Setting { value: token, source: self.admin_token.source.clone() };
+        let names = shown(&self.allow_host, |names| match names.is_empty() {
+            true => "(none)".to_owned(),
+            false => names.to_string(),
+        });
+        let public_url = shown(&self.public_url, |url| match url {
+            Some(url) => url.to_string(),
+            None => "(none)".to_owned(),
+        });
         let mut rows = vec![
             row("store", &self.store),
             row("sqs", &self.sqs),
@@ -199,11 +240,14 @@ impl Settings {
             row("region", &self.region),
             row("admin_token", &token),
             row("insecure", &self.insecure),
+            row("allow_host", &names),
+            row("public_url", &public_url),
             row("job_bytes_max", &self.job_bytes_max),
             row("connections_max", &self.connections_max),
             row("log", &self.log),
             row("log_format", &self.log_format),
         ];
+        rows.extend(self.limits.rows());
         if self.sqs_test_mode.value {
             rows.push(row("sqs_test_mode", &self.sqs_test_mode));
         }
@@ -211,14 +255,35 @@ impl Settings {
     }
 }
 
+/// The setting as a text.
+fn shown<T>(setting: &Setting<T>, text: impl FnOnce(&T) -> String) -> Setting<String> {
+    Setting { value: text(&setting.value), source: setting.source.clone() }
+}
+
+/// Refuses a token that can be guessed; the error does not repeat it.
+fn check_token(token: &Setting<String>) -> Result<(), Failure> {
+    let length = token.value.chars().count();
+    if length == 0 || length >= TOKEN_CHARACTERS_MIN {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "admin_token ({}) has {length} characters; use at least {TOKEN_CHARACTERS_MIN} that nobody \
+         can guess, such as those of `openssl rand -hex 16`",
+        of_source("admin_token", &token.source)
+    )))
+}
+
 fn row(key: &'static str, setting: &Setting<impl fmt::Display>) -> Row {
-    let source = match &setting.source {
+    Row { key, value: setting.value.to_string(), source: of_source(key, &setting.source) }
+}
+
+fn of_source(key: &str, source: &Source) -> String {
+    match source {
         Source::Flag => format!("flag --{}", key.replace('_', "-")),
         Source::Environment => format!("environment SLIPRING_{}", key.to_uppercase()),
         Source::File(path) => format!("file {}", path.display()),
         Source::Default => "default".to_owned(),
-    };
-    Row { key, value: setting.value.to_string(), source }
+    }
 }
 
 /// The layers below the flags that came with the call.

@@ -92,7 +92,9 @@ impl BeanstalkdArgs {
             ..beanstalkd::Settings::default()
         };
         let beanstalkd = Some(BeanstalkdOptions { listener, settings });
-        running::run(ServerOptions { engine, sqs: None, beanstalkd, admin: None }, &ready).await
+        let (sqs, admin, leaving_bytes_max) = (None, None, None);
+        let options = ServerOptions { engine, sqs, beanstalkd, admin, leaving_bytes_max };
+        running::run(options, &ready).await
     }
 
     fn listen_address(&self) -> Result<ListenAddress, Failure> {

@@ -5,7 +5,7 @@ use slipring_server::admin::model::{Content, MessageList};
 
 use crate::failure::Failure;
 use crate::print;
-use crate::target::{TargetArgs, queue_path};
+use crate::target::{Target, TargetArgs, queue_path};
 
 #[derive(Debug, Args)]
 pub struct PeekArgs {
@@ -24,9 +24,7 @@ pub struct PeekArgs {
 impl PeekArgs {
     pub async fn run(self) -> Result<(), Failure> {
         let target = self.target.open().await?;
-        let state = self.state.map(|state| format!("&state={state}")).unwrap_or_default();
-        let rest = format!("/messages?limit={}{state}", self.max);
-        let list: MessageList = target.get(&queue_path(&self.queue, &rest)).await?;
+        let list = self.look(&target).await?;
         target.close().await;
         if self.target.json {
             return print::json(&list);
@@ -49,5 +47,21 @@ impl PeekArgs {
             ]);
         }
         print::line(&table.to_string())
+    }
+
+    /// So many messages, page by page: a page of large ones ends early.
+    async fn look(&self, target: &Target) -> Result<MessageList, Failure> {
+        let state = self.state.as_ref().map(|state| format!("&state={state}")).unwrap_or_default();
+        let page = async |limit: u32, after: u32| {
+            let rest = format!("/messages?limit={limit}&after={after}{state}");
+            target.get::<MessageList>(&queue_path(&self.queue, &rest)).await
+        };
+        let mut list = page(self.max, 0).await?;
+        while let Some(after) = list.next.filter(|after| *after < self.max) {
+            let more = page(self.max - after, after).await?;
+            list.messages.extend(more.messages);
+            list.next = more.next;
+        }
+        Ok(list)
     }
 }

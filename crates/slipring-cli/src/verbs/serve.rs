@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use clap::{ArgMatches, Args};
 use slipring::Durability;
 use slipring_server::listen::{Reach, Request};
+use slipring_server::names::HostNames;
 use slipring_server::{
     AdminOptions, BeanstalkdOptions, ServerOptions, SqsOptions, admin, beanstalkd, process, sqs,
 };
@@ -12,7 +13,7 @@ use tokio::net::TcpListener;
 
 use crate::failure::Failure;
 use crate::logging;
-use crate::settings::{Settings, SettingsArgs};
+use crate::settings::{Settings, SettingsArgs, count};
 
 use super::running;
 
@@ -46,8 +47,19 @@ impl ServeArgs {
             places.join(", "),
             settings.store.value.in_words(Durability::Full),
         );
-        running::run(ServerOptions { engine, sqs, beanstalkd, admin }, &ready).await
+        let leaving_bytes_max = Some(count(&settings.limits.leaving_bytes_max));
+        let options = ServerOptions { engine, sqs, beanstalkd, admin, leaving_bytes_max };
+        running::run(options, &ready).await
     }
+}
+
+/// The names that are allowed: those that were given, and that of the public URL.
+fn names(settings: &Settings) -> HostNames {
+    let mut names = settings.allow_host.value.clone();
+    if let Some(url) = &settings.public_url.value {
+        names.add(url.host().clone());
+    }
+    names
 }
 
 async fn sqs_listener(
@@ -63,6 +75,11 @@ async fn sqs_listener(
         account: settings.account.value.clone(),
         region: settings.region.value.clone(),
         connections_max: settings.connections_max.value,
+        peer_share_percent: settings.limits.peer_share(),
+        arriving_bytes_max: count(&settings.limits.arriving_bytes_max),
+        deadlines: settings.limits.http_deadlines(),
+        names: names(settings),
+        public_url: settings.public_url.value.clone(),
         test_mode: settings.sqs_test_mode.value,
         ..sqs::Settings::default()
     };
@@ -81,6 +98,11 @@ async fn beanstalkd_listener(
     let settings = beanstalkd::Settings {
         job_bytes_max: settings.job_bytes_max.value,
         connections_max: settings.connections_max.value,
+        peer_share_percent: settings.limits.peer_share(),
+        arriving_bytes_max: count(&settings.limits.arriving_bytes_max),
+        deadlines: settings.limits.beanstalkd_deadlines(),
+        watched_max: count(&settings.limits.watched_tubes_max),
+        tubes_max: count(&settings.limits.tubes_max),
         ..beanstalkd::Settings::default()
     };
     Ok(Some(BeanstalkdOptions { listener, settings }))
@@ -96,7 +118,14 @@ async fn admin_listener(
     let request = Request { usage: "--admin ADDR", address, reach, remedy: ADD_TOKEN };
     let listener = request.tcp().await?;
     places.push(format!("admin on http://{}", local(&listener)?));
-    let settings = admin::Settings { token, ..admin::Settings::default() };
+    let names = names(settings);
+    let settings = admin::Settings {
+        token,
+        names,
+        peer_share_percent: settings.limits.peer_share(),
+        deadlines: settings.limits.http_deadlines(),
+        ..admin::Settings::default()
+    };
     Ok(Some(AdminOptions { listener, settings }))
 }
 

@@ -1,14 +1,20 @@
 //! Who may call: the bearer token, and web pages that a browser on this machine shows.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use slipring::Clock;
+
+use super::attempts::Attempts;
 use super::failure::Failure;
+use crate::browsers::{Gate, Refused};
+use crate::http::Peer;
 
 /// Answered without a token: probes cannot send one, and learn nothing else.
 const OPEN: [&str; 2] = ["/healthz", "/readyz"];
@@ -18,23 +24,34 @@ const OPEN: [&str; 2] = ["/healthz", "/readyz"];
 pub(super) struct Guard {
     /// The digest of the token, when one is asked for.
     token: Option<blake3::Hash>,
-    /// Only this machine can reach the listener.
-    loopback: bool,
+    /// Under which names a caller without a token comes in.
+    gate: Gate,
+    attempts: Attempts,
+}
+
+/// Why a call is refused.
+enum No {
+    /// It showed a wrong token.
+    Guessed(Failure),
+    Refused(Failure),
 }
 
 impl Guard {
-    pub(super) fn new(token: Option<&str>, loopback: bool) -> Guard {
-        Guard { token: token.map(|token| blake3::hash(token.as_bytes())), loopback }
+    pub(super) fn new(token: Option<&str>, gate: Gate, clock: &Arc<dyn Clock>) -> Guard {
+        let token = token.map(|token| blake3::hash(token.as_bytes()));
+        Guard { token, gate, attempts: Attempts::new(Arc::clone(clock)) }
     }
 
-    fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Failure> {
+    fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), No> {
         if OPEN.contains(&uri.path()) {
             return Ok(());
         }
         match self.token {
             Some(token) => check_token(token, headers)?,
-            None if self.loopback => check_host(headers)?,
-            None => {}
+            None => {
+                let caller = self.gate.check(method, uri, headers);
+                caller.map_err(|refused| No::Refused(kept_out(refused)))?;
+            }
         }
         // A page may send simple requests anywhere, but not this content type without asking.
         let json = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
@@ -43,11 +60,11 @@ impl Guard {
             return Ok(());
         }
         let text = "send the header content-type: application/json with every change";
-        Err(Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "invalid", text))
+        Err(No::Refused(Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "invalid", text)))
     }
 }
 
-fn check_token(token: blake3::Hash, headers: &HeaderMap) -> Result<(), Failure> {
+fn check_token(token: blake3::Hash, headers: &HeaderMap) -> Result<(), No> {
     let given = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
     let given = given.and_then(|value| value.strip_prefix("Bearer "));
     // Digests are compared in constant time.
@@ -55,22 +72,19 @@ fn check_token(token: blake3::Hash, headers: &HeaderMap) -> Result<(), Failure> 
         return Ok(());
     }
     let text = "send the header authorization: Bearer TOKEN with the server's admin token";
-    Err(Failure::new(StatusCode::UNAUTHORIZED, "unauthorized", text))
+    let failure = Failure::new(StatusCode::UNAUTHORIZED, "unauthorized", text);
+    Err(if given.is_some() { No::Guessed(failure) } else { No::Refused(failure) })
 }
 
-/// Refuses names that a foreign page made point at this machine.
-fn check_host(headers: &HeaderMap) -> Result<(), Failure> {
-    let host = headers.get(HOST).and_then(|value| value.to_str().ok()).unwrap_or("localhost");
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
-        _ => host,
+fn kept_out(refused: Refused) -> Failure {
+    let text = match refused {
+        Refused::Name(name) => format!(
+            "host {name:?}: call this listener by its address or as localhost, or start the \
+             server with --allow-host NAME"
+        ),
+        Refused::Page => "web pages may not use this listener without a token".to_owned(),
     };
-    let number = name.trim_start_matches('[').trim_end_matches(']');
-    if name == "localhost" || number.parse::<std::net::IpAddr>().is_ok() {
-        return Ok(());
-    }
-    let text = format!("host {name:?}: call this listener by its address or as localhost");
-    Err(Failure::new(StatusCode::FORBIDDEN, "forbidden", text))
+    Failure::new(StatusCode::FORBIDDEN, "forbidden", text)
 }
 
 /// The middleware.
@@ -81,6 +95,12 @@ pub(super) async fn guard(
 ) -> Response {
     match guard.check(request.method(), request.uri(), request.headers()) {
         Ok(()) => next.run(request).await,
-        Err(failure) => failure.into_response(),
+        Err(No::Refused(failure)) => failure.into_response(),
+        Err(No::Guessed(failure)) => {
+            let address = request.extensions().get().map(|Peer(address)| *address);
+            drop(request);
+            guard.attempts.failed(address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED))).await;
+            failure.into_response()
+        }
     }
 }

@@ -1,25 +1,20 @@
 //! Reading requests: bodies with a size and a time limit, queries and paths, each with a JSON
 //! error.
 
-use std::time::Duration;
-
-use axum::body::{Body, Bytes, to_bytes};
+use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
-use hyper::body::Body as _;
 use serde::de::DeserializeOwned;
 
-use crate::budget::Budget;
+use crate::bodies::{Bodies, Refused};
+use crate::budget::Room;
 
 use super::Api;
 use super::failure::Failure;
 
 /// Largest request body. Larger messages go in by a wire protocol.
 pub const BODY_BYTES_MAX: usize = 16 << 20;
-
-/// A client may take so long to send a body.
-const BODY_WITHIN: Duration = Duration::from_secs(30);
 
 /// A request's body, read from JSON. No body counts as `{}`.
 pub(super) struct Input<T>(pub(super) T);
@@ -28,31 +23,33 @@ impl<T: DeserializeOwned> FromRequest<Api> for Input<T> {
     type Rejection = Failure;
 
     async fn from_request(request: Request, api: &Api) -> Result<Input<T>, Failure> {
-        let bytes = read(request.into_body(), api).await?;
+        let (bytes, _room) = read(request.into_body(), api).await?;
         let bytes = if bytes.is_empty() { b"{}" } else { bytes.as_ref() };
         let parsed = serde_json::from_slice(bytes);
         parsed.map(Input).map_err(|error| Failure::invalid(format!("the body: {error}")))
     }
 }
 
-async fn read(body: Body, api: &Api) -> Result<Bytes, Failure> {
-    let announced = body.size_hint().upper().and_then(|bytes| usize::try_from(bytes).ok());
-    let _room = match announced.unwrap_or(BODY_BYTES_MAX).min(BODY_BYTES_MAX) {
-        expected if Budget::concerns(expected) => Some(api.room_for(expected)?),
-        _ => None,
+async fn read(body: Body, api: &Api) -> Result<(Bytes, Room), Failure> {
+    let bodies = Bodies {
+        budget: &api.0.arriving,
+        clock: api.engine().clock(),
+        deadlines: &api.0.deadlines,
+        bytes_max: BODY_BYTES_MAX,
     };
-    let Ok(read) = tokio::time::timeout(BODY_WITHIN, to_bytes(body, BODY_BYTES_MAX)).await else {
-        let text = format!("the body did not arrive within {} s", BODY_WITHIN.as_secs());
-        return Err(Failure::new(StatusCode::REQUEST_TIMEOUT, "timeout", text));
-    };
-    read.map_err(|error| {
-        let limited = std::error::Error::source(&error)
-            .is_some_and(|source| source.is::<http_body_util::LengthLimitError>());
-        if !limited {
-            return Failure::invalid(format!("the body could not be read: {error}"));
+    bodies.read(body).await.map_err(|refused| match refused {
+        Refused::TooLarge(_) => {
+            let text = format!("the body is larger than {BODY_BYTES_MAX} bytes");
+            Failure::new(StatusCode::PAYLOAD_TOO_LARGE, "limit_exceeded", text)
         }
-        let text = format!("the body is larger than {BODY_BYTES_MAX} bytes");
-        Failure::new(StatusCode::PAYLOAD_TOO_LARGE, "limit_exceeded", text)
+        Refused::Late => {
+            let text = "the body did not arrive in time, or too slowly";
+            Failure::new(StatusCode::REQUEST_TIMEOUT, "timeout", text)
+        }
+        Refused::NoRoom => {
+            Failure::busy("too many large bodies are arriving at the moment".to_owned())
+        }
+        Refused::Broken(why) => Failure::invalid(format!("the body could not be read: {why}")),
     })
 }
 

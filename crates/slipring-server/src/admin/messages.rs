@@ -6,20 +6,29 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::response::Response;
 use serde::Deserialize;
 use slipring::lifecycle::Settlement;
-use slipring::{Error, ErrorKind, MessageId, MessageState, PeekFilter, QueueId, ReceiveRequest};
+use slipring::{
+    Delivery, Error, ErrorKind, MessageId, MessageState, PeekFilter, Queue, QueueId, ReceiveRequest,
+};
 
-use super::Api;
 use super::failure::Failure;
 use super::input::{InPath, Input, Params};
 use super::model::{
     DeliveryView, MessageList, MessageView, Receive, ReceiveAnswer, Send, SendAnswer, SentView,
     Settle, SettleAnswer, SettledView,
 };
+use super::{Api, answer};
 
 /// Most messages of one receive or look, as whole bodies go into one answer.
 const MESSAGES_MAX: u32 = 100;
+/// A page of messages ends when their bodies pass this, but it has one at least.
+const PAGE_BYTES_MAX: usize = 4 << 20;
+/// Most messages that a look may pass over: they are read, too.
+const AFTER_MAX: u32 = 1_000;
+/// What a single message is expected to have before it is looked at.
+const LOOKED_UP_BYTES: usize = 1 << 20;
 /// Longest wait of a receive.
 const WAIT_MAX: Duration = Duration::from_secs(600);
 /// Most receipts of one call.
@@ -46,7 +55,7 @@ pub(super) async fn receive(
     State(api): State<Api>,
     InPath(name): InPath<String>,
     Input(receive): Input<Receive>,
-) -> Result<Json<ReceiveAnswer>, Failure> {
+) -> Result<Response, Failure> {
     let up_to = receive.up_to.unwrap_or(1);
     let wait = Duration::from_millis(receive.wait_ms.unwrap_or(0));
     if up_to > MESSAGES_MAX {
@@ -59,14 +68,49 @@ pub(super) async fn receive(
     let queue = api.engine().queue(&name).await?;
     let mut request = ReceiveRequest::up_to(up_to).wait(wait);
     request.lease = receive.lease_ms.map(Duration::from_millis);
-    let deliveries = tokio::select! {
-        deliveries = queue.receive(request) => deliveries?,
-        () = api.stopping() => Vec::new(),
-    };
+    let deliveries = receive_from(&api, &queue, request).await?;
+    let bytes = deliveries.iter().map(|delivery| delivery.message.body.len()).sum();
     let deliveries = deliveries.iter().map(|delivery| {
         DeliveryView::of(delivery, name.clone(), api.engine().seal(&delivery.receipt))
     });
-    Ok(Json(ReceiveAnswer { deliveries: deliveries.collect() }))
+    answer::json(ReceiveAnswer { deliveries: deliveries.collect() }, bytes).await
+}
+
+/// Receives. What is there at once has room before it is fetched; who waits is given nothing while
+/// the room is scarce.
+async fn receive_from(
+    api: &Api,
+    queue: &Queue,
+    request: ReceiveRequest,
+) -> Result<Vec<Delivery>, Failure> {
+    if request.wait.is_zero() {
+        let _room = answer::room(api, most_bytes(queue, request.up_to).await?).await?;
+        return Ok(queue.receive(request).await?);
+    }
+    let (clock, leaving) = (api.engine().clock(), api.leaving());
+    let until = clock.now().after(request.wait);
+    loop {
+        if leaving.is_scarce() {
+            tokio::select! {
+                () = leaving.plenty() => {}
+                () = clock.sleep_until(until) => return Ok(Vec::new()),
+                () = api.stopping() => return Ok(Vec::new()),
+            }
+        }
+        let request = ReceiveRequest { wait: clock.now().until(until), ..request };
+        tokio::select! {
+            deliveries = queue.receive(request) => return Ok(deliveries?),
+            () = leaving.scarce() => {}
+            () = api.stopping() => return Ok(Vec::new()),
+        }
+    }
+}
+
+/// The most bytes that so many messages of a queue can have.
+async fn most_bytes(queue: &Queue, messages: u32) -> Result<usize, Failure> {
+    let each = queue.info().settings.message_bytes_max;
+    let held = queue.stats().await?.bytes;
+    Ok(usize::try_from(each.saturating_mul(messages.into()).min(held)).unwrap_or(usize::MAX))
 }
 
 pub(super) async fn ack(
@@ -148,27 +192,47 @@ async fn settle_in(
 pub(super) struct PeekQuery {
     state: Option<MessageState>,
     limit: Option<u32>,
+    /// How many messages to pass over: `next` of the page before.
+    after: Option<u32>,
 }
 
 pub(super) async fn peek(
     State(api): State<Api>,
     InPath(name): InPath<String>,
     Params(query): Params<PeekQuery>,
-) -> Result<Json<MessageList>, Failure> {
-    let limit = query.limit.unwrap_or(10);
+) -> Result<Response, Failure> {
+    let (limit, after) = (query.limit.unwrap_or(10), query.after.unwrap_or(0));
     if limit == 0 || limit > MESSAGES_MAX {
         return Err(Failure::invalid(format!("limit is {limit}; use 1 to {MESSAGES_MAX}")));
     }
+    if after > AFTER_MAX {
+        return Err(Failure::invalid(format!("after is {after}; use 0 to {AFTER_MAX}")));
+    }
     let queue = api.engine().queue(&name).await?;
-    let peeked = queue.peek(PeekFilter { state: query.state, limit }).await?;
-    let messages = peeked.iter().map(|peeked| MessageView::peeked(peeked, name.clone()));
-    Ok(Json(MessageList { messages: messages.collect() }))
+    // One more than wanted tells whether there is a next page.
+    let asked = limit + after + 1;
+    let _room = answer::room(&api, most_bytes(&queue, asked).await?).await?;
+    let peeked = queue.peek(PeekFilter { state: query.state, limit: asked }).await?;
+    let mut bytes = 0;
+    let mut messages = Vec::new();
+    let mut more = peeked.iter().skip(after as usize).peekable();
+    while let Some(peeked) = more.next_if(|peeked| {
+        let fits = bytes + peeked.message.body.len() <= PAGE_BYTES_MAX;
+        messages.is_empty() || fits && messages.len() < limit as usize
+    }) {
+        bytes += peeked.message.body.len();
+        messages.push(MessageView::peeked(peeked, name.clone()));
+    }
+    let end = after + u32::try_from(messages.len()).unwrap_or(limit);
+    let next = (more.next().is_some() && end <= AFTER_MAX).then_some(end);
+    answer::json(MessageList { messages, next }, bytes).await
 }
 
 pub(super) async fn lookup(
     State(api): State<Api>,
     InPath(id): InPath<u64>,
 ) -> Result<Json<MessageView>, Failure> {
+    let _room = answer::room(&api, LOOKED_UP_BYTES).await?;
     let Some(peeked) = api.engine().lookup(MessageId(id)).await? else {
         let text = format!("there is no message {id}");
         return Err(Error::new(ErrorKind::MessageGone, text).with("message", id).into());

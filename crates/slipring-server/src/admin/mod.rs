@@ -3,6 +3,8 @@
 //! `openapi.json` describes it and `docs/protocols/admin.md` explains it. The command line uses
 //! the same API, over a socket or in its own process ([`Api::call`]).
 
+mod answer;
+mod attempts;
 mod failure;
 mod guard;
 mod health;
@@ -23,13 +25,18 @@ use slipring::{Engine, Error, Queue, QueueId};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
-use crate::budget::{Budget, Room};
+use crate::budget::Budget;
+use crate::deadlines::Deadlines;
 use crate::failures::FailureLog;
 use crate::metrics::{Counted, Metrics};
 
 pub use failure::{Failure, MayRetry};
 pub use input::BODY_BYTES_MAX;
 pub use routes::Operation;
+
+use crate::browsers::Gate;
+use crate::names::HostNames;
+use crate::server::LEAVING_BYTES_MAX;
 
 use guard::Guard;
 pub(crate) use routes::Calls;
@@ -41,16 +48,30 @@ pub struct Settings {
     pub token: Option<String>,
     /// Most connections at a time; a further one gets a 503. Default 1,000.
     pub connections_max: usize,
+    /// The part of them, in percent, that one address may have which is not of this machine.
+    /// Default 50.
+    pub peer_share_percent: u8,
+    /// How long clients may take.
+    pub deadlines: Deadlines,
+    /// Names beside those of this machine under which the API may be called without a token.
+    /// Default none.
+    pub names: HostNames,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { token: None, connections_max: 1_000 }
+        Settings {
+            token: None,
+            connections_max: 1_000,
+            peer_share_percent: 50,
+            deadlines: Deadlines::default(),
+            names: HostNames::default(),
+        }
     }
 }
 
-/// Most bytes of large bodies on their way in, over all connections.
-const ARRIVING_BYTES_MAX: usize = 128 << 20;
+/// Most bytes of bodies that have come so far, over all connections.
+const ARRIVING_BYTES_MAX: usize = 64 << 20;
 
 /// The admin API over an engine. Cheap to clone.
 #[derive(Clone)]
@@ -66,6 +87,9 @@ struct Shared {
     engine: Engine,
     metrics: Metrics,
     arriving: Budget,
+    /// Answers on their way out, of all protocols.
+    leaving: Budget,
+    deadlines: Deadlines,
     failures: FailureLog,
     stop: CancellationToken,
 }
@@ -73,25 +97,29 @@ struct Shared {
 impl Api {
     /// The API for calls from this process: no token, no protocols beside it.
     pub fn in_process(engine: Engine) -> Api {
-        Api::new(engine, Vec::new(), CancellationToken::new())
+        let leaving = Budget::new(LEAVING_BYTES_MAX, 0);
+        let deadlines = Deadlines::default();
+        Api::new(engine, Vec::new(), CancellationToken::new(), leaving, deadlines)
     }
 
     pub(crate) fn new(
         engine: Engine,
         protocols: Vec<Arc<dyn Counted>>,
         stop: CancellationToken,
+        leaving: Budget,
+        deadlines: Deadlines,
     ) -> Api {
         let metrics = Metrics::new(engine.clone(), protocols);
         let arriving = Budget::new(ARRIVING_BYTES_MAX, BODY_BYTES_MAX);
         let failures = FailureLog::of("admin");
-        Api(Arc::new(Shared { engine, metrics, arriving, failures, stop }))
+        Api(Arc::new(Shared { engine, metrics, arriving, leaving, deadlines, failures, stop }))
     }
 
     /// Answers one request in this process.
     pub async fn call(&self, request: Request<Bytes>) -> Response<Body> {
         let request = request.map(Body::from);
         // A router cannot fail.
-        match routes::router(self.clone(), Arc::new(Calls::new(0))).oneshot(request).await {
+        match routes::router(self.clone(), Arc::new(Calls::new(0, 100))).oneshot(request).await {
             Ok(response) => response,
             Err(never) => match never {},
         }
@@ -103,13 +131,14 @@ impl Api {
     }
 
     /// The router for a listener; `loopback` says that only this machine can reach it.
-    pub(crate) fn router(&self, token: Option<&str>, loopback: bool, calls: Arc<Calls>) -> Router {
-        let guard = Arc::new(Guard::new(token, loopback));
+    pub(crate) fn router(&self, settings: &Settings, loopback: bool, calls: Arc<Calls>) -> Router {
+        let gate = Gate::new(settings.names.clone(), loopback);
+        let guard = Arc::new(Guard::new(settings.token.as_deref(), gate, self.engine().clock()));
         routes::router(self.clone(), calls)
             .layer(axum::middleware::from_fn_with_state(guard, guard::guard))
     }
 
-    fn engine(&self) -> &Engine {
+    pub(crate) fn engine(&self) -> &Engine {
         &self.0.engine
     }
 
@@ -126,12 +155,9 @@ impl Api {
         self.0.metrics.render().await
     }
 
-    /// Room for a large body that is on its way.
-    fn room_for(&self, bytes: usize) -> Result<Room, Failure> {
-        self.0.arriving.take(bytes).ok_or_else(|| {
-            let text = format!("more than {ARRIVING_BYTES_MAX} bytes are arriving at the moment");
-            Failure::busy(text)
-        })
+    /// The room for answers.
+    pub(crate) fn leaving(&self) -> &Budget {
+        &self.0.leaving
     }
 
     /// Logs what the store could not do; other errors are the caller's.

@@ -241,6 +241,9 @@ impl MessageView {
 pub struct MessageList {
     /// The messages, in hand-out order.
     pub messages: Vec<MessageView>,
+    /// Ask for the messages after so many; `None` on the last page.
+    #[serde(default)]
+    pub next: Option<u32>,
 }
 
 /// What a receive asks for.

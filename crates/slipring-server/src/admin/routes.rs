@@ -10,11 +10,11 @@ use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::routing::{MethodRouter, delete, get, patch, post};
 
-use crate::http::Room;
 use crate::metrics::Counted;
+use crate::places::Places;
 
 use super::failure::{Cause, Failure};
-use super::{Api, health, messages, passes, queues};
+use super::{Api, answer, health, messages, passes, queues};
 
 /// An operation of the API, as `openapi.json` names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,7 +82,8 @@ pub(super) fn router(api: Api, calls: Arc<Calls>) -> Router {
         let handler = handler.layer(middleware::from_fn_with_state(seen, watch));
         router = router.route(operation.path, handler);
     }
-    router.fallback(not_found).method_not_allowed_fallback(not_allowed).with_state(api)
+    let router = router.fallback(not_found).method_not_allowed_fallback(not_allowed);
+    router.layer(middleware::from_fn_with_state(api.clone(), answer::counted)).with_state(api)
 }
 
 async fn not_found(request: Request) -> Failure {
@@ -99,20 +100,20 @@ async fn not_allowed(method: Method) -> Failure {
 #[derive(Debug)]
 pub(crate) struct Calls {
     counts: Vec<(&'static str, AtomicU64)>,
-    room: Room,
+    places: Arc<Places>,
 }
 
 impl Calls {
-    /// For a listener with room for so many connections.
-    pub(crate) fn new(connections_max: usize) -> Calls {
+    /// For a listener with room for so many connections, and a share of them for each address.
+    pub(crate) fn new(connections_max: usize, peer_share_percent: u8) -> Calls {
         let names = operations().into_iter().map(|operation| operation.name);
         let counts = names.map(|name| (name, AtomicU64::new(0))).collect();
-        Calls { counts, room: Room::new(connections_max) }
+        Calls { counts, places: Places::new(connections_max, peer_share_percent) }
     }
 
     /// The connections of the listener.
-    pub(crate) fn room(&self) -> &Room {
-        &self.room
+    pub(crate) fn places(&self) -> &Arc<Places> {
+        &self.places
     }
 }
 
@@ -127,7 +128,7 @@ impl Counted for Calls {
     }
 
     fn connections(&self) -> u64 {
-        self.room.taken()
+        self.places.taken()
     }
 }
 

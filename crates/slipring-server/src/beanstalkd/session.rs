@@ -3,7 +3,6 @@
 //! Everything it buffers is bounded: it reads only when all commands it has are done, and writes
 //! out its replies whenever they pass a bound before it takes the next run.
 
-use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,28 +10,23 @@ use std::time::Duration;
 use bytes::BytesMut;
 use slipring::clock::Sleep;
 use slipring::lifecycle::Settlement;
-use slipring::{Error, ErrorKind, QueueId, Several, Timestamp};
+use slipring::{Error, ErrorKind, QueueId, Timestamp};
 use slipring_wire::beanstalkd::{Command, Parser, Put, Refusal, Reply, TubeName};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_util::sync::CancellationToken;
 
 use super::counters::Presence;
+use super::flow::READ_BYTES_MIN;
 use super::listener::Stream;
+use super::patience::Patience;
 use super::reservations::Reservations;
 use super::server::Shared;
-use super::tube::Tube;
 use super::tubes::{Role, TubeRef};
-use crate::budget::{Budget, Room};
+use super::watched::Watched;
+use crate::budget::Room;
+use crate::places::Place;
 
 /// Replies are written out when they pass this, even in the middle of a pipeline.
 pub(super) const OUT_BYTES_FULL: usize = 64 * 1024;
-
-/// An output buffer above this size is not kept for an idle connection.
-const OUT_BYTES_KEPT: usize = 256 * 1024;
-
-/// A quiet connection reads so much at a time; one that fills it reads twice as much next time.
-const READ_BYTES_MIN: usize = 2 * 1024;
-const READ_BYTES_MAX: usize = 128 * 1024;
 
 /// So many jobs the first receive of a connection may ask for, when their size is not known.
 const RECEIVE_FIRST: usize = 16;
@@ -42,12 +36,6 @@ pub(super) const RUN_MAX: usize = 1000;
 
 /// Most reservations that the end of a connection gives back in one call.
 const GIVE_BACK_MAX: usize = 500;
-
-/// The queues of all watched tubes.
-pub(super) struct Queues {
-    pub(super) several: Several,
-    pub(super) tubes: HashMap<QueueId, Arc<Tube>>,
-}
 
 /// What a connection is and holds.
 pub(super) struct Session {
@@ -61,19 +49,26 @@ pub(super) struct Session {
     pub(super) used: TubeRef,
     pub(super) watched: Vec<TubeRef>,
     /// Their queues, from the first reserve until another tube is watched or one is not any more.
-    pub(super) queues: Option<Queues>,
-    /// One of the queues turned out to be deleted.
-    pub(super) lost_a_queue: bool,
+    pub(super) queues: Option<Watched>,
+    /// One of the queues turned out to be deleted, or a tube without one has got one.
+    pub(super) queues_changed: bool,
+    /// No other connection of the server has this number.
+    pub(super) number: u64,
     pub(super) held: Reservations,
     pub(super) presence: Presence,
     /// The client sends no more.
     pub(super) half_closed: bool,
-    read_bytes: usize,
-    room: Option<Room>,
+    pub(super) read_bytes: usize,
+    /// For what has come of a command.
+    pub(super) room: Room,
+    pub(super) patience: Patience,
+    pub(super) place: Place,
     /// Fires at or before the first deadline of what is held.
-    lapse: Option<(Timestamp, Sleep)>,
+    pub(super) lapse: Option<(Timestamp, Sleep)>,
     /// How many jobs the next receive may ask for; see `reserves`.
     pub(super) receive_most: usize,
+    /// How many bytes the jobs of the last receive had, one with another.
+    pub(super) job_bytes: usize,
 }
 
 impl Session {
@@ -82,6 +77,7 @@ impl Session {
         stream: Stream,
         stop: CancellationToken,
         presence: Presence,
+        place: Place,
     ) -> Session {
         let default = TubeName::default();
         let watched = shared.tubes.refer_known(&default, Role::Watch);
@@ -90,7 +86,11 @@ impl Session {
             used: shared.tubes.refer_known(&default, Role::Use),
             watched: vec![watched],
             queues: None,
-            lost_a_queue: false,
+            queues_changed: false,
+            number: shared.next_session(),
+            room: shared.arriving.room(),
+            patience: Patience::new(shared.now()),
+            place,
             shared,
             stream,
             stop,
@@ -100,9 +100,9 @@ impl Session {
             presence,
             half_closed: false,
             read_bytes: READ_BYTES_MIN,
-            room: None,
             lapse: None,
             receive_most: RECEIVE_FIRST,
+            job_bytes: 0,
         }
     }
 
@@ -116,7 +116,9 @@ impl Session {
     async fn converse(&mut self) -> ControlFlow<()> {
         loop {
             while let Some(next) = self.next() {
+                self.place.works();
                 self.dispatch(next).await?;
+                self.patience.finished();
                 if self.out.len() >= OUT_BYTES_FULL {
                     self.flush().await?;
                 }
@@ -124,9 +126,7 @@ impl Session {
                     break;
                 }
             }
-            // Before the replies go out: a client that has them has its room, or is refused it,
-            // before those that come after them.
-            self.ask_for_room();
+            self.make_room();
             self.flush().await?;
             if self.half_closed || self.stop.is_cancelled() {
                 return ControlFlow::Break(());
@@ -150,8 +150,8 @@ impl Session {
             }
             // Boxed: these are rare, and a waiting connection should not carry room for them.
             Ok(command) => Box::pin(self.single(command)).await,
-            Err(Refusal::Http) => {
-                self.say(&Reply::from(Refusal::Http))?;
+            Err(refusal) if refusal.is_final() => {
+                self.say(&Reply::from(refusal))?;
                 let _ = self.flush().await;
                 ControlFlow::Break(())
             }
@@ -161,6 +161,18 @@ impl Session {
 
     /// A command that makes no run.
     async fn single(&mut self, command: Command) -> ControlFlow<()> {
+        // The room for a body is there before it is fetched; what of it is not read at once is
+        // counted when it is written.
+        let _room = match command {
+            Command::ReserveJob { .. }
+            | Command::Peek { .. }
+            | Command::PeekReady
+            | Command::PeekDelayed
+            | Command::PeekBuried => {
+                Some(self.room_to_answer(self.shared.settings.job_bytes_max as usize).await?)
+            }
+            _ => None,
+        };
         let answer = match command {
             Command::Use(tube) => self.use_tube(&tube).await,
             Command::Watch(tube) => self.watch(&tube).await,
@@ -256,86 +268,6 @@ impl Session {
         ControlFlow::Continue(())
     }
 
-    /// Writes all replies out. Waits for a client that does not read: nothing more is taken from
-    /// it meanwhile.
-    pub(super) async fn flush(&mut self) -> ControlFlow<()> {
-        if self.out.is_empty() {
-            return ControlFlow::Continue(());
-        }
-        let written = tokio::select! {
-            biased;
-            written = self.stream.write_all(&self.out) => written.is_ok(),
-            () = self.stop.cancelled() => false,
-        };
-        self.out.clear();
-        if self.out.capacity() > OUT_BYTES_KEPT {
-            self.out = BytesMut::new();
-        }
-        if written { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    }
-
-    /// A large body needs room before more of it is read; without room its put is refused.
-    fn ask_for_room(&mut self) {
-        match self.parser.unfinished_body_bytes() {
-            Some(bytes) if Budget::concerns(bytes) => {
-                if self.room.is_none() {
-                    self.room = self.shared.budget.take(bytes);
-                    if self.room.is_none() {
-                        self.parser.refuse_body();
-                    }
-                }
-            }
-            _ => self.room = None,
-        }
-    }
-
-    /// Makes room in the parser's buffer for the next read.
-    pub(super) fn reserve_buffer(&mut self) {
-        self.parser.buffer_mut().reserve(self.read_bytes);
-    }
-
-    /// Notes how much a read gave, and sizes the next one by it.
-    pub(super) fn has_read(&mut self, bytes: usize) {
-        self.half_closed = bytes == 0;
-        if bytes >= self.read_bytes {
-            self.read_bytes = (self.read_bytes * 2).min(READ_BYTES_MAX);
-        } else if bytes < self.read_bytes / 4 {
-            self.read_bytes = (self.read_bytes / 2).max(READ_BYTES_MIN);
-        }
-    }
-
-    /// Waits for the client; what runs out meanwhile is counted.
-    async fn read(&mut self) -> ControlFlow<()> {
-        self.reserve_buffer();
-        loop {
-            self.arm_lapse();
-            let read = tokio::select! {
-                read = self.stream.read_buf(self.parser.buffer_mut()) => read,
-                () = fired(&mut self.lapse) => {
-                    self.take_lapsed();
-                    continue;
-                }
-                () = self.stop.cancelled() => return ControlFlow::Break(()),
-            };
-            return match read {
-                Ok(bytes) => {
-                    self.has_read(bytes);
-                    ControlFlow::Continue(())
-                }
-                Err(_) => ControlFlow::Break(()),
-            };
-        }
-    }
-
-    /// Keeps a timer that fires no later than the first deadline. One that would fire earlier is
-    /// kept as it is: settling a job costs nothing here.
-    fn arm_lapse(&mut self) {
-        let Some(soonest) = self.held.soonest() else { return };
-        if self.lapse.as_ref().is_none_or(|(at, _)| *at > soonest) {
-            self.lapse = Some((soonest, self.shared.engine.clock().sleep_until(soonest)));
-        }
-    }
-
     /// Counts reservations that ran out and forgets them; the engine makes the jobs ready.
     pub(super) fn take_lapsed(&mut self) {
         let now = self.shared.now();
@@ -373,13 +305,5 @@ impl Session {
                 }
             }
         }
-    }
-}
-
-/// Ends when the timer fires; never without one.
-async fn fired(timer: &mut Option<(Timestamp, Sleep)>) {
-    match timer {
-        Some((_, sleep)) => sleep.as_mut().await,
-        None => std::future::pending().await,
     }
 }

@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 
 use parking_lot::{Mutex, RwLock};
 use slipring::{Engine, Error, ErrorKind, Queue, QueueSettings};
 use slipring_wire::beanstalkd::TubeName;
+use tokio::sync::Notify;
 
 use super::counters::Counter;
 
@@ -38,6 +40,9 @@ pub(super) struct Tube {
     pub(super) pauses: Counter,
     /// How long the newest pause was meant to be, in seconds.
     pub(super) pause_seconds: Counter,
+    /// The connections that wait for a job of it and would be told when there is a queue, by
+    /// their numbers.
+    wanted: Mutex<HashMap<u64, Weak<Notify>>>,
     histories: Mutex<HashMap<u64, History>>,
     /// The number of histories, so that most deletes need no lock.
     histories_len: AtomicUsize,
@@ -56,6 +61,7 @@ impl Tube {
             deletes: Counter::default(),
             pauses: Counter::default(),
             pause_seconds: Counter::default(),
+            wanted: Mutex::default(),
             histories: Mutex::default(),
             histories_len: AtomicUsize::new(0),
         }
@@ -110,6 +116,34 @@ impl Tube {
             Err(error) if error.kind() == ErrorKind::QueueNotFound => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// The queue of this tube if the engine knows one; asks no store.
+    pub(super) fn known_queue(&self, engine: &Engine) -> Option<Queue> {
+        let found = self.cached(engine).or_else(|| engine.known_queue(self.name.as_str()))?;
+        *self.queue.write() = Some(found.clone());
+        Some(found)
+    }
+
+    /// Tells connections that wait for the tube that it has a queue now.
+    pub(super) fn has_appeared(&self) {
+        let wanted = std::mem::take(&mut *self.wanted.lock());
+        wanted.values().filter_map(Weak::upgrade).for_each(|notify| notify.notify_one());
+    }
+
+    /// Notes that a connection is to be told when the tube has a queue.
+    pub(super) fn want(&self, session: u64, appeared: &Arc<Notify>) {
+        self.wanted.lock().insert(session, Arc::downgrade(appeared));
+    }
+
+    /// Takes that back.
+    pub(super) fn unwant(&self, session: u64) {
+        self.wanted.lock().remove(&session);
+    }
+
+    /// Whether a connection waits for a queue of this tube.
+    pub(super) fn is_wanted(&self) -> bool {
+        !self.wanted.lock().is_empty()
     }
 
     /// Notes something in a job's history.

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use slipring::{Engine, Error, Queue, QueueStats};
+use slipring::{Engine, Error, Queue, QueueName, QueueStats};
 use slipring_wire::beanstalkd::TubeName;
 
 use super::tube::Tube;
@@ -112,6 +112,25 @@ impl Tubes {
             Role::Watch => tube.watching.add(1),
         }
         TubeRef { tubes: Arc::clone(self), tube, role }
+    }
+
+    /// How many tubes are known.
+    pub(super) fn len(&self) -> usize {
+        self.state.lock().by_name.len()
+    }
+
+    /// Tells those who wait for a tube that has a queue now.
+    pub(super) fn appeared(&self, name: &QueueName) {
+        let name = name.as_str().parse().ok();
+        if let Some(tube) = name.and_then(|name| self.known(&name)) {
+            tube.has_appeared();
+        }
+    }
+
+    /// Tells those who wait for any tube to look again.
+    pub(super) fn some_appeared(&self) {
+        let tubes: Vec<Arc<Tube>> = self.state.lock().by_name.values().cloned().collect();
+        tubes.iter().filter(|tube| tube.is_wanted()).for_each(|tube| tube.has_appeared());
     }
 
     /// The tube's record, if there is one.

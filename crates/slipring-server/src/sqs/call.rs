@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use slipring::{Error, Queue, QueueSettings, Timestamp};
-use slipring_wire::sqs::{Action, Answer, ErrorCode, Limits, SqsError, queue_name, queue_url};
+use slipring_wire::sqs::{
+    Action, Answer, ErrorCode, Limits, SqsError, queue_name, queue_path, queue_url,
+};
 use tokio_util::sync::CancellationToken;
 
+use super::Settings;
 use super::failure::error_for;
 use super::server::Shared;
 
@@ -97,7 +100,11 @@ impl Call<'_> {
     }
 
     pub(super) fn url_of(&self, name: &str) -> String {
-        queue_url(self.host, &self.shared.settings.account, name)
+        let Settings { account, public_url, .. } = &self.shared.settings;
+        match public_url {
+            Some(url) => url.with(&queue_path(account, name)),
+            None => queue_url(self.host, account, name),
+        }
     }
 
     pub(super) fn now(&self) -> Timestamp {

@@ -27,9 +27,6 @@ const TRACE: &str = "sqs-trace";
 /// Marks a body that SQS may not carry and that is therefore delivered as base64.
 pub(super) const ENCODING_ATTRIBUTE: &str = "slipring.body-encoding";
 
-/// Digits of the moment of a hand-out at the end of a receipt handle, in hexadecimal.
-const MOMENT_DIGITS: usize = 11;
-
 /// A number as the UUID that SQS clients expect.
 pub(super) fn message_id(id: MessageId) -> String {
     let (high, low) = (id.0 >> 48, id.0 & 0xffff_ffff_ffff);
@@ -175,17 +172,14 @@ fn text_of(body: &Bytes) -> Option<&str> {
     std::str::from_utf8(body).ok().filter(|text| is_allowed_text(text))
 }
 
-/// A receipt handle: the sealed receipt, and when it was handed out, which the limit of 12 hours
-/// counts from.
+/// A receipt handle: the receipt, and when it was handed out, which the limit of 12 hours counts
+/// from.
 pub(super) fn receipt_handle(
     engine: &slipring::Engine,
     receipt: &Receipt,
     now: Timestamp,
 ) -> String {
-    let mut handle = engine.seal(receipt);
-    let moment = format!("{:0width$x}", now.as_millis(), width = MOMENT_DIGITS);
-    handle.push_str(&moment);
-    handle
+    engine.seal_at(receipt, now)
 }
 
 /// The receipt in a handle, and when it was handed out: now, if by a server whose clock goes before
@@ -195,12 +189,7 @@ pub(super) fn open_receipt_handle(
     handle: &str,
     now: Timestamp,
 ) -> Result<(Receipt, Timestamp), SqsError> {
-    let cut = handle.len().saturating_sub(MOMENT_DIGITS);
-    let (sealed, moment) = handle.split_at_checked(cut).ok_or_else(SqsError::bad_receipt)?;
-    let receipt = engine.unseal(sealed).map_err(|_| SqsError::bad_receipt())?;
-    let moment = u64::from_str_radix(moment, 16).map_err(|_| SqsError::bad_receipt())?;
-    let moment = Timestamp::from_millis(moment);
-    // The digits are not sealed: one who alters them gets nothing but a longer time for himself.
+    let (receipt, moment) = engine.unseal_at(handle).map_err(|_| SqsError::bad_receipt())?;
     Ok((receipt, moment.min(now)))
 }
 

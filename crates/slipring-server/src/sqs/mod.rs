@@ -17,7 +17,6 @@ mod failure;
 mod messages;
 mod move_task;
 mod moves;
-mod origin;
 mod paging;
 mod permissions;
 mod purges;
@@ -31,11 +30,15 @@ mod sends;
 mod server;
 mod service;
 mod settles;
+mod sizes;
 mod tags;
 
 pub use server::Server;
 
 use slipring_wire::sqs::Limits;
+
+use crate::deadlines::Deadlines;
+use crate::names::{HostNames, PublicUrl};
 
 /// How a [`Server`] is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,9 +51,22 @@ pub struct Settings {
     pub limits: Limits,
     /// Most connections at a time; a further one gets status 503 and is closed. Default 10,000.
     pub connections_max: usize,
-    /// Most bytes of large bodies that may be on their way in, over all connections; a request
-    /// beyond it gets status 503. One body of the largest size always fits. Default 256 MiB.
+    /// The part of them, in percent, that one address may have which is not of this machine.
+    /// Default 50.
+    pub peer_share_percent: u8,
+    /// Most bytes of bodies that have come so far, over all connections; a request beyond it gets
+    /// status 503. The first 4 KiB of each are not counted; one body of the largest size always
+    /// fits. Default 128 MiB.
     pub arriving_bytes_max: usize,
+    /// How long clients may take.
+    pub deadlines: Deadlines,
+    /// Names beside those of this machine under which the server may be called; pages of these
+    /// hosts may use it. A listener that others can reach takes every name from programs while
+    /// there is none here. Default none.
+    pub names: HostNames,
+    /// What queue URLs begin with; by default what the client called the server. Its host is to
+    /// be among `names`.
+    pub public_url: Option<PublicUrl>,
     /// For test suites: `POST /moto-api/reset` deletes every queue, and a deleted queue's name
     /// is free at once. Default off.
     pub test_mode: bool,
@@ -63,7 +79,11 @@ impl Default for Settings {
             region: "us-east-1".to_string(),
             limits: Limits::default(),
             connections_max: 10_000,
-            arriving_bytes_max: 256 << 20,
+            peer_share_percent: 50,
+            arriving_bytes_max: 128 << 20,
+            deadlines: Deadlines::default(),
+            names: HostNames::default(),
+            public_url: None,
             test_mode: false,
         }
     }

@@ -1,14 +1,17 @@
 //! ReceiveMessage.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use slipring::{Delivery, Queue, ReceiveRequest};
+use slipring::{Delivery, Error, Queue, ReceiveRequest};
 use slipring_wire::sqs::{Answer, ErrorCode, ReceiveMessage, ReceiveMessageAnswer, SqsError};
 
 use super::attributes;
 use super::call::Call;
 use super::failure::is_in_flight_limit;
 use super::messages::{Wanted, receipt_handle};
+use super::service::{LARGE_BYTES, ROOM_WITHIN, no_room_to_answer};
+use crate::budget::Room;
 
 impl Call<'_> {
     pub(super) async fn receive_message(&self, p: ReceiveMessage) -> Result<Answer, SqsError> {
@@ -31,12 +34,23 @@ impl Call<'_> {
         };
         let system = [p.attribute_names.as_slice(), p.message_system_attribute_names.as_slice()];
         let wanted = Wanted::new(&system, p.message_attribute_names.into_vec());
-        let (engine, now) = (&self.shared.engine, self.now());
-        let messages = deliveries.into_iter().map(|delivery| {
-            let handle = receipt_handle(engine, &delivery.receipt, now);
-            wanted.received(delivery, fifo, handle, &self.shared.settings)
-        });
-        Ok(Answer::ReceiveMessage(ReceiveMessageAnswer { messages: messages.collect() }))
+        let bytes = self.shared.sizes.note(queue.id(), &deliveries);
+        let (shared, now) = (Arc::clone(self.shared), self.now());
+        let made = move || {
+            let messages = deliveries.into_iter().map(|delivery| {
+                let handle = receipt_handle(&shared.engine, &delivery.receipt, now);
+                wanted.received(delivery, fifo, handle, &shared.settings)
+            });
+            messages.collect()
+        };
+        // Digests of large bodies would hold up the other connections of this thread.
+        let messages = if bytes < LARGE_BYTES {
+            made()
+        } else {
+            let failed = |_| SqsError::new(ErrorCode::InternalFailure, "The answer failed.");
+            tokio::task::spawn_blocking(made).await.map_err(failed)?
+        };
+        Ok(Answer::ReceiveMessage(ReceiveMessageAnswer { messages }))
     }
 
     async fn receive(
@@ -46,12 +60,10 @@ impl Call<'_> {
         fifo: bool,
     ) -> Result<Vec<Delivery>, SqsError> {
         let received = if request.wait.is_zero() {
+            let _room = self.room_for(queue, request.up_to).await?;
             queue.receive(request).await
         } else {
-            tokio::select! {
-                received = queue.receive(request) => received,
-                () = self.stop.cancelled() => Ok(Vec::new()),
-            }
+            self.receive_waiting(queue, request).await
         };
         match received {
             Err(error) if is_in_flight_limit(&error) && fifo => Ok(Vec::new()),
@@ -60,6 +72,47 @@ impl Call<'_> {
                 "Too many messages in flight; delete received messages first.",
             )),
             received => received.map_err(|error| self.refused(&error)),
+        }
+    }
+
+    /// Room for what a receive may bring, so that not all receives at once bring more than there
+    /// is room for. A guess: the answer itself is counted when it is made.
+    async fn room_for(&self, queue: &Queue, messages: u32) -> Result<Room, SqsError> {
+        let mut room = self.shared.leaving.room();
+        let bytes = self.shared.sizes.expected(queue.id(), messages);
+        if room.grow(bytes) {
+            return Ok(room);
+        }
+        let clock = self.shared.engine.clock();
+        tokio::select! {
+            () = room.wait(bytes) => Ok(room),
+            () = clock.sleep_until(clock.now().after(ROOM_WITHIN)) => Err(no_room_to_answer()),
+            () = self.stop.cancelled() => Err(no_room_to_answer()),
+        }
+    }
+
+    /// A receive that waits; it takes no messages while the room for answers is scarce.
+    async fn receive_waiting(
+        &self,
+        queue: &Queue,
+        request: ReceiveRequest,
+    ) -> Result<Vec<Delivery>, Error> {
+        let (clock, leaving) = (self.shared.engine.clock(), &self.shared.leaving);
+        let until = clock.now().after(request.wait);
+        loop {
+            if leaving.is_scarce() {
+                tokio::select! {
+                    () = leaving.plenty() => {}
+                    () = clock.sleep_until(until) => return Ok(Vec::new()),
+                    () = self.stop.cancelled() => return Ok(Vec::new()),
+                }
+            }
+            let request = ReceiveRequest { wait: clock.now().until(until), ..request };
+            tokio::select! {
+                received = queue.receive(request) => return received,
+                () = leaving.scarce() => {}
+                () = self.stop.cancelled() => return Ok(Vec::new()),
+            }
         }
     }
 

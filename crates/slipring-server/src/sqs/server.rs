@@ -15,10 +15,14 @@ use super::purges::Purges;
 use super::recent::Recent;
 use super::replays::Replays;
 use super::service::{BODY_BYTES_MAX, Service};
+use super::sizes::Sizes;
+use crate::browsers::Gate;
 use crate::budget::Budget;
 use crate::failures::FailureLog;
-use crate::http;
+use crate::http::{self, Terms};
 use crate::metrics::Counted;
+use crate::places::Places;
+use crate::server::LEAVING_BYTES_MAX;
 
 /// What a connection beyond the limit is told.
 const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n\
@@ -36,8 +40,12 @@ pub(super) struct Shared {
     pub(super) engine: Engine,
     pub(super) settings: Settings,
     pub(super) failures: FailureLog,
-    pub(super) budget: Budget,
-    room: http::Room,
+    /// Bodies that are arriving.
+    pub(super) arriving: Budget,
+    /// Answers on their way out, of all protocols.
+    pub(super) leaving: Budget,
+    pub(super) sizes: Sizes,
+    places: Arc<Places>,
     /// Held while queues are made and deleted: whether there is one is looked at before.
     pub(super) changes: tokio::sync::Mutex<()>,
     pub(super) purges: Purges,
@@ -82,12 +90,19 @@ impl fmt::Debug for Server {
 impl Server {
     /// A server over `engine`.
     pub fn new(engine: Engine, settings: Settings) -> Server {
+        Server::sharing(engine, settings, Budget::new(LEAVING_BYTES_MAX, 0))
+    }
+
+    /// A server whose answers share their room with those of others.
+    pub(crate) fn sharing(engine: Engine, settings: Settings, leaving: Budget) -> Server {
         let mut instance = [0; 8];
         engine.randomness().fill(&mut instance);
         Server(Arc::new(Shared {
             failures: FailureLog::of("sqs"),
-            room: http::Room::new(settings.connections_max),
-            budget: Budget::new(settings.arriving_bytes_max, BODY_BYTES_MAX),
+            places: Places::new(settings.connections_max, settings.peer_share_percent),
+            arriving: Budget::new(settings.arriving_bytes_max, BODY_BYTES_MAX),
+            leaving,
+            sizes: Sizes::default(),
             changes: tokio::sync::Mutex::new(()),
             purges: Purges::default(),
             deleted: Recent::default(),
@@ -104,9 +119,17 @@ impl Server {
     /// Serves a listener until `stop`; then answers waiting receives with nothing, lets requests
     /// in hand finish, stops move tasks and purges, and returns.
     pub async fn serve(&self, listener: TcpListener, stop: CancellationToken) {
-        let service = Service::new(Arc::clone(&self.0), stop.clone());
-        let clock = Arc::clone(self.0.engine.clock());
-        http::serve(listener, service, &self.0.room, FULL, clock, stop).await;
+        let loopback = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
+        let gate = Gate::new(self.0.settings.names.clone(), loopback);
+        let service = Service::new(Arc::clone(&self.0), gate, stop.clone());
+        let terms = Terms {
+            places: Arc::clone(&self.0.places),
+            full: FULL,
+            clock: Arc::clone(self.0.engine.clock()),
+            deadlines: self.0.settings.deadlines,
+            leaving: self.0.leaving.clone(),
+        };
+        http::serve(listener, service, terms, stop).await;
         self.0.moves.end().await;
         self.0.purges.end().await;
     }
@@ -123,6 +146,6 @@ impl Counted for Server {
     }
 
     fn connections(&self) -> u64 {
-        self.0.room.taken()
+        self.0.places.taken()
     }
 }

@@ -7,28 +7,29 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
+use http::Method;
 use http::header::{CONTENT_TYPE, HOST, HeaderName, HeaderValue};
 use http::request::Parts;
-use http_body_util::{BodyExt, Full};
-use hyper::body::{Body, Incoming};
-use slipring_wire::sqs::{ErrorCode, Head, Protocol, Request, Response, SqsError};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use slipring_wire::sqs::{Action, Answer, ErrorCode, Head, Protocol, Request, Response, SqsError};
 use tokio_util::sync::CancellationToken;
 
 use super::call::Call;
-use super::origin;
 use super::server::Shared;
-use crate::budget::{Budget, Room};
+use crate::bodies::{self, Bodies};
+use crate::browsers::{Caller, Gate, Refused};
+use crate::budget::Room;
 
 /// The largest body: one MiB of text with every character escaped as `\u000a`, and the rest.
 pub(super) const BODY_BYTES_MAX: usize = 8 << 20;
 
-/// So much of a body that is too large is read and thrown away, so that the client gets to read
-/// the error.
-const DRAINED_BYTES_MAX: usize = 64 << 20;
+/// An answer above this size is made by a thread of its own.
+pub(super) const LARGE_BYTES: usize = 256 << 10;
 
-/// A body must arrive within this time.
-const BODY_WITHIN: Duration = Duration::from_secs(60);
+/// An answer waits so long for the room of others that are not read.
+pub(super) const ROOM_WITHIN: Duration = Duration::from_secs(5);
 
 /// The longest host name that comes back in queue URLs.
 const HOST_BYTES_MAX: usize = 255;
@@ -42,6 +43,7 @@ const TRACE: &str = "x-amzn-trace-id";
 #[derive(Clone)]
 pub(super) struct Service {
     shared: Arc<Shared>,
+    gate: Arc<Gate>,
     stop: CancellationToken,
 }
 
@@ -59,8 +61,8 @@ impl hyper::service::Service<http::Request<Incoming>> for Service {
 }
 
 impl Service {
-    pub(super) fn new(shared: Arc<Shared>, stop: CancellationToken) -> Service {
-        Service { shared, stop }
+    pub(super) fn new(shared: Arc<Shared>, gate: Gate, stop: CancellationToken) -> Service {
+        Service { shared, gate: Arc::new(gate), stop }
     }
 
     async fn answer(self, request: http::Request<Incoming>) -> http::Response<Full<Bytes>> {
@@ -68,11 +70,25 @@ impl Service {
         let head = head_of(&parts);
         let protocol = head.protocol();
         let id = self.shared.request_id();
-        let response = match self.run(&parts, &head, body).await {
-            Ok((action, answer)) => Response::of_answer(protocol, action, &answer, &id),
-            Err(error) => Response::of_error(protocol, &error, &id),
+        let made = match self.run(&parts, &head, body).await {
+            Ok((action, answer)) => written(protocol, action, answer, &id).await,
+            Err(error) => Err(error),
         };
-        finish(response, &id, protocol)
+        let mut response = made.unwrap_or_else(|error| Response::of_error(protocol, &error, &id));
+        let mut room = self.shared.leaving.room();
+        if !room.grow(response.body.len()) && !self.has_room(&mut room, response.body.len()).await {
+            response = Response::of_error(protocol, &no_room_to_answer(), &id);
+        }
+        finish(response, &id, protocol, room)
+    }
+
+    /// Waits for room for an answer.
+    async fn has_room(&self, room: &mut Room, bytes: usize) -> bool {
+        let clock = self.shared.engine.clock();
+        tokio::select! {
+            () = room.wait(bytes) => true,
+            () = clock.sleep_until(clock.now().after(ROOM_WITHIN)) => false,
+        }
     }
 
     async fn run(
@@ -80,104 +96,119 @@ impl Service {
         parts: &Parts,
         head: &Head<'_>,
         body: Incoming,
-    ) -> Result<(&'static str, slipring_wire::sqs::Answer), SqsError> {
-        origin::check(&parts.headers)?;
+    ) -> Result<(&'static str, Answer), SqsError> {
+        let caller = self.gate.check(&parts.method, &parts.uri, &parts.headers);
+        let caller = caller.map_err(|refused| kept_out(&refused))?;
         let (body, _room) = self.read(body).await?;
         let call = Call { shared: &self.shared, host: host_of(parts), stop: &self.stop };
         if self.shared.settings.test_mode && head.path == "/moto-api/reset" {
+            if caller == Caller::Browser {
+                return Err(kept_out(&Refused::Page));
+            }
             return call.reset().await.map(|answer| ("Reset", answer));
         }
         let Request { action, .. } = Request::parse(head, &body)?;
         drop(body);
+        // An image or a link of a page is enough to make a browser send it.
+        if caller == Caller::Browser && parts.method != Method::POST && !only_reads(&action) {
+            return Err(kept_out(&Refused::Page));
+        }
         self.shared.count(&action);
         action.check(&self.shared.settings.limits)?;
         let name = action.name();
         call.run(action).await.map(|answer| (name, answer))
     }
 
-    /// The body, and its room in the budget of large bodies.
-    async fn read(&self, body: Incoming) -> Result<(Bytes, Option<Room>), SqsError> {
-        let mut reading = std::pin::pin!(self.collect(body));
-        // Most bodies came together with their head: no timer for them.
-        if let std::task::Poll::Ready(read) = futures::poll!(reading.as_mut()) {
-            return read;
-        }
-        let clock = self.shared.engine.clock();
-        tokio::select! {
-            read = reading => read,
-            () = clock.sleep_until(clock.now().after(BODY_WITHIN)) => Err(SqsError::new(
-                ErrorCode::RequestTimeout,
-                format!("The request body did not arrive within {} s.", BODY_WITHIN.as_secs()),
-            )),
-        }
-    }
-
-    async fn collect(&self, mut body: Incoming) -> Result<(Bytes, Option<Room>), SqsError> {
-        let announced =
-            body.size_hint().upper().map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
-        let expected = announced.unwrap_or(BODY_BYTES_MAX);
-        if expected > BODY_BYTES_MAX {
-            return Err(drain(body, expected).await);
-        }
-        let room = match Budget::concerns(expected) {
-            false => None,
-            true => Some(self.shared.budget.take(expected).ok_or_else(no_room)?),
+    /// The body, and its room.
+    async fn read(&self, body: Incoming) -> Result<(Bytes, Room), SqsError> {
+        let bodies = Bodies {
+            budget: &self.shared.arriving,
+            clock: self.shared.engine.clock(),
+            deadlines: &self.shared.settings.deadlines,
+            bytes_max: BODY_BYTES_MAX,
         };
-        let Some(first) = next_piece(&mut body).await? else { return Ok((Bytes::new(), room)) };
-        if body.is_end_stream() {
-            return Ok((first, room));
-        }
-        let mut whole = BytesMut::from(first);
-        while let Some(piece) = next_piece(&mut body).await? {
-            if whole.len() + piece.len() > BODY_BYTES_MAX {
-                return Err(drain(body, whole.len() + piece.len()).await);
-            }
-            whole.extend_from_slice(&piece);
-        }
-        Ok((whole.freeze(), room))
+        bodies.read(body).await.map_err(|refused| match refused {
+            bodies::Refused::TooLarge(bytes) => SqsError::new(
+                ErrorCode::RequestTooLarge,
+                format!(
+                    "The request body has at least {bytes} bytes; the limit is {BODY_BYTES_MAX}."
+                ),
+            ),
+            bodies::Refused::Late => SqsError::new(
+                ErrorCode::RequestTimeout,
+                "The request body did not arrive in time, or too slowly.",
+            ),
+            bodies::Refused::NoRoom => SqsError::new(
+                ErrorCode::ServiceUnavailable,
+                "Too many large requests are arriving at the moment; try again later.",
+            ),
+            bodies::Refused::Broken(why) => SqsError::new(
+                ErrorCode::Serialization,
+                format!("The request body did not arrive whole: {why}"),
+            ),
+        })
     }
 }
 
-/// The next piece of data; other frames are passed over.
-async fn next_piece(body: &mut Incoming) -> Result<Option<Bytes>, SqsError> {
-    loop {
-        match body.frame().await {
-            None => return Ok(None),
-            Some(Ok(frame)) => {
-                if let Ok(data) = frame.into_data() {
-                    return Ok(Some(data));
-                }
-            }
-            Some(Err(error)) => {
-                return Err(SqsError::new(
-                    ErrorCode::Serialization,
-                    format!("The request body did not arrive whole: {error}"),
-                ));
-            }
+/// The response for an answer; a large one is made beside the threads that serve connections.
+async fn written(
+    protocol: Protocol,
+    action: &'static str,
+    answer: Answer,
+    id: &str,
+) -> Result<Response, SqsError> {
+    if body_bytes(&answer) < LARGE_BYTES {
+        return Ok(Response::of_answer(protocol, action, &answer, id));
+    }
+    let id = id.to_owned();
+    let made = move || Response::of_answer(protocol, action, &answer, &id);
+    tokio::task::spawn_blocking(made)
+        .await
+        .map_err(|_| SqsError::new(ErrorCode::InternalFailure, "The answer could not be written."))
+}
+
+/// The bytes of the messages in an answer.
+fn body_bytes(answer: &Answer) -> usize {
+    match answer {
+        Answer::ReceiveMessage(answer) => {
+            answer.messages.iter().map(|message| message.body.len()).sum()
         }
+        _ => 0,
     }
 }
 
-/// Reads on, up to a limit, and answers that the body is too large.
-async fn drain(mut body: Incoming, known_bytes: usize) -> SqsError {
-    let mut left = DRAINED_BYTES_MAX;
-    while let Ok(Some(piece)) = next_piece(&mut body).await
-        && piece.len() < left
-    {
-        left -= piece.len();
-    }
+/// The error for an answer that there is no room for.
+pub(super) fn no_room_to_answer() -> SqsError {
     SqsError::new(
-        ErrorCode::RequestTooLarge,
-        format!(
-            "The request body has at least {known_bytes} bytes; the limit is {BODY_BYTES_MAX}."
-        ),
+        ErrorCode::ServiceUnavailable,
+        "Too many large answers are not read by their clients at the moment; try again later.",
     )
 }
 
-fn no_room() -> SqsError {
-    SqsError::new(
-        ErrorCode::ServiceUnavailable,
-        "Too many large requests are arriving at the moment; try again later.",
+/// The error for what a web page sent, or what used another server's name.
+fn kept_out(refused: &Refused) -> SqsError {
+    let text = match refused {
+        Refused::Name(name) => format!(
+            "The host name {name:?} is not one of this server's. Call it by its address or as \
+             localhost, or start it with --allow-host NAME."
+        ),
+        Refused::Page => {
+            "The request comes from a web page, and pages may not use this server.".to_owned()
+        }
+    };
+    SqsError::new(ErrorCode::AccessDenied, text)
+}
+
+/// Whether an action changes nothing, not even who has a message.
+fn only_reads(action: &Action) -> bool {
+    matches!(
+        action,
+        Action::GetQueueAttributes(_)
+            | Action::GetQueueUrl(_)
+            | Action::ListDeadLetterSourceQueues(_)
+            | Action::ListMessageMoveTasks(_)
+            | Action::ListQueueTags(_)
+            | Action::ListQueues(_)
     )
 }
 
@@ -200,9 +231,14 @@ fn host_of(parts: &Parts) -> &str {
     host.filter(|host| !host.is_empty() && host.len() <= HOST_BYTES_MAX).unwrap_or("localhost")
 }
 
-fn finish(response: Response, id: &str, protocol: Protocol) -> http::Response<Full<Bytes>> {
+fn finish(
+    response: Response,
+    id: &str,
+    protocol: Protocol,
+    room: Room,
+) -> http::Response<Full<Bytes>> {
     let Response { status, content_type, query_error, body } = response;
-    let mut finished = http::Response::new(Full::new(Bytes::from(body)));
+    let mut finished = http::Response::new(Full::new(room.hold(body)));
     *finished.status_mut() =
         http::StatusCode::from_u16(status).unwrap_or(http::StatusCode::INTERNAL_SERVER_ERROR);
     let headers = finished.headers_mut();

@@ -8,9 +8,11 @@ mod running;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
 
 use slipring::Engine;
 use slipring_server::beanstalkd::{Listener, Server, Settings};
+use slipring_server::deadlines::Deadlines;
 use tokio_util::sync::CancellationToken;
 
 use running::{PATIENCE, Running, Serves};
@@ -21,6 +23,12 @@ pub type TestServer = Running<Server>;
 impl Serves for Server {
     type Settings = Settings;
     type Listener = Listener;
+
+    fn patient() -> Settings {
+        let idle = Duration::from_secs(1 << 32);
+        let deadlines = Deadlines { idle, ..Deadlines::default() };
+        Settings { deadlines, ..Settings::default() }
+    }
 
     async fn listen() -> (Listener, SocketAddr) {
         let listener = Listener::tcp("127.0.0.1:0").await.unwrap();

@@ -16,9 +16,11 @@ pub const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A server that can be started.
 pub trait Serves: Clone + Send + 'static {
-    type Settings: Default;
+    type Settings;
     type Listener: Send + 'static;
 
+    /// The defaults, but with patience: the clock is moved on by more than connections may be idle.
+    fn patient() -> Self::Settings;
     /// Listens on a free port.
     async fn listen() -> (Self::Listener, SocketAddr);
     fn make(engine: Engine, settings: Self::Settings) -> Self;
@@ -43,7 +45,7 @@ pub struct Running<S> {
 
 impl<S: Serves> Running<S> {
     pub fn start() -> Running<S> {
-        Running::start_with(S::Settings::default())
+        Running::start_with(S::patient())
     }
 
     pub fn start_with(settings: S::Settings) -> Running<S> {

@@ -10,9 +10,11 @@ mod running;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use slipring::Engine;
+use slipring_server::deadlines::Deadlines;
 use slipring_server::sqs::{Server, Settings};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -26,6 +28,12 @@ pub type TestServer = Running<Server>;
 impl Serves for Server {
     type Settings = Settings;
     type Listener = TcpListener;
+
+    fn patient() -> Settings {
+        let idle = Duration::from_secs(1 << 32);
+        let deadlines = Deadlines { idle, ..Deadlines::default() };
+        Settings { deadlines, ..Settings::default() }
+    }
 
     async fn listen() -> (TcpListener, SocketAddr) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -19,8 +19,10 @@ const COPIED_BODY_BYTES_MAX: usize = 16 * 1024;
 /// What the next bytes belong to.
 enum Expect {
     Line,
-    /// The rest of a line that is too long.
-    LineEnd,
+    /// The rest of a line that is too long. `told` once it is refused.
+    LineEnd {
+        told: bool,
+    },
     /// The body of a job whose command line is in `Put` (with an empty body), and its CR LF.
     Body {
         put: Put,
@@ -46,12 +48,15 @@ pub struct Parser {
     buffer: BytesMut,
     expect: Expect,
     job_bytes_max: u32,
+    /// No line has come whole: the client has not shown yet that it speaks this protocol.
+    first: bool,
 }
 
 impl Parser {
     /// A parser that refuses job bodies above `job_bytes_max` bytes.
     pub fn new(job_bytes_max: u32) -> Parser {
-        Parser { buffer: BytesMut::new(), expect: Expect::Line, job_bytes_max }
+        let buffer = BytesMut::new();
+        Parser { buffer, expect: Expect::Line, job_bytes_max, first: true }
     }
 
     /// Appends received bytes. Copies them; see [`buffer_mut`](Parser::buffer_mut).
@@ -92,10 +97,11 @@ impl Parser {
         let window = self.buffer.get(..LINE_BYTES_MAX).unwrap_or(&self.buffer);
         let Some(end) = line_end(window) else {
             if self.buffer.len() >= LINE_BYTES_MAX {
-                self.expect = Expect::LineEnd;
+                self.expect = Expect::LineEnd { told: false };
             }
             return None;
         };
+        self.first = false;
         let line = parse_line(window.get(..end).unwrap_or_default());
         self.buffer.advance(end + 2);
         Some(line)
@@ -167,14 +173,24 @@ impl Iterator for Parser {
                         self.expect_body(put, body_bytes);
                     }
                     Some(Err(refusal)) => return Some(Err(refusal)),
-                    None if matches!(self.expect, Expect::LineEnd) => {}
+                    None if matches!(self.expect, Expect::LineEnd { .. }) => {}
                     None => {
                         self.drop_spare_memory();
                         return None;
                     }
                 },
-                Expect::LineEnd => {
-                    return self.drop_line().then_some(Err(Refusal::BadFormat));
+                Expect::LineEnd { told } => {
+                    if std::mem::take(&mut self.first) {
+                        *told = true;
+                        return Some(Err(Refusal::FirstLineTooLong));
+                    }
+                    let told = *told;
+                    if !self.drop_line() {
+                        return None;
+                    }
+                    if !told {
+                        return Some(Err(Refusal::BadFormat));
+                    }
                 }
                 Expect::Body { put, bytes } => {
                     let bytes = *bytes;

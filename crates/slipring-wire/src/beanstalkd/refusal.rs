@@ -3,7 +3,8 @@
 use super::reply::Reply;
 
 /// What is wrong with the bytes of a command. The parser has already skipped them, so the
-/// connection goes on with the next command; after [`Refusal::Http`] it should not.
+/// connection goes on with the next command; after [`Refusal::Http`] and
+/// [`Refusal::FirstLineTooLong`] it should not, see [`Refusal::is_final`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Refusal {
     /// A line that is too long, a number that is none or out of range, a bad name, a wrong count
@@ -13,10 +14,15 @@ pub enum Refusal {
     /// The first word names no command.
     #[error("no command has this name")]
     UnknownCommand,
-    /// The line is the beginning of an HTTP request. What follows it may have been written by
-    /// anybody, for browsers send forms to any port: nothing of it must be taken for a command.
+    /// The line is the beginning of an HTTP request or of a TLS handshake. What follows it may
+    /// have been written by anybody, for browsers send forms to any port: nothing of it must be
+    /// taken for a command.
     #[error("this is no HTTP server")]
     Http,
+    /// The first line of the connection is too long to be looked at. It may begin an HTTP request
+    /// whose other lines are too long as well.
+    #[error("the first line is longer than any command")]
+    FirstLineTooLong,
     /// The announced body of a `put` is over the limit; the body has been skipped.
     #[error("the job body is larger than this server takes")]
     JobTooBig,
@@ -28,10 +34,17 @@ pub enum Refusal {
     OutOfMemory,
 }
 
+impl Refusal {
+    /// Whether nothing of what follows on this connection may be taken for a command.
+    pub fn is_final(self) -> bool {
+        matches!(self, Refusal::Http | Refusal::FirstLineTooLong)
+    }
+}
+
 impl From<Refusal> for Reply {
     fn from(refusal: Refusal) -> Reply {
         match refusal {
-            Refusal::BadFormat => Reply::BadFormat,
+            Refusal::BadFormat | Refusal::FirstLineTooLong => Reply::BadFormat,
             Refusal::UnknownCommand | Refusal::Http => Reply::UnknownCommand,
             Refusal::JobTooBig => Reply::JobTooBig,
             Refusal::ExpectedCrlf => Reply::ExpectedCrlf,

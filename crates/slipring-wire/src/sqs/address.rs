@@ -9,7 +9,12 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'
 
 /// The URL of a queue on the server that the client knows as `host`.
 pub fn queue_url(host: &str, account: &str, name: &str) -> String {
-    format!("http://{host}/{account}/{}", utf8_percent_encode(name, ESCAPED))
+    format!("http://{host}{}", queue_path(account, name))
+}
+
+/// The path of a queue in its URL.
+pub fn queue_path(account: &str, name: &str) -> String {
+    format!("/{account}/{}", utf8_percent_encode(name, ESCAPED))
 }
 
 /// The name of the queue that a queue URL, a path or a bare name means; `None` when there is none

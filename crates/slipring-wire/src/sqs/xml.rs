@@ -88,15 +88,33 @@ impl Xml {
                 Some(b'\'') => "&apos;",
                 // A bare carriage return would be read as a line feed.
                 Some(b'\r') => "&#xD;",
-                // XML cannot name the other control characters at all.
+                // XML cannot name the other control characters, U+FFFE and U+FFFF at all.
                 _ => "\u{fffd}",
             });
-            rest = special.get(1..).unwrap_or_default();
+            let after = special.char_indices().nth(1).map_or(special.len(), |(at, _)| at);
+            rest = special.get(after..).unwrap_or_default();
         }
         self.0.push_str(rest);
     }
 }
 
 fn needs_escape(c: char) -> bool {
-    matches!(c, '&' | '<' | '>' | '"' | '\'') || (c < ' ' && c != '\t' && c != '\n')
+    matches!(c, '&' | '<' | '>' | '"' | '\'' | '\u{fffe}' | '\u{ffff}')
+        || (c < ' ' && c != '\t' && c != '\n')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_xml_cannot_name_is_replaced_and_what_stands_behind_it_is_kept() {
+        let mut xml = Xml::new();
+        xml.text("a", "x\u{fffe}é\u{ffff}\u{1}<\u{fffd}\r\u{fffe}");
+        let written = String::from_utf8(xml.into_bytes()).unwrap();
+        assert!(
+            written.ends_with("<a>x\u{fffd}é\u{fffd}\u{fffd}&lt;\u{fffd}&#xD;\u{fffd}</a>"),
+            "{written}"
+        );
+    }
 }

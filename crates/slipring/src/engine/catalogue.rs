@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use tokio::sync::broadcast;
+
 use crate::clock::Timestamp;
 use crate::error::Error;
 use crate::queue::{QueueId, QueueInfo, QueueName, QueueSettings};
@@ -75,6 +77,18 @@ impl Engine {
         }
     }
 
+    /// The queue of this name, if this engine knows it; asks no store.
+    pub fn known_queue(&self, name: &str) -> Option<Queue> {
+        let name = QueueName::new(name).ok()?;
+        self.0.registry.by_name(&name).map(|core| self.handle(core))
+    }
+
+    /// The names of queues that this engine gets to know from now on, made by itself or by others.
+    /// One who is too slow misses some, and is told so.
+    pub fn new_queues(&self) -> broadcast::Receiver<QueueName> {
+        self.0.new_queues.subscribe()
+    }
+
     /// The queue of this number, if this engine knows it.
     pub fn queue_by_id(&self, id: QueueId) -> Option<Queue> {
         self.0.registry.by_id(id).map(|core| self.handle(core))
@@ -142,10 +156,15 @@ impl Engine {
         let registry = &self.0.registry;
         let paused_until = info.settings.paused_until;
         let mut new = false;
+        let name = info.name.clone();
         let core = registry.put(info, |info| {
             new = true;
             QueueCore::new(info, &self.0.services, registry)
         });
+        if new {
+            // Nobody may be listening.
+            let _ = self.0.new_queues.send(name);
+        }
         if new && holds_some && core.schedule.queue.is_some() {
             core.schedule.due_at(Timestamp::from_millis(0));
             core.schedule.expire_at(Timestamp::from_millis(0));

@@ -34,16 +34,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::runtime::Handle;
+use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::admin::Peeked;
-use crate::clock::{Clock, SystemClock};
+use crate::clock::{Clock, SystemClock, Timestamp};
 use crate::error::Error;
 use crate::lease::{Receipt, ReceiptKey};
 use crate::limits::Limits;
 use crate::message::{Delivery, MessageId};
-use crate::queue::QueueId;
+use crate::queue::{QueueId, QueueName};
 use crate::random::Randomness;
 use crate::store::{Capabilities, Store};
 use crate::timers::Timers;
@@ -76,9 +77,14 @@ pub(crate) struct EngineHandle {
     /// Held while the list of queues changes or is read anew, so that an older list never
     /// overtakes a newer change. Guards the number of foreign changes the registry has seen.
     catalogue: tokio::sync::Mutex<Option<u64>>,
+    /// The names of queues that the registry did not know before.
+    new_queues: broadcast::Sender<QueueName>,
     stop: CancellationToken,
     tasks: TaskTracker,
 }
+
+/// So many new queues are kept for one who is slow to hear of them.
+const NEW_QUEUES_KEPT: usize = 1024;
 
 /// What everything in the engine shares.
 struct Services {
@@ -167,6 +173,7 @@ impl Engine {
             registry: Arc::new(Registry::new()),
             key,
             catalogue: tokio::sync::Mutex::new(None),
+            new_queues: broadcast::Sender::new(NEW_QUEUES_KEPT),
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
         };
@@ -241,6 +248,19 @@ impl Engine {
     /// `ReceiptInvalid`.
     pub fn unseal(&self, text: &str) -> Result<Receipt, Error> {
         self.0.key.open(text)
+    }
+
+    /// A receipt and the moment of its hand-out as a text that cannot be guessed or altered.
+    pub fn seal_at(&self, receipt: &Receipt, moment: Timestamp) -> String {
+        self.0.key.seal_at(receipt, moment)
+    }
+
+    /// Receipt and moment in a text that [`Engine::seal_at`] has made.
+    ///
+    /// # Errors
+    /// `ReceiptInvalid`.
+    pub fn unseal_at(&self, text: &str) -> Result<(Receipt, Timestamp), Error> {
+        self.0.key.open_at(text)
     }
 
     /// Receives from several queues: the best priority first, then the oldest send (S7.6).

@@ -149,19 +149,22 @@ pub(super) fn parse_line(line: &[u8]) -> Result<Line, Refusal> {
     };
     match parsed {
         Some(command) => command.map(Line::Whole),
-        None if line.contains(&0) => Err(Refusal::BadFormat),
         None if is_http(line) => Err(Refusal::Http),
+        None if line.contains(&0) => Err(Refusal::BadFormat),
         None => Err(Refusal::UnknownCommand),
     }
 }
 
-/// Whether a line begins an HTTP request, or is the header that each has.
+/// Whether a line begins an HTTP request of any method, is the header that each has, or begins a
+/// TLS handshake (record type 22, version 3).
 fn is_http(line: &[u8]) -> bool {
-    const METHODS: [&[u8]; 7] = [b"GET", b"HEAD", b"POST", b"PUT", b"PATCH", b"DELETE", b"OPTIONS"];
+    if line.starts_with(b"\x16\x03") {
+        return true;
+    }
     let mut words = line.split(|byte| *byte == b' ');
     let first = words.next().unwrap_or_default();
     let last = words.next_back().unwrap_or_default();
-    first.eq_ignore_ascii_case(b"host:") || METHODS.contains(&first) && last.starts_with(b"HTTP/")
+    first.eq_ignore_ascii_case(b"host:") || !first.is_empty() && last.starts_with(b"HTTP/")
 }
 
 /// What a family's reader answers: nothing if the line is not one of its commands.

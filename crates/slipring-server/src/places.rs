@@ -1,0 +1,244 @@
+//! The connections of a listener: how many there may be, and how many of one address. When all
+//! places are taken, those who do nothing with theirs lose it.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use slipring::{Clock, Timestamp};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+
+/// One who has done nothing for so long may lose its place to one who comes.
+const QUIET: Duration = Duration::from_secs(1);
+/// Those who do nothing are looked for this often at most.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// One of so many places is made free at a time.
+const FREED_SHARE: usize = 50;
+/// One who comes waits so long for a place that is being made free.
+const FREED_WITHIN: Duration = Duration::from_millis(100);
+
+/// The places of a listener.
+#[derive(Debug)]
+pub(crate) struct Places {
+    most: usize,
+    most_of_peer: usize,
+    free: Arc<Semaphore>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    by_peer: HashMap<IpAddr, usize>,
+    holders: HashMap<u64, Arc<Holder>>,
+    next: u64,
+    looked_at: Option<Timestamp>,
+}
+
+/// One who has a place.
+#[derive(Debug)]
+struct Holder {
+    /// Since when it does nothing, in milliseconds; 0 while it does something.
+    quiet_since: AtomicU64,
+    /// It has made a request.
+    served: AtomicBool,
+    leave: Notify,
+}
+
+/// A place; given back when dropped.
+#[derive(Debug)]
+pub(crate) struct Place {
+    places: Arc<Places>,
+    peer: Option<IpAddr>,
+    number: u64,
+    holder: Arc<Holder>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Places {
+    /// Room for so many connections, and a share of them for each address in percent. Addresses of
+    /// this machine have no share, for all behind a proxy have the same.
+    pub(crate) fn new(most: usize, share_percent: u8) -> Arc<Places> {
+        let most = most.min(Semaphore::MAX_PERMITS);
+        let share = usize::from(share_percent.min(100));
+        let most_of_peer = (most.saturating_mul(share) / 100).max(1);
+        let free = Arc::new(Semaphore::new(most));
+        Arc::new(Places { most, most_of_peer, free, state: Mutex::default() })
+    }
+
+    /// Most places.
+    pub(crate) fn most(&self) -> usize {
+        self.most
+    }
+
+    /// How many are taken.
+    pub(crate) fn taken(&self) -> u64 {
+        self.most.saturating_sub(self.free.available_permits()) as u64
+    }
+
+    /// A place, if there is one, or if one can be made free. `peer` is `None` for who has no
+    /// address.
+    pub(crate) async fn take(
+        self: &Arc<Places>,
+        peer: Option<IpAddr>,
+        clock: &dyn Clock,
+    ) -> Option<Place> {
+        let peer = peer.filter(|peer| !peer.is_loopback());
+        if peer.is_some_and(|peer| self.count_of(peer) >= self.most_of_peer) {
+            return None;
+        }
+        let permit = match Arc::clone(&self.free).try_acquire_owned() {
+            Ok(permit) => permit,
+            Err(_) => {
+                let now = clock.now();
+                if self.most == 0 || !self.make_free(now) {
+                    return None;
+                }
+                tokio::select! {
+                    permit = Arc::clone(&self.free).acquire_owned() => permit.ok()?,
+                    () = clock.sleep_until(now.after(FREED_WITHIN)) => return None,
+                }
+            }
+        };
+        Some(self.enter(peer, permit, clock.now()))
+    }
+
+    fn count_of(&self, peer: IpAddr) -> usize {
+        self.state.lock().by_peer.get(&peer).copied().unwrap_or(0)
+    }
+
+    fn enter(
+        self: &Arc<Places>,
+        peer: Option<IpAddr>,
+        permit: OwnedSemaphorePermit,
+        now: Timestamp,
+    ) -> Place {
+        let holder = Arc::new(Holder {
+            quiet_since: AtomicU64::new(now.as_millis()),
+            served: AtomicBool::new(false),
+            leave: Notify::new(),
+        });
+        let mut state = self.state.lock();
+        let number = state.next;
+        state.next += 1;
+        if let Some(peer) = peer {
+            *state.by_peer.entry(peer).or_default() += 1;
+        }
+        state.holders.insert(number, Arc::clone(&holder));
+        drop(state);
+        Place { places: Arc::clone(self), peer, number, holder, _permit: permit }
+    }
+
+    /// Tells some of those who do nothing to leave: first those who have never made a request, then
+    /// those who have been quiet longest. Answers whether some were told, or were a moment ago.
+    fn make_free(&self, now: Timestamp) -> bool {
+        let mut state = self.state.lock();
+        if state.looked_at.is_some_and(|at| now < at.after(LOOK_EVERY)) {
+            return true;
+        }
+        state.looked_at = Some(now);
+        let mut quiet: Vec<(bool, u64, &Arc<Holder>)> = Vec::new();
+        for holder in state.holders.values() {
+            let since = holder.quiet_since.load(Ordering::Relaxed);
+            if since > 0 && Timestamp::from_millis(since).after(QUIET) <= now {
+                quiet.push((holder.served.load(Ordering::Relaxed), since, holder));
+            }
+        }
+        quiet.sort_unstable_by_key(|(served, since, _)| (*served, *since));
+        quiet.truncate((self.most / FREED_SHARE).max(1));
+        quiet.iter().for_each(|(_, _, holder)| holder.leave.notify_one());
+        !quiet.is_empty()
+    }
+}
+
+impl Place {
+    /// Notes that the holder does nothing from now on.
+    pub(crate) fn rests(&self, now: Timestamp) {
+        self.holder.quiet_since.store(now.as_millis().max(1), Ordering::Relaxed);
+    }
+
+    /// Notes that the holder does something, for which it may keep its place.
+    pub(crate) fn works(&self) {
+        self.holder.served.store(true, Ordering::Relaxed);
+        self.holder.quiet_since.store(0, Ordering::Relaxed);
+    }
+
+    /// Ends when the holder is to leave.
+    pub(crate) async fn is_wanted(&self) {
+        self.holder.leave.notified().await;
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut state = self.places.state.lock();
+        state.holders.remove(&self.number);
+        let Some(peer) = self.peer else { return };
+        if let Some(count) = state.by_peer.get_mut(&peer) {
+            *count -= 1;
+            if *count == 0 {
+                state.by_peer.remove(&peer);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use slipring::ManualClock;
+
+    use super::*;
+
+    fn clock() -> ManualClock {
+        ManualClock::at(Timestamp::from_millis(1_000_000))
+    }
+
+    #[tokio::test]
+    async fn an_address_has_its_share_and_this_machine_has_none() {
+        // S12.5
+        let (places, clock) = (Places::new(4, 50), clock());
+        let far = Some(IpAddr::from([192, 0, 2, 1]));
+        let near = Some(IpAddr::from([127, 0, 0, 1]));
+        let first = places.take(far, &clock).await.unwrap();
+        let second = places.take(far, &clock).await.unwrap();
+        assert!(places.take(far, &clock).await.is_none(), "a third of one address");
+        let third = places.take(near, &clock).await.unwrap();
+        let fourth = places.take(near, &clock).await.unwrap();
+        assert!(places.take(near, &clock).await.is_none());
+        drop((second, third));
+        assert_eq!(places.taken(), 2);
+        let again = places.take(far, &clock).await.unwrap();
+        drop((first, fourth, again));
+        assert_eq!((places.taken(), places.state.lock().by_peer.len()), (0, 0));
+    }
+
+    #[tokio::test]
+    async fn one_who_comes_gets_the_place_of_one_who_does_nothing() {
+        // S12.5
+        let (places, clock) = (Places::new(3, 100), clock());
+        let worker = places.take(None, &clock).await.unwrap();
+        worker.works();
+        let old = places.take(None, &clock).await.unwrap();
+        old.works();
+        old.rests(clock.now());
+        clock.advance(QUIET);
+        let idle = places.take(None, &clock).await.unwrap();
+        clock.advance(QUIET);
+        let mut coming = std::pin::pin!(places.take(None, &clock));
+        assert!(futures::poll!(coming.as_mut()).is_pending());
+        // It has never finished a request, though it is quiet for less long than the other.
+        idle.is_wanted().await;
+        drop(idle);
+        let come = coming.await.unwrap();
+        come.works();
+        clock.advance(QUIET);
+        let mut next = std::pin::pin!(places.take(None, &clock));
+        assert!(futures::poll!(next.as_mut()).is_pending());
+        old.is_wanted().await;
+        assert!(futures::poll!(std::pin::pin!(worker.is_wanted())).is_pending());
+        clock.advance(FREED_WITHIN);
+        assert!(next.await.is_none(), "nobody left in time");
+    }
+}

@@ -1,0 +1,136 @@
+//! Tubes as such: using, watching and waiting make nothing that lasts, and a connection that waits
+//! hears of a queue that is made later, by whomever.
+
+// Helpers of tests may fail like tests.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod beanstalkd_client;
+
+use std::time::Duration;
+
+use beanstalkd_client::TestServer;
+use slipring::{NewMessage, QueueSettings};
+use slipring_server::beanstalkd::Settings;
+
+impl TestServer {
+    fn queues(&self) -> usize {
+        self.runtime.block_on(self.engine.queues()).unwrap().len()
+    }
+
+    /// Makes a queue as another protocol does.
+    fn make(&self, name: &str, body: Option<&'static str>) {
+        self.runtime.block_on(async {
+            let queue = self.engine.create_queue(name, QueueSettings::default()).await.unwrap();
+            if let Some(body) = body {
+                queue.send(NewMessage::new(body)).await.unwrap();
+            }
+        });
+    }
+}
+
+#[test]
+fn using_watching_and_waiting_make_no_queue() {
+    // S12.7
+    let server = TestServer::start();
+    let mut clients: Vec<_> = (0..5).map(|_| server.connect()).collect();
+    for (number, client) in clients.iter_mut().enumerate() {
+        for tube in 0..200 {
+            client.send(format!("use u{number}-{tube}\r\nwatch w{number}-{tube}\r\n"));
+            client.expect(format!("USING u{number}-{tube}\r\nWATCHING {}\r\n", tube + 2));
+        }
+        assert_eq!(client.ask("reserve-with-timeout 0"), "TIMED_OUT");
+        client.send("reserve\r\n");
+    }
+    server.wait_for_stat("current-waiting", |count| count == 5);
+    assert_eq!(server.queues(), 0);
+    let stats = server.connect().yaml("stats-tube w0-0");
+    assert!(stats.contains(&("current-waiting".to_owned(), "1".to_owned())), "{stats:?}");
+    drop(clients);
+    server.wait_for_stat("current-connections", |count| count == 1);
+    server.wait_for_stat("current-tubes", |count| count == 1);
+    assert_eq!(server.connect().ask("stats-tube w0-0"), "NOT_FOUND");
+}
+
+#[test]
+fn one_who_waits_is_given_the_first_job_of_a_tube_by_whatever_protocol() {
+    let server = TestServer::start();
+    let mut waiting: Vec<_> = ["a", "b"]
+        .map(|tube| {
+            let mut client = server.connect();
+            assert_eq!(client.ask(&format!("watch {tube}")), "WATCHING 2");
+            client.send("reserve\r\n");
+            client
+        })
+        .into_iter()
+        .collect();
+    server.wait_for_stat("current-waiting", |count| count == 2);
+    server.connect().send("use a\r\nput 0 0 60 5\r\nfirst\r\n");
+    waiting[0].expect("RESERVED 1 5\r\nfirst\r\n");
+    server.make("b", Some("second"));
+    waiting[1].expect("RESERVED 2 6\r\nsecond\r\n");
+    // A queue that was there before the reserve.
+    let mut late = server.connect();
+    assert_eq!(late.ask("watch c"), "WATCHING 2");
+    server.make("c", Some("third"));
+    late.send("reserve\r\n");
+    late.expect("RESERVED 3 5\r\nthird\r\n");
+}
+
+#[test]
+fn a_queue_that_is_made_meanwhile_does_not_prolong_a_wait() {
+    let server = TestServer::start();
+    let mut client = server.connect();
+    assert_eq!(client.ask("watch a"), "WATCHING 2");
+    client.send("reserve-with-timeout 5\r\nlist-tube-used\r\n");
+    server.wait_for_stat("current-waiting", |count| count == 1);
+    server.clock.advance(Duration::from_secs(3));
+    server.make("a", None);
+    server.make("b", None);
+    server.wait_for_stat("current-waiting", |count| count == 1);
+    server.clock.advance(Duration::from_secs(2));
+    client.expect("TIMED_OUT\r\nUSING default\r\n");
+}
+
+#[test]
+fn a_tube_that_is_deleted_and_made_again_is_waited_for() {
+    let server = TestServer::start();
+    server.make("a", None);
+    let mut client = server.connect();
+    client.send("watch a\r\nignore default\r\nreserve\r\n");
+    client.expect("WATCHING 2\r\nWATCHING 1\r\n");
+    server.wait_for_stat("current-waiting", |count| count == 1);
+    server.runtime.block_on(async {
+        let queue = server.engine.queue("a").await.unwrap();
+        server.engine.delete_queue(&queue).await.unwrap();
+    });
+    server.wait_for_stat("current-waiting", |count| count == 1);
+    server.make("a", Some("again"));
+    client.expect("RESERVED 1 5\r\nagain\r\n");
+}
+
+#[test]
+fn tubes_are_limited_per_connection_and_altogether() {
+    // S12.7
+    let settings = Settings { watched_max: 20, tubes_max: 30, ..Settings::default() };
+    let server = TestServer::start_with(settings);
+    let mut greedy = [server.connect(), server.connect()];
+    for (number, client) in greedy.iter_mut().enumerate() {
+        for tube in 2..=20 {
+            let answer = client.ask(&format!("watch {number}-{tube}"));
+            let crowded = number == 1 && tube > 11;
+            if crowded {
+                assert_eq!(answer, "OUT_OF_MEMORY", "{number}-{tube}");
+            } else {
+                assert_eq!(answer, format!("WATCHING {tube}"));
+            }
+        }
+    }
+    assert_eq!(greedy[0].ask("watch one-more"), "OUT_OF_MEMORY");
+    assert_eq!(greedy[1].ask("watch 0-2"), "WATCHING 12", "one that is known");
+    let mut modest = server.connect();
+    for tube in 2..=10 {
+        assert_eq!(modest.ask(&format!("watch m{tube}")), format!("WATCHING {tube}"));
+    }
+    modest.send("use m1\r\nput 0 0 60 1\r\na\r\n");
+    modest.expect("USING m1\r\nINSERTED 1\r\n");
+}
