@@ -245,8 +245,7 @@ impl Shared {
         let now_ns = monotonic_ns().min(stopped_ns);
         let mut meter = self.meter.lock();
         let window = meter.as_mut().map(|meter| meter.next_window(phase, now_ns)).transpose()?;
-        let whole_s = self.load.window.as_secs_f64();
-        let stops = stopped_ns != u64::MAX;
+        let (whole_s, stops) = (self.load.window.as_secs_f64(), stopped_ns != u64::MAX);
         let told = |window: &Window| {
             !stops || window.seconds > whole_s / 2.0 || window.stall_ms > whole_s * 1e3
         };
