@@ -113,7 +113,7 @@ impl Made {
     /// Makes the image, and takes a message through a server that sees nothing but what is in it.
     fn image(&self, repository: &Repository, binary: &Path) -> Outcome {
         let root = self.0.join("image/root");
-        self.folder("image/root/data")?;
+        self.folder("image/data")?;
         copied(binary, &root.join("usr/bin/slipring"))?;
         for library in libraries(binary)? {
             copied(&library, &root.join(library.strip_prefix("/").unwrap_or(&library)))?;
