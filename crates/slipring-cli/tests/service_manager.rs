@@ -50,7 +50,7 @@ fn it_hears_that_a_server_is_ready_alive_and_stopping() {
 fn without_one_a_server_serves_all_the_same() {
     let folder = Folder::new();
     let mut command = folder.command(&["serve", "--sqs", "off", "--admin", "off", "--beanstalkd"]);
-    command.arg("127.0.0.1:0").env("NOTIFY_SOCKET", folder.path().join("nobody"));
+    command.arg("127.0.0.1:0").env("NOTIFY_SOCKET", folder.path().join("no-manager"));
     command.env("WATCHDOG_USEC", "20000");
     let server = folder.start_command(command);
     assert!(server.client().ask("put 0 0 60 1\r\nx\r\n").starts_with("INSERTED"));

@@ -59,7 +59,7 @@ impl Gate {
     /// Says who asks, or why not.
     ///
     /// A browser's request needs a name of this server in any case. Anything but a look (`GET`,
-    /// `HEAD`) needs an origin that the operator has named; a look needs to be of no other site.
+    /// `HEAD`) needs an origin that the operator has named; a look must not come from another site.
     ///
     /// # Errors
     /// [`Refused`].

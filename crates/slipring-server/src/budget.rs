@@ -5,12 +5,19 @@
 //! and sends nothing takes nothing.
 
 use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
 
 use bytes::Bytes;
+use slipring::{Clock, Timestamp};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio_util::sync::CancellationToken;
 
 /// So many bytes of each body need no room; they are bounded by the number of connections.
 pub(crate) const FREE_BYTES: usize = 4 * 1024;
+
+/// An answer waits so long for the room of others that are not read.
+const ROOM_WITHIN: Duration = Duration::from_secs(5);
 
 /// Permits are counted in this unit, as a semaphore counts in `u32`.
 const UNIT_BYTES: usize = 1024;
@@ -28,6 +35,25 @@ impl std::fmt::Debug for Budget {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let left = self.places.available_permits() * UNIT_BYTES;
         f.debug_struct("Budget").field("left_bytes", &left).finish_non_exhaustive()
+    }
+}
+
+/// Why there is no room for an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NoRoom {
+    /// Others do not read theirs.
+    Late,
+    /// The server stops.
+    Stopping,
+}
+
+/// Counts anew when a wait for room ends, also one that is given up: what was put aside for it is
+/// free then.
+struct Recount(Budget);
+
+impl Drop for Recount {
+    fn drop(&mut self) {
+        self.0.moved();
     }
 }
 
@@ -66,6 +92,33 @@ impl Budget {
         *self.short.borrow()
     }
 
+    /// Receives by `receive`, which is given how long it may wait, until it gives something. While
+    /// the room is scarce nothing is taken: a receive that waits is dropped then, and begun anew
+    /// with the time that is left. `None` when the time was over while the room was scarce.
+    pub(crate) async fn while_plenty<R: Future>(
+        &self,
+        clock: &dyn Clock,
+        until: Timestamp,
+        receive: impl Fn(Duration) -> R,
+    ) -> Option<R::Output> {
+        while self.has_plenty_by(clock, until).await {
+            tokio::select! {
+                received = receive(clock.now().until(until)) => return Some(received),
+                () = self.scarce() => {}
+            }
+        }
+        None
+    }
+
+    /// Waits while the room is scarce; answers whether it is not by then.
+    pub(crate) async fn has_plenty_by(&self, clock: &dyn Clock, until: Timestamp) -> bool {
+        !self.is_scarce()
+            || tokio::select! {
+                () = self.plenty() => true,
+                () = clock.sleep_until(until) => false,
+            }
+    }
+
     fn moved(&self) {
         // Counted under the lock: whoever is last has seen what all others gave back.
         self.short.send_if_modified(|before| {
@@ -94,9 +147,40 @@ impl Room {
         let Some(more) = self.missing(bytes) else { return };
         let most = u32::try_from(self.budget.units).unwrap_or(u32::MAX);
         let more = more.min(most.saturating_sub(self.units()));
+        let _recount = Recount(self.budget.clone());
+        let mut taking = std::pin::pin!(Arc::clone(&self.budget.places).acquire_many_owned(more));
+        let taken = match futures::poll!(taking.as_mut()) {
+            Poll::Ready(taken) => taken,
+            Poll::Pending => {
+                // What is free was put aside for this one.
+                self.budget.moved();
+                taking.await
+            }
+        };
         // It is never closed.
-        if let Ok(permit) = Arc::clone(&self.budget.places).acquire_many_owned(more).await {
+        if let Ok(permit) = taken {
             self.merge(permit);
+        }
+    }
+
+    /// As [`Room::wait`], for 5 s at most.
+    ///
+    /// # Errors
+    /// When the bytes of others are not gone by then, or `stop` is told.
+    pub(crate) async fn within(
+        &mut self,
+        bytes: usize,
+        clock: &dyn Clock,
+        stop: &CancellationToken,
+    ) -> Result<(), NoRoom> {
+        if self.grow(bytes) {
+            return Ok(());
+        }
+        tokio::select! {
+            biased;
+            () = self.wait(bytes) => Ok(()),
+            () = clock.sleep_until(clock.now().after(ROOM_WITHIN)) => Err(NoRoom::Late),
+            () = stop.cancelled() => Err(NoRoom::Stopping),
         }
     }
 
@@ -185,6 +269,22 @@ mod tests {
     #[test]
     fn one_body_of_the_largest_size_always_fits() {
         assert!(Budget::new(1, 1 << 30).room().grow(1 << 30));
+    }
+
+    #[tokio::test]
+    async fn room_is_scarce_while_it_is_put_aside_and_not_when_the_wait_is_given_up() {
+        let budget = Budget::new(100 * KIB, 0);
+        let mut first = budget.room();
+        assert!(first.grow(60 * KIB) && !budget.is_scarce());
+        {
+            let mut second = budget.room();
+            let mut waiting = std::pin::pin!(second.wait(100 * KIB));
+            assert!(futures::poll!(waiting.as_mut()).is_pending());
+            assert!(budget.is_scarce(), "what is left was put aside");
+            drop(first);
+            assert!(budget.is_scarce());
+        }
+        assert!(!budget.is_scarce());
     }
 
     #[test]

@@ -10,10 +10,11 @@ pub struct Deadlines {
     /// A connection that holds nothing and waits for nothing may be silent so long. Default a
     /// minute, for beanstalkd an hour.
     pub idle: Duration,
-    /// A request's head, or a command line, must be there so long after its first byte. Default
-    /// 10 s.
+    /// A request's head must be there so long after its first byte. Default 10 s. Not used by
+    /// beanstalkd.
     pub head: Duration,
-    /// A request's body, or a job's, must be there so long after its head. Default a minute.
+    /// A request's body must be there so long after its head, and a command of beanstalkd with its
+    /// job so long after its first byte. Default a minute.
     pub request: Duration,
     /// Bytes a second that a body must come with, measured over `stalled`. Default 1,024.
     pub rate_bytes_min: u64,

@@ -84,7 +84,6 @@ pub(crate) async fn serve<S, B>(
     B: Unpin + Send + 'static,
 {
     let connections = TaskTracker::new();
-    let mut was_full = false;
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -98,16 +97,11 @@ pub(crate) async fn serve<S, B>(
             }
         };
         let Some(place) = terms.places.take(Some(peer), &*terms.clock).await else {
-            // One line when the limit is reached, not one for each who is refused.
-            if !std::mem::replace(&mut was_full, true) {
-                let connections_max = terms.places.most();
-                tracing::warn!(connections_max, %peer, "refusing further HTTP connections");
-            }
+            terms.places.refused("HTTP", Some(peer), terms.clock.now());
             // A client that does not read misses a courtesy.
             let _ = stream.try_write(terms.full);
             continue;
         };
-        was_full = false;
         let clock = Arc::clone(&terms.clock);
         let pace = Pace::new(clock, terms.deadlines, terms.leaving.clone(), place);
         let service = Known { service: service.clone(), peer, pace };

@@ -129,7 +129,8 @@ impl Pace {
                 () = self.clock.sleep_until(again) => {}
                 () = self.leaving.scarce(), if !scarce => {}
                 () = self.place.is_wanted() => {
-                    if matches!(self.phase.load(Ordering::Relaxed), RESTS | HEAD) {
+                    // One that has begun something since it was told stays.
+                    if self.place.is_quiet(self.clock.now()) {
                         return Late::Idle;
                     }
                 }

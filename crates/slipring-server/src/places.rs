@@ -2,7 +2,7 @@
 //! places are taken, those who do nothing with theirs lose it.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -20,6 +20,9 @@ const FREED_SHARE: usize = 50;
 /// One who comes waits so long for a place that is being made free.
 const FREED_WITHIN: Duration = Duration::from_millis(100);
 
+/// Refusals are told to the log this often at most.
+const LOGGED_EVERY: Duration = Duration::from_secs(60);
+
 /// The places of a listener.
 #[derive(Debug)]
 pub(crate) struct Places {
@@ -35,6 +38,10 @@ struct State {
     holders: HashMap<u64, Arc<Holder>>,
     next: u64,
     looked_at: Option<Timestamp>,
+    /// Whether the last look told anybody to leave.
+    told: bool,
+    /// When a refusal was last told to the log.
+    logged_at: Option<Timestamp>,
 }
 
 /// One who has a place.
@@ -68,9 +75,16 @@ impl Places {
         Arc::new(Places { most, most_of_peer, free, state: Mutex::default() })
     }
 
-    /// Most places.
-    pub(crate) fn most(&self) -> usize {
-        self.most
+    /// Notes that one who came found no place; a line a minute at most.
+    pub(crate) fn refused(&self, protocol: &str, peer: Option<IpAddr>, now: Timestamp) {
+        let mut state = self.state.lock();
+        if state.logged_at.is_some_and(|at| now < at.after(LOGGED_EVERY)) {
+            return;
+        }
+        state.logged_at = Some(now);
+        drop(state);
+        let (connections_max, of_one_address) = (self.most, self.most_of_peer);
+        tracing::warn!(protocol, ?peer, connections_max, of_one_address, "refusing connections");
     }
 
     /// How many are taken.
@@ -85,7 +99,7 @@ impl Places {
         peer: Option<IpAddr>,
         clock: &dyn Clock,
     ) -> Option<Place> {
-        let peer = peer.filter(|peer| !peer.is_loopback());
+        let peer = peer.and_then(counted);
         if peer.is_some_and(|peer| self.count_of(peer) >= self.most_of_peer) {
             return None;
         }
@@ -136,27 +150,52 @@ impl Places {
     fn make_free(&self, now: Timestamp) -> bool {
         let mut state = self.state.lock();
         if state.looked_at.is_some_and(|at| now < at.after(LOOK_EVERY)) {
-            return true;
+            return state.told;
         }
         state.looked_at = Some(now);
         let mut quiet: Vec<(bool, u64, &Arc<Holder>)> = Vec::new();
-        for holder in state.holders.values() {
+        for holder in state.holders.values().filter(|holder| holder.is_quiet(now)) {
             let since = holder.quiet_since.load(Ordering::Relaxed);
-            if since > 0 && Timestamp::from_millis(since).after(QUIET) <= now {
-                quiet.push((holder.served.load(Ordering::Relaxed), since, holder));
-            }
+            quiet.push((holder.served.load(Ordering::Relaxed), since, holder));
         }
         quiet.sort_unstable_by_key(|(served, since, _)| (*served, *since));
         quiet.truncate((self.most / FREED_SHARE).max(1));
         quiet.iter().for_each(|(_, _, holder)| holder.leave.notify_one());
-        !quiet.is_empty()
+        let told = !quiet.is_empty();
+        state.told = told;
+        told
+    }
+}
+
+impl Holder {
+    /// Whether it has done nothing for some time.
+    fn is_quiet(&self, now: Timestamp) -> bool {
+        let since = self.quiet_since.load(Ordering::Relaxed);
+        since > 0 && Timestamp::from_millis(since).after(QUIET) <= now
+    }
+}
+
+/// What counts as one address: of IPv6 the network of 64 bits, which one host has to itself. `None`
+/// for this machine.
+pub(crate) fn counted(peer: IpAddr) -> Option<IpAddr> {
+    match peer.to_canonical() {
+        peer if peer.is_loopback() => None,
+        IpAddr::V6(peer) => Some(Ipv6Addr::from_bits(peer.to_bits() & (u128::MAX << 64)).into()),
+        peer => Some(peer),
     }
 }
 
 impl Place {
-    /// Notes that the holder does nothing from now on.
+    /// Notes that the holder does nothing from now on, unless it did nothing before.
     pub(crate) fn rests(&self, now: Timestamp) {
-        self.holder.quiet_since.store(now.as_millis().max(1), Ordering::Relaxed);
+        let (quiet_since, now) = (&self.holder.quiet_since, now.as_millis().max(1));
+        // It was quiet already when this fails.
+        let _ = quiet_since.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// Whether the holder has done nothing for some time.
+    pub(crate) fn is_quiet(&self, now: Timestamp) -> bool {
+        self.holder.is_quiet(now)
     }
 
     /// Notes that the holder does something, for which it may keep its place.
@@ -187,6 +226,8 @@ impl Drop for Place {
 
 #[cfg(test)]
 mod tests {
+    use std::task::Poll;
+
     use slipring::ManualClock;
 
     use super::*;
@@ -212,6 +253,27 @@ mod tests {
         let again = places.take(far, &clock).await.unwrap();
         drop((first, fourth, again));
         assert_eq!((places.taken(), places.state.lock().by_peer.len()), (0, 0));
+    }
+
+    #[test]
+    fn a_network_of_ipv6_counts_as_one_address() {
+        let of = |text: &str| counted(text.parse().unwrap());
+        assert_eq!(of("2001:db8::1:2:3:4"), of("2001:db8::ffff"));
+        assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));
+        assert_eq!((of("::ffff:127.0.0.1"), of("::1"), of("127.0.0.2")), (None, None, None));
+        assert_eq!(of("::ffff:192.0.2.1"), of("192.0.2.1"));
+    }
+
+    #[tokio::test]
+    async fn who_comes_while_all_are_busy_is_refused_at_once() {
+        // S12.5
+        let (places, clock) = (Places::new(1, 100), clock());
+        let worker = places.take(None, &clock).await.unwrap();
+        worker.works();
+        for _ in 0..3 {
+            let mut coming = std::pin::pin!(places.take(None, &clock));
+            assert!(matches!(futures::poll!(coming.as_mut()), Poll::Ready(None)));
+        }
     }
 
     #[tokio::test]

@@ -141,6 +141,22 @@ async fn one_message_is_looked_at_kicked_and_cancelled_by_its_number() {
 }
 
 #[tokio::test]
+async fn pages_of_messages_follow_one_another_to_the_last_that_may_be_looked_at() {
+    let api = api_with_queue().await;
+    let hundred: Vec<Value> = (0..100).map(|_| json!({ "body": "m" })).collect();
+    for _ in 0..11 {
+        send(&api, json!(hundred)).await;
+    }
+    let (mut after, mut seen) = (json!(0), 0);
+    while after != Value::Null {
+        let page = api.get(&format!("/v1/queues/q/messages?limit=100&after={after}")).await.ok();
+        seen += page["messages"].as_array().unwrap().len();
+        after = page["next"].clone();
+    }
+    assert_eq!(seen, 1000);
+}
+
+#[tokio::test]
 async fn a_purge_tells_how_far_it_is_and_leaves_nothing() {
     // S14.5
     let api = api_with_queue().await;

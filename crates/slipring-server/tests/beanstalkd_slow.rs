@@ -5,26 +5,11 @@
 
 mod beanstalkd_client;
 
-use std::io::{ErrorKind, Read};
-use std::net::TcpStream;
 use std::time::Duration;
 
 use beanstalkd_client::TestServer;
+use beanstalkd_client::running::{is_closed, until};
 use slipring_server::beanstalkd::Settings;
-
-/// Waits until something holds that other threads bring about.
-fn until(mut holds: impl FnMut() -> bool) {
-    assert!((0..100_000).any(|_| holds()), "it never did");
-}
-
-/// Whether the other side has closed, as far as one can see now.
-fn is_closed(stream: &mut TcpStream) -> bool {
-    stream.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
-    match stream.read(&mut [0; 256]) {
-        Ok(bytes) => bytes == 0,
-        Err(error) => error.kind() == ErrorKind::ConnectionReset,
-    }
-}
 
 #[test]
 fn silence_and_half_a_command_end_a_beanstalkd_connection() {
@@ -69,6 +54,28 @@ fn a_body_that_keeps_coming_is_taken_though_others_stall() {
     let mut client = server.connect();
     for number in 1..=20 {
         client.send(format!("put 0 0 60 60000\r\n{}\r\n", "x".repeat(60_000)));
+        client.expect(format!("INSERTED {number}\r\n"));
+    }
+}
+
+#[test]
+fn who_waits_for_a_job_keeps_no_room_from_bodies_that_arrive() {
+    // S12.5
+    let settings = Settings { arriving_bytes_max: 1, ..Settings::default() };
+    let server = TestServer::start_with(settings);
+    let mut waiting: Vec<_> = (0..4).map(|_| server.connect()).collect();
+    for client in &mut waiting {
+        client.send("reserve\r\n");
+    }
+    server.wait_for_stat("current-waiting", |count| count == 4);
+    for client in &mut waiting {
+        client.send("list-tube-used\r\n".repeat(4000));
+    }
+    let mut client = server.connect();
+    assert_eq!(client.ask("use elsewhere"), "USING elsewhere");
+    for number in 1..=20 {
+        client.send(format!("put 0 0 60 60000\r\n{}", "x".repeat(40_000)));
+        client.send(format!("{}\r\n", "x".repeat(20_000)));
         client.expect(format!("INSERTED {number}\r\n"));
     }
 }

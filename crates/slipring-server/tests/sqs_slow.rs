@@ -5,22 +5,12 @@
 
 mod sqs_client;
 
-use std::io::{ErrorKind, Read};
-use std::net::TcpStream;
 use std::time::Duration;
 
 use serde_json::json;
 use slipring_server::sqs::Settings;
+use sqs_client::running::is_closed;
 use sqs_client::{TestServer, until};
-
-/// Whether the other side has closed, as far as one can see now.
-fn is_closed(stream: &mut TcpStream) -> bool {
-    stream.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
-    match stream.read(&mut [0; 256]) {
-        Ok(bytes) => bytes == 0,
-        Err(error) => error.kind() == ErrorKind::ConnectionReset,
-    }
-}
 
 #[test]
 fn bodies_that_are_announced_and_do_not_come_take_no_room() {

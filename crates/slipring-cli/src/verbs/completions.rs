@@ -16,7 +16,7 @@ impl CompletionsArgs {
     /// Prints the completions of `command` for the shell.
     ///
     /// # Errors
-    /// When nobody reads them.
+    /// Stdout that cannot be written to, such as a full disk.
     pub fn run(self, mut command: Command) -> Result<(), Failure> {
         let mut text = Vec::new();
         generate(self.shell, &mut command, "slipring", &mut text);

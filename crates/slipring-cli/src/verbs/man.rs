@@ -18,7 +18,7 @@ impl ManArgs {
     /// Prints the page of `command`, or writes the pages of all verbs.
     ///
     /// # Errors
-    /// When the folder cannot be written, or nobody reads the page.
+    /// A folder or a stdout that cannot be written to.
     pub fn run(self, command: Command) -> Result<(), Failure> {
         if let Some(folder) = self.out {
             return clap_mangen::generate_to(command, &folder).map_err(|error| {

@@ -1,8 +1,6 @@
 //! Answers on their way out: each has room as long as any of it is not read, and what a call may
 //! bring has room before it is fetched.
 
-use std::time::Duration;
-
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::header::CONTENT_TYPE;
@@ -12,19 +10,16 @@ use hyper::body::Body as _;
 use serde::Serialize;
 use slipring::{Error, ErrorKind};
 
-use crate::budget::{FREE_BYTES, Room};
+use crate::budget::{FREE_BYTES, NoRoom, Room};
 
 use super::Api;
 use super::failure::Failure;
 
-/// An answer waits so long for the room of others that are not read.
-const ROOM_WITHIN: Duration = Duration::from_secs(5);
-
 /// An answer above this size is written beside the threads that serve connections.
 const LARGE_BYTES: usize = 256 << 10;
 
-/// The middleware that gives an answer its room. One that comes in pieces keeps one of them at a
-/// time and needs none.
+/// The middleware that gives an answer its room. An answer of unknown length is sent piece by piece
+/// and needs none.
 pub(super) async fn counted(State(api): State<Api>, request: Request, next: Next) -> Response {
     let response = next.run(request).await;
     let bytes = response.body().size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok());
@@ -46,14 +41,12 @@ pub(super) async fn counted(State(api): State<Api>, request: Request, next: Next
 /// `limit_exceeded` when answers that nobody reads take all of it for some time.
 pub(super) async fn room(api: &Api, bytes: usize) -> Result<Room, Failure> {
     let mut room = api.leaving().room();
-    let clock = api.engine().clock();
-    tokio::select! {
-        biased;
-        () = room.wait(bytes) => Ok(room),
-        () = clock.sleep_until(clock.now().after(ROOM_WITHIN)) => {
+    match room.within(bytes, &**api.engine().clock(), api.stop()).await {
+        Ok(()) => Ok(room),
+        Err(NoRoom::Late) => {
             Err(Failure::busy("too many answers are not read by their clients".to_owned()))
         }
-        () = api.stopping() => Err(Failure::stopping()),
+        Err(NoRoom::Stopping) => Err(Failure::stopping()),
     }
 }
 

@@ -15,6 +15,7 @@ use super::attempts::Attempts;
 use super::failure::Failure;
 use crate::browsers::{Gate, Refused};
 use crate::http::Peer;
+use crate::places::counted;
 
 /// Answered without a token: probes cannot send one, and learn nothing else.
 const OPEN: [&str; 2] = ["/healthz", "/readyz"];
@@ -99,7 +100,8 @@ pub(super) async fn guard(
         Err(No::Guessed(failure)) => {
             let address = request.extensions().get().map(|Peer(address)| *address);
             drop(request);
-            guard.attempts.failed(address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED))).await;
+            let address = address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+            guard.attempts.failed(counted(address).unwrap_or(address)).await;
             failure.into_response()
         }
     }

@@ -87,22 +87,14 @@ async fn receive_from(
         let _room = answer::room(api, most_bytes(queue, request.up_to).await?).await?;
         return Ok(queue.receive(request).await?);
     }
-    let (clock, leaving) = (api.engine().clock(), api.leaving());
+    let clock = &**api.engine().clock();
     let until = clock.now().after(request.wait);
-    loop {
-        if leaving.is_scarce() {
-            tokio::select! {
-                () = leaving.plenty() => {}
-                () = clock.sleep_until(until) => return Ok(Vec::new()),
-                () = api.stopping() => return Ok(Vec::new()),
-            }
+    let receive = |wait| queue.receive(ReceiveRequest { wait, ..request });
+    tokio::select! {
+        received = api.leaving().while_plenty(clock, until, receive) => {
+            Ok(received.unwrap_or_else(|| Ok(Vec::new()))?)
         }
-        let request = ReceiveRequest { wait: clock.now().until(until), ..request };
-        tokio::select! {
-            deliveries = queue.receive(request) => return Ok(deliveries?),
-            () = leaving.scarce() => {}
-            () = api.stopping() => return Ok(Vec::new()),
-        }
+        () = api.stop().cancelled() => Ok(Vec::new()),
     }
 }
 
@@ -210,7 +202,7 @@ pub(super) async fn peek(
     }
     let queue = api.engine().queue(&name).await?;
     // One more than wanted tells whether there is a next page.
-    let asked = limit + after + 1;
+    let asked = (limit + after + 1).min(AFTER_MAX);
     let _room = answer::room(&api, most_bytes(&queue, asked).await?).await?;
     let peeked = queue.peek(PeekFilter { state: query.state, limit: asked }).await?;
     let mut bytes = 0;

@@ -171,7 +171,8 @@ impl Api {
         self.0.stop.is_cancelled()
     }
 
-    async fn stopping(&self) {
-        self.0.stop.cancelled().await;
+    /// Told when the server stops.
+    pub(crate) fn stop(&self) -> &CancellationToken {
+        &self.0.stop
     }
 }

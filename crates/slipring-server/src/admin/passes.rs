@@ -104,7 +104,7 @@ where
                 api.note(&error);
                 Failure::from(error)
             }),
-            () = api.stopping() => Err(Failure::stopping()),
+            () = api.stop().cancelled() => Err(Failure::stopping()),
             () = lines.closed() => return,
         };
         let last = match result {

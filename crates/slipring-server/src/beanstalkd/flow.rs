@@ -110,10 +110,13 @@ impl Session {
                     continue;
                 }
                 () = self.patience.fired() => continue,
-                () = self.place.is_wanted() => match at {
-                    At::Holding => continue,
-                    At::Rest | At::Command => return ControlFlow::Break(()),
-                },
+                () = self.place.is_wanted() => {
+                    // One that has begun something since it was told stays.
+                    if at != At::Holding && self.place.is_quiet(self.shared.now()) {
+                        return ControlFlow::Break(());
+                    }
+                    continue;
+                }
                 () = self.stop.cancelled() => return ControlFlow::Break(()),
             };
             return match read {

@@ -7,6 +7,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::BufMut;
 use slipring::engine::ReceiveRequest;
 use slipring::{Delivery, Error, ErrorKind, MessageId};
 use slipring_wire::beanstalkd::{Command, Reply};
@@ -19,6 +20,7 @@ use super::session::{OUT_BYTES_FULL, RUN_MAX, Session};
 use super::tube::Tube;
 use super::tubes::TubeRef;
 use super::watched::Watched;
+use crate::budget::FREE_BYTES;
 
 /// Most jobs one receive asks for.
 const RECEIVE_MAX: usize = 512;
@@ -26,8 +28,9 @@ const RECEIVE_MAX: usize = 512;
 /// A receive asks for so many jobs that bodies of the size seen last come to about this.
 const RECEIVE_BYTES: usize = 512 * 1024;
 
-/// While a reserve waits, so many bytes of commands behind it are read ahead.
-const READ_AHEAD_BYTES: usize = 64 * 1024;
+/// While a reserve waits, so many bytes of commands behind it are read ahead: they need no room,
+/// which one who waits could keep from others without end.
+const READ_AHEAD_BYTES: usize = FREE_BYTES;
 
 /// How a wait for jobs ended.
 enum Waited {
@@ -129,9 +132,6 @@ impl Session {
             return ControlFlow::Continue(Err(error));
         }
         // Out of the session, which reads while it is waited for.
-        if !self.has_plenty(wait).await? {
-            return ControlFlow::Continue(Ok(Waited::TimedOut));
-        }
         let Some(mut queues) = self.queues.take() else {
             return ControlFlow::Continue(Ok(Waited::Jobs(Vec::new())));
         };
@@ -142,41 +142,32 @@ impl Session {
         ControlFlow::Continue(waited)
     }
 
-    /// Waits while the room for answers is scarce; answers whether it is not in time.
-    async fn has_plenty(&mut self, wait: Option<Duration>) -> ControlFlow<(), bool> {
-        let leaving = &self.shared.leaving;
-        if !leaving.is_scarce() {
-            return ControlFlow::Continue(true);
-        }
-        let clock = self.shared.engine.clock();
-        let until = clock.now().after(wait.unwrap_or(Duration::MAX));
-        tokio::select! {
-            () = leaving.plenty() => ControlFlow::Continue(true),
-            () = clock.sleep_until(until) => ControlFlow::Continue(false),
-            () = self.stop.cancelled() => ControlFlow::Break(()),
-        }
-    }
-
     async fn wait_for_jobs_of(
         &mut self,
         queues: &mut Watched,
         wanted: usize,
         wait: Option<Duration>,
     ) -> ControlFlow<(), Result<Waited, Error>> {
-        let request = ReceiveRequest {
-            wait: wait.unwrap_or(Duration::MAX),
-            session: true,
-            ..ReceiveRequest::up_to(self.ask_for(wanted))
-        };
+        let request =
+            ReceiveRequest { session: true, ..ReceiveRequest::up_to(self.ask_for(wanted)) };
         let shared = Arc::clone(&self.shared);
         let clock = shared.engine.clock();
         let margin = self.held.margin_to_wait_for(clock.now()).map(|at| clock.sleep_until(at));
         let _waiting = Waiting::begin(&shared, queues);
         self.reserve_buffer();
         let appeared = queues.appeared();
-        // No jobs are taken while the room for answers is scarce, but for one who has waited long.
-        let scarce = shared.leaving.is_scarce();
-        let receive = queues.receive(request, &shared.engine);
+        let until = clock.now().after(wait.unwrap_or(Duration::MAX));
+        // No jobs are taken while the room for answers is scarce.
+        let receive = async {
+            while shared.leaving.has_plenty_by(&**clock, until).await {
+                let request = ReceiveRequest { wait: clock.now().until(until), ..request };
+                tokio::select! {
+                    jobs = queues.receive(request, &shared.engine) => return jobs,
+                    () = shared.leaving.scarce() => {}
+                }
+            }
+            Ok(Vec::new())
+        };
         let margin_begins = async {
             match margin {
                 Some(sleep) => sleep.await,
@@ -185,8 +176,8 @@ impl Session {
         };
         tokio::pin!(receive, margin_begins);
         loop {
-            let ahead = self.parser.buffer_mut().len();
-            let reads = ahead < READ_AHEAD_BYTES && self.room.grow(ahead);
+            let ahead = READ_AHEAD_BYTES.saturating_sub(self.parser.buffer_mut().len());
+            let mut reading = self.parser.buffer_mut().limit(ahead);
             let read = tokio::select! {
                 biased;
                 // First: what others give back while the server stops is not for those who wait.
@@ -203,15 +194,12 @@ impl Session {
                         Err(error) => Err(error),
                     });
                 }
-                () = shared.leaving.scarce(), if !scarce => {
-                    return ControlFlow::Continue(Ok(Waited::Jobs(Vec::new())));
-                }
                 () = appeared.notified() => {
                     self.queues_changed = true;
                     return ControlFlow::Continue(Ok(Waited::Jobs(Vec::new())));
                 }
                 () = &mut margin_begins => return ControlFlow::Continue(Ok(Waited::DeadlineSoon)),
-                read = self.stream.read_buf(self.parser.buffer_mut()), if reads => read,
+                read = self.stream.read_buf(&mut reading), if ahead > 0 => read,
             };
             match read {
                 Ok(bytes) => self.has_read(bytes),

@@ -52,7 +52,6 @@ pub(super) struct Shared {
     /// 16 hexadecimal digits, new for each server.
     pub(super) id: String,
     draining: AtomicBool,
-    full: AtomicBool,
     sessions: AtomicU64,
 }
 
@@ -136,7 +135,6 @@ impl Server {
             started: engine.clock().now(),
             id: format!("{:016x}", u64::from_be_bytes(id)),
             draining: AtomicBool::new(false),
-            full: AtomicBool::new(false),
             sessions: AtomicU64::new(0),
             engine,
             settings,
@@ -158,17 +156,19 @@ impl Server {
     /// ends waiting reserves, gives reserved jobs back, and returns.
     pub async fn serve(&self, listener: Listener, stop: CancellationToken) {
         let sessions = TaskTracker::new();
-        let mut telling = std::pin::pin!(self.0.tell_of_queues(self.0.engine.new_queues()));
-        loop {
-            let accepted = tokio::select! {
-                accepted = listener.accept() => accepted,
-                () = telling.as_mut() => break,
-                () = stop.cancelled() => break,
-            };
-            match accepted {
-                Ok(stream) => self.welcome(stream, &stop, &sessions).await,
-                Err(error) => self.could_not_accept(&error).await,
+        let accepting = async {
+            loop {
+                match listener.accept().await {
+                    Ok(stream) => self.welcome(stream, &stop, &sessions).await,
+                    Err(error) => self.could_not_accept(&error).await,
+                }
             }
+        };
+        // New tubes are told also while one who comes waits for a place.
+        tokio::select! {
+            () = accepting => {}
+            () = self.0.tell_of_queues(self.0.engine.new_queues()) => {}
+            () = stop.cancelled() => {}
         }
         drop(listener);
         sessions.close();
@@ -180,15 +180,10 @@ impl Server {
         let peer = stream.peer();
         let place = shared.places.take(peer, &**shared.engine.clock()).await;
         let Some(place) = place else {
-            // One line when the limit is reached, not one for each who is refused.
-            if !shared.full.swap(true, Ordering::Relaxed) {
-                let connections_max = shared.settings.connections_max;
-                tracing::warn!(connections_max, ?peer, "refusing further beanstalkd connections");
-            }
+            shared.places.refused("beanstalkd", peer, shared.now());
             stream.write_and_forget(b"OUT_OF_MEMORY\r\n");
             return;
         };
-        shared.full.store(false, Ordering::Relaxed);
         let presence = Presence::new(Arc::clone(&shared.counters));
         let session = Session::new(Arc::clone(shared), stream, stop.child_token(), presence, place);
         sessions.spawn(session.run());

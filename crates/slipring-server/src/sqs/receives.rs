@@ -10,7 +10,7 @@ use super::attributes;
 use super::call::Call;
 use super::failure::is_in_flight_limit;
 use super::messages::{Wanted, receipt_handle};
-use super::service::{LARGE_BYTES, ROOM_WITHIN, no_room_to_answer};
+use super::service::{LARGE_BYTES, no_room_to_answer};
 use crate::budget::Room;
 
 impl Call<'_> {
@@ -80,15 +80,8 @@ impl Call<'_> {
     async fn room_for(&self, queue: &Queue, messages: u32) -> Result<Room, SqsError> {
         let mut room = self.shared.leaving.room();
         let bytes = self.shared.sizes.expected(queue.id(), messages);
-        if room.grow(bytes) {
-            return Ok(room);
-        }
-        let clock = self.shared.engine.clock();
-        tokio::select! {
-            () = room.wait(bytes) => Ok(room),
-            () = clock.sleep_until(clock.now().after(ROOM_WITHIN)) => Err(no_room_to_answer()),
-            () = self.stop.cancelled() => Err(no_room_to_answer()),
-        }
+        let had = room.within(bytes, &**self.shared.engine.clock(), self.stop).await;
+        had.map(|()| room).map_err(|_| no_room_to_answer())
     }
 
     /// A receive that waits; it takes no messages while the room for answers is scarce.
@@ -97,22 +90,14 @@ impl Call<'_> {
         queue: &Queue,
         request: ReceiveRequest,
     ) -> Result<Vec<Delivery>, Error> {
-        let (clock, leaving) = (self.shared.engine.clock(), &self.shared.leaving);
+        let (clock, leaving) = (&**self.shared.engine.clock(), &self.shared.leaving);
         let until = clock.now().after(request.wait);
-        loop {
-            if leaving.is_scarce() {
-                tokio::select! {
-                    () = leaving.plenty() => {}
-                    () = clock.sleep_until(until) => return Ok(Vec::new()),
-                    () = self.stop.cancelled() => return Ok(Vec::new()),
-                }
+        let receive = |wait| queue.receive(ReceiveRequest { wait, ..request });
+        tokio::select! {
+            received = leaving.while_plenty(clock, until, receive) => {
+                received.unwrap_or_else(|| Ok(Vec::new()))
             }
-            let request = ReceiveRequest { wait: clock.now().until(until), ..request };
-            tokio::select! {
-                received = queue.receive(request) => return received,
-                () = leaving.scarce() => {}
-                () = self.stop.cancelled() => return Ok(Vec::new()),
-            }
+            () = self.stop.cancelled() => Ok(Vec::new()),
         }
     }
 

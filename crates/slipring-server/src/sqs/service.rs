@@ -5,7 +5,6 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use http::Method;
@@ -20,16 +19,13 @@ use super::call::Call;
 use super::server::Shared;
 use crate::bodies::{self, Bodies};
 use crate::browsers::{Caller, Gate, Refused};
-use crate::budget::Room;
+use crate::budget::{NoRoom, Room};
 
 /// The largest body: one MiB of text with every character escaped as `\u000a`, and the rest.
 pub(super) const BODY_BYTES_MAX: usize = 8 << 20;
 
 /// An answer above this size is made by a thread of its own.
 pub(super) const LARGE_BYTES: usize = 256 << 10;
-
-/// An answer waits so long for the room of others that are not read.
-pub(super) const ROOM_WITHIN: Duration = Duration::from_secs(5);
 
 /// The longest host name that comes back in queue URLs.
 const HOST_BYTES_MAX: usize = 255;
@@ -76,19 +72,11 @@ impl Service {
         };
         let mut response = made.unwrap_or_else(|error| Response::of_error(protocol, &error, &id));
         let mut room = self.shared.leaving.room();
-        if !room.grow(response.body.len()) && !self.has_room(&mut room, response.body.len()).await {
+        let clock = &**self.shared.engine.clock();
+        if room.within(response.body.len(), clock, &self.stop).await == Err(NoRoom::Late) {
             response = Response::of_error(protocol, &no_room_to_answer(), &id);
         }
         finish(response, &id, protocol, room)
-    }
-
-    /// Waits for room for an answer.
-    async fn has_room(&self, room: &mut Room, bytes: usize) -> bool {
-        let clock = self.shared.engine.clock();
-        tokio::select! {
-            () = room.wait(bytes) => true,
-            () = clock.sleep_until(clock.now().after(ROOM_WITHIN)) => false,
-        }
     }
 
     async fn run(

@@ -4,7 +4,7 @@
 #![allow(dead_code, clippy::unwrap_used, clippy::panic)]
 
 #[path = "../running/mod.rs"]
-mod running;
+pub mod running;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};

@@ -1,9 +1,10 @@
 //! A server of either protocol on a memory store, in a runtime of its own, with a clock that is
 //! set by hand.
 
-use std::net::SocketAddr;
+use std::io::{ErrorKind, Read};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use slipring::stores::MemoryStore;
 use slipring::{Engine, EngineOptions, ManualClock, Timestamp};
@@ -13,6 +14,24 @@ use tokio_util::sync::CancellationToken;
 
 /// Nothing that works takes so long.
 pub const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Waits until something holds that other threads bring about.
+pub fn until(mut holds: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < 6 * PATIENCE, "it never came to hold");
+        std::thread::yield_now();
+    }
+}
+
+/// Whether the other side has closed, as far as one can see now.
+pub fn is_closed(stream: &mut TcpStream) -> bool {
+    stream.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
+    match stream.read(&mut [0; 256]) {
+        Ok(bytes) => bytes == 0,
+        Err(error) => error.kind() == ErrorKind::ConnectionReset,
+    }
+}
 
 /// A server that can be started.
 pub trait Serves: Clone + Send + 'static {

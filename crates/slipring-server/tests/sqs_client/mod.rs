@@ -6,7 +6,7 @@
 
 pub mod both;
 #[path = "../running/mod.rs"]
-mod running;
+pub mod running;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -19,7 +19,7 @@ use slipring_server::sqs::{Server, Settings};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-pub use running::PATIENCE;
+pub use running::{PATIENCE, until};
 use running::{Running, Serves};
 
 /// A running server.
@@ -60,17 +60,6 @@ impl TestServer {
         let queue = self.runtime.block_on(self.engine.queue(queue)).unwrap();
         until(|| queue.waiting() == count);
     }
-}
-
-/// Waits until something holds that other threads bring about.
-pub fn until(mut holds: impl FnMut() -> bool) {
-    for _ in 0..1_000_000 {
-        if holds() {
-            return;
-        }
-        std::thread::yield_now();
-    }
-    panic!("it never came to hold");
 }
 
 /// What came back.
