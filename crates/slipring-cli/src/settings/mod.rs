@@ -267,8 +267,8 @@ fn check_token(token: &Setting<String>) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::usage(format!(
-        "admin_token ({}) has {length} characters; use at least {TOKEN_CHARACTERS_MIN} random ones, \
-         such as the output of `openssl rand -hex 16`",
+        "admin_token ({}) has {length} characters; use at least {TOKEN_CHARACTERS_MIN} random \
+         ones, such as the output of `openssl rand -hex 16`",
         of_source("admin_token", &token.source)
     )))
 }
