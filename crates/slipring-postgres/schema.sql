@@ -551,7 +551,7 @@ FUNCTION queue_name_ok(p_name text) RETURNS boolean
 FUNCTION queue_named(p_name text) RETURNS slipring.queue
 FUNCTION queue_oldest(p_queue slipring.queue) RETURNS bigint
 FUNCTION queue_peek(p_queue slipring.queue, p_state text, p_limit integer) RETURNS TABLE(queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint)
-FUNCTION queue_retire(p_queue integer, p_now_ms bigint, p_age_ms bigint) RETURNS boolean
+FUNCTION queue_retire(p_queue slipring.queue, p_now_ms bigint, p_age_ms bigint) RETURNS boolean
 FUNCTION queue_stats(p_queue slipring.queue) RETURNS TABLE(ready bigint, urgent bigint, delayed bigint, leased bigint, parked bigint, bytes bigint, oldest_ready_ms bigint)
 FUNCTION queue_try(p_queue integer) RETURNS slipring.queue
 FUNCTION queues_lock(p_queues integer[]) RETURNS void

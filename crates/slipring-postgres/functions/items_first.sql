@@ -22,7 +22,7 @@ BEGIN
         UNION ALL
         (SELECT n.* FROM slipring.spans(p_mark.unseen) r CROSS JOIN LATERAL (
              SELECT i.* FROM slipring.item i
-             WHERE i.queue_id = p_mark.queue_id AND i.state = v_state AND i.state IN (1, 3)
+             WHERE i.queue_id = p_mark.queue_id AND i.state = v_state
                  AND i.entry >= r.first AND i.entry < r.past AND i.turn >= v_low
                  AND (i.turn, i.id) < (p_mark.turn, p_mark.id) AND i.id <@ p_done
              OFFSET 0) n

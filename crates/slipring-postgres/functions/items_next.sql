@@ -1,6 +1,6 @@
 -- Purpose: when the next message of a queue is due, or its lease lapses.
--- Inputs:  p_mark, of kind 0 or 2: no time before it comes, but for pictures with an entry in its
---          unseen.
+-- Inputs:  p_mark of kind 0 or 2: of pictures that are not after it, only those with an entry in its
+--          unseen are looked at.
 -- Lock:    none; who holds the queue's lock gets what counts.
 -- Index:   item_order, at most 100 steps past pictures that are out of date; item_order_new;
 --          item_picture_N_newest.
@@ -17,19 +17,19 @@ BEGIN
             ORDER BY n.seq DESC LIMIT 1) AS newest
         FROM slipring.item_picture p
         WHERE p.queue_id = p_mark.queue_id AND p.state = p_mark.kind AND p.state < 4
-            AND p.turn > p_mark.turn
+            AND (p.turn, p.id) > (p_mark.turn, p_mark.id)
         ORDER BY p.turn, p.id LIMIT v_many) i
     WHERE i.newest LIMIT 1;
     IF v_next IS NULL THEN
         SELECT p.turn INTO v_next FROM slipring.item_picture p
         WHERE p.queue_id = p_mark.queue_id AND p.state = p_mark.kind AND p.state < 4
-            AND p.turn > p_mark.turn
+            AND (p.turn, p.id) > (p_mark.turn, p_mark.id)
         ORDER BY p.turn, p.id OFFSET v_many - 1 LIMIT 1;
     END IF;
     RETURN least(v_next, (
         SELECT min(n.turn) FROM slipring.spans(p_mark.unseen) r CROSS JOIN LATERAL (
             SELECT i.turn FROM slipring.item i
             WHERE i.queue_id = p_mark.queue_id AND i.state = p_mark.kind AND i.entry >= r.first
-                AND i.entry < r.past AND i.turn <= p_mark.turn
+                AND i.entry < r.past AND (i.turn, i.id) <= (p_mark.turn, p_mark.id)
             OFFSET 0) n));
 END $$;

@@ -23,6 +23,7 @@ DECLARE
     v_part record;
     v_bytes bigint := 0;
     v_began timestamptz := clock_timestamp();
+    v_lapse_ms bigint := v_state.lapse_ms;
 BEGIN
     lapsed := 0;
     cost := 0;
@@ -44,7 +45,7 @@ BEGIN
         EXIT WHEN cost >= p_left;
         -- What is larger than a turn goes alone.
         SELECT coalesce(array_agg(m.id ORDER BY m.id) FILTER (WHERE m.free), '{}') AS ids,
-            count(*) AS n, sum(m.bytes) AS bytes INTO v_part
+            count(*) AS n, sum(m.bytes) FILTER (WHERE m.free) AS bytes INTO v_part
         FROM (SELECT m.id, m.bytes, pg_try_advisory_xact_lock(slipring.lease_key(
                   v_lease.queue_id, v_lease.fence, m.id)) AS free
               FROM (SELECT m.id, m.bytes, sum(m.bytes) OVER (ORDER BY m.id) - m.bytes AS before
@@ -73,8 +74,15 @@ BEGIN
         lapsed := lapsed + v_n;
         cost := cost + greatest(v_n, 40);
     END LOOP;
+    IF cost > 0 AND slipring.turn_over('infinity', v_bytes) THEN
+        -- The last lease may have ended in part; the rest of it lapses in the next turn.
+        cost := greatest(cost, p_left);
+    END IF;
     IF v_state.leased > 0 AND NOT busy AND cost < p_left AND p_holder IS NULL THEN
         v_state.lapse_ms := slipring.lapse_next(p_queue.queue_id, p_now_ms);
+    END IF;
+    IF lapsed = 0 AND v_state.lapse_ms IS NOT DISTINCT FROM v_lapse_ms THEN
+        RETURN;
     END IF;
     IF lapsed > 0 THEN
         v_state.endings := nextval(p_queue.endings);

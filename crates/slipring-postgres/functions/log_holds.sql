@@ -1,7 +1,7 @@
--- Purpose: whether a message is in the log of a queue, ready or in somebody's first hands, though
---          not in those of a fence.
--- Inputs:  p_queue, p_message; p_fence, a hand-out that no lease of the log holds it by any more, and
---          of which no picture of the message tells.
+-- Purpose: whether a message is in the log of a queue: ready, or leased since by another hand-out
+--          than p_fence.
+-- Inputs:  p_queue, p_message; p_fence, the hand-out of who asks, which has no open lease of the
+--          message.
 -- Lock:    the caller holds the queue's lock.
 -- Index:   the partitions' order indexes, one step for each lane; lease_newest; see lease_open, where
 --          the log has forgotten the hand-out.

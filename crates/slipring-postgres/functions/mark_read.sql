@@ -1,5 +1,5 @@
 -- Purpose: how far the pictures of a state have been read; at the very beginning where nobody has.
--- Inputs:  p_queue, 0 for all queues together; p_kind, see mark; 1, 7 and 8 are those of ready
+-- Inputs:  p_queue; p_kind, see mark; 1, 7 and 8 are those of ready
 --          pictures: untried, with one to three attempts, and with more, see item_turn.
 -- Lock:    the caller's snapshot.
 -- Index:   mark_newest, backwards, one step in each slot.

@@ -1,8 +1,7 @@
 -- Purpose: notes how far pictures have been read: before (p_turn, p_id) none is left.
 -- Inputs:  p_mark as read before; p_turn, p_id; p_done, a cut that was made before the pictures
 --          were read: newer ones are looked at by their entries.
--- Lock:    the queue's lock where it is of a queue. Those of all queues together are written
---          without one: each is true for itself, so any of two that are written at once may count.
+-- Lock:    the caller holds the queue's lock.
 -- Index:   mark_newest grows by one entry.
 CREATE OR REPLACE FUNCTION slipring.mark_write(
     p_mark slipring.mark, p_turn bigint, p_id bigint, p_done int8multirange)

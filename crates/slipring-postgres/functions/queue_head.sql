@@ -14,6 +14,11 @@ DECLARE
     v_done int8multirange;
 BEGIN
     IF p_queue.fifo AND slipring.queue_free(p_queue.queue_id) THEN
+        -- It may have been deleted before the lock was there, which is not waited for here.
+        p_queue := slipring.queue_lock(p_queue.queue_id, false);
+        IF p_queue.queue_id IS NULL THEN
+            RETURN;
+        END IF;
         v_state := slipring.fifo_bring_in(p_queue, slipring.state_read(p_queue), 1);
         RETURN QUERY SELECT false, i.priority, i.sent_ms, i.id
         FROM slipring.fifo_open(p_queue.queue_id, 1, 1, slipring.fifo_before(p_queue, v_state,

@@ -1,31 +1,25 @@
 -- Purpose: empties the oldest message table of a queue, if all its messages are done with, also
 --          those of open loads. What is left of a few messages for long is moved to the shelf.
 -- Inputs:  p_queue, whose oldest generation nobody writes to any more; p_now_ms; p_age_ms.
--- Lock:    the queue's lock; ACCESS EXCLUSIVE on the table, which is only tried.
+-- Lock:    the caller holds the queue's lock; ACCESS EXCLUSIVE on the table, which is only tried.
 -- Index:   the table's order index, lease_newest.
 -- Answers: whether it did something.
 CREATE OR REPLACE FUNCTION slipring.queue_retire(
-    p_queue int, p_now_ms bigint, p_age_ms bigint)
+    p_queue slipring.queue, p_now_ms bigint, p_age_ms bigint)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
-    v_queue slipring.queue := slipring.queue_lock(p_queue, false);
-    v_state slipring.state;
-    v_table text;
+    v_state slipring.state := slipring.acks_take(p_queue, slipring.state_read(p_queue), p_now_ms);
+    v_table text := format('slipring.message_%s_%s', p_queue.place, v_state.generation_low % 3);
     v_left boolean;
 BEGIN
-    IF v_queue.queue_id IS NULL THEN
-        RETURN false;
-    END IF;
-    v_state := slipring.acks_take(v_queue, slipring.state_read(v_queue), p_now_ms);
-    v_table := format('slipring.message_%s_%s', v_queue.place, v_state.generation_low % 3);
-    v_left := slipring.retire_ready(v_queue, v_table,
+    v_left := slipring.retire_ready(p_queue, v_table,
         p_now_ms >= v_state.generation_since_ms + 10 * p_age_ms) > 0;
     IF NOT v_left AND v_state.leased > 0 THEN
-        v_left := slipring.retire_leased(v_queue, v_table, p_now_ms - p_age_ms);
+        v_left := slipring.retire_leased(p_queue, v_table, p_now_ms - p_age_ms);
     END IF;
     -- Those of open loads are not in the lanes yet.
-    IF v_left OR slipring.load_holds(v_queue, slipring.state_read(v_queue), v_table) THEN
-        RETURN (slipring.state_read(v_queue)).seq <> v_state.seq;
+    IF v_left OR slipring.load_holds(p_queue, slipring.state_read(p_queue), v_table) THEN
+        RETURN (slipring.state_read(p_queue)).seq <> v_state.seq;
     END IF;
     BEGIN
         EXECUTE format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE NOWAIT', v_table);
@@ -34,10 +28,10 @@ BEGIN
         -- Somebody is in the table; a later step tries again.
         RETURN false;
     END;
-    v_state := slipring.state_read(v_queue);
+    v_state := slipring.state_read(p_queue);
     v_state.seq := v_state.seq + 1;
     v_state.generation_low := v_state.generation_low + 1;
     v_state.generation_mark := NULL;
-    PERFORM slipring.state_write(v_queue, v_state);
+    PERFORM slipring.state_write(p_queue, v_state);
     RETURN true;
 END $$;

@@ -20,10 +20,7 @@ DECLARE
             + pg_relation_size(format('slipring.lease_%s', v_slot)::regclass)
             + pg_relation_size(format('slipring.ack_%s', v_slot)::regclass),
         slipring.journal_grew(v_slot), p_now_ms, p_bytes_min, p_age_ms);
-    v_id int;
     v_queue slipring.queue;
-    v_busy boolean := false;
-    v_began timestamptz := clock_timestamp();
 BEGIN
     IF v_step IS NOT NULL THEN
         done := v_step;
@@ -36,25 +33,19 @@ BEGIN
         done := true;
         RETURN;
     END IF;
-    FOR v_id IN SELECT q.queue_id FROM slipring.queue q CROSS JOIN LATERAL (
+    SELECT q.queue_id INTO after FROM slipring.queue q CROSS JOIN LATERAL (
             SELECT s.journal FROM slipring.state s WHERE s.queue_id = q.queue_id
             ORDER BY s.seq DESC LIMIT 1) s
-        WHERE q.queue_id > p_after AND s.journal < v_now ORDER BY q.queue_id LOOP
-        v_busy := true;
-        after := v_id;
-        v_queue := slipring.queue_try(v_id);
-        IF v_queue.queue_id IS NOT NULL THEN
-            PERFORM slipring.journal_copy(v_queue, v_now, p_now_ms);
-            done := true;
-            RETURN;
-        END IF;
-        IF slipring.turn_over(v_began) THEN
-            done := false;
-            RETURN;
-        END IF;
-    END LOOP;
-    after := NULL;
-    -- Those that are left are in somebody's hands, or were passed over before.
-    done := NOT v_busy AND p_after = 0 AND slipring.tables_empty(format(
-        'slipring.state_%1$s, slipring.lease_%1$s, slipring.ack_%1$s', v_slot));
+        WHERE q.queue_id > p_after AND s.journal < v_now ORDER BY q.queue_id LIMIT 1;
+    IF after IS NULL THEN
+        -- Only a look from the first queue on shows that none is left.
+        done := p_after = 0 AND slipring.tables_empty(format(
+            'slipring.state_%1$s, slipring.lease_%1$s, slipring.ack_%1$s', v_slot));
+        RETURN;
+    END IF;
+    v_queue := slipring.queue_try(after);
+    done := v_queue.queue_id IS NOT NULL;
+    IF done THEN
+        PERFORM slipring.journal_copy(v_queue, v_now, p_now_ms);
+    END IF;
 END $$;

@@ -1,7 +1,7 @@
 -- Purpose: one step of the rotation of a queue's message tables, if one is due: write to the next
 --          generation; mark, in a later transaction, above which number nobody writes to the old
 --          one; empty the old one.
--- Inputs:  p_queue as read; p_moved, whether the generation was seen to have moved before the
+-- Inputs:  p_queue; p_moved, whether the generation was seen to have moved before the
 --          transaction had its number; the rest as store_rotate.
 -- Lock:    the caller holds the queue's lock.
 -- Index:   state_newest.
@@ -22,12 +22,6 @@ BEGIN
                 OR p_now_ms < v_state.generation_since_ms + p_age_ms) THEN
             RETURN false;
         END IF;
-        p_queue := slipring.queue_lock(p_queue.queue_id, false);
-        v_state := slipring.state_read(p_queue);
-        IF p_queue.queue_id IS NULL
-            OR pg_sequence_last_value(p_queue.generation) <> v_state.generation_low THEN
-            RETURN false;
-        END IF;
         v_state.seq := v_state.seq + 1;
         v_state.generation_since_ms := p_now_ms;
         v_state.generation_mark := NULL;
@@ -40,11 +34,6 @@ BEGIN
         IF NOT p_moved THEN
             RETURN false;
         END IF;
-        p_queue := slipring.queue_lock(p_queue.queue_id, false);
-        IF p_queue.queue_id IS NULL THEN
-            RETURN false;
-        END IF;
-        v_state := slipring.state_read(p_queue);
         v_state.seq := v_state.seq + 1;
         v_state.generation_mark := pg_current_xact_id()::text::bigint + p_queue.xid_base;
         PERFORM slipring.state_write(p_queue, v_state);
@@ -53,5 +42,5 @@ BEGIN
         < v_state.generation_mark THEN
         RETURN false;
     END IF;
-    RETURN slipring.queue_retire(p_queue.queue_id, p_now_ms, p_age_ms);
+    RETURN slipring.queue_retire(p_queue, p_now_ms, p_age_ms);
 END $$;

@@ -11,6 +11,7 @@ CREATE OR REPLACE FUNCTION slipring.rotate_queues(
 LANGUAGE plpgsql AS $$
 DECLARE
     v_row record;
+    v_queue slipring.queue;
     v_began timestamptz := clock_timestamp();
 BEGIN
     done := false;
@@ -20,7 +21,7 @@ BEGIN
     -- where one of the two holds enough; their sequences, each of which stays locked when it was
     -- read, are read of those only.
     FOR v_row IN
-        SELECT q, s.generation_mark IS NULL
+        SELECT q.queue_id, s.generation_mark IS NULL
             AND pg_sequence_last_value(q.generation) <> s.generation_low AS moved
         FROM slipring.queue q CROSS JOIN LATERAL (SELECT s.generation_mark, s.generation_low
             FROM slipring.state s WHERE s.queue_id = q.queue_id ORDER BY s.seq DESC LIMIT 1) s
@@ -31,16 +32,18 @@ BEGIN
                 (s.generation_low + 1) % 3)::regclass))
         ORDER BY q.queue_id
     LOOP
-        -- A mark has to be higher than what was read here: a transaction that has its number by now
-        -- leaves such a queue to the next one.
-        IF slipring.turn_over(v_began)
+        -- One queue is tried however long the look for it took. A mark has to be higher than what
+        -- was read here: a transaction that has its number by now leaves such a queue to the next
+        -- one.
+        IF after > p_after AND slipring.turn_over(v_began)
             OR v_row.moved AND pg_current_xact_id_if_assigned() IS NOT NULL THEN
             RETURN;
         END IF;
-        after := (v_row.q).queue_id;
+        after := v_row.queue_id;
         BEGIN
-            IF (slipring.queue_try(after)).queue_id IS NOT NULL THEN
-                done := slipring.rotate_queue(v_row.q, v_row.moved, p_now_ms, p_bytes_min,
+            v_queue := slipring.queue_try(after);
+            IF v_queue.queue_id IS NOT NULL THEN
+                done := slipring.rotate_queue(v_queue, v_row.moved, p_now_ms, p_bytes_min,
                     p_age_ms);
             END IF;
             IF NOT done THEN

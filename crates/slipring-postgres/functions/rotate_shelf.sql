@@ -1,7 +1,8 @@
 -- Purpose: one step of the rotation of the shelf, if one is due: those of generation_step; then
---          copy what lives, a part of one queue at a time; empty the old generation; note it. It is due when what
---          was written since the last time is as much as what lived then and p_bytes_min more, so
---          that nothing is copied more than once for each time it, or as much else, was written.
+--          copy what lives, a part of one queue at a time; empty the old generation; note it. It
+--          is due when what was written since the last time is as much as what lived then and
+--          p_bytes_min more, so that nothing is copied more than once for each time it, or as much
+--          else, was written.
 -- Inputs:  as store_rotate.
 -- Lock:    the caller holds the lock of rotation; that of the queue that is copied, see queue_try;
 --          see shelf_empty.
@@ -19,10 +20,7 @@ DECLARE
     v_step boolean := slipring.generation_step('slipring.shelf', 'slipring.shelf_low',
         'slipring.shelf_mark', 'slipring.shelf_since', v_bytes,
         v_bytes >= least(p_bytes_min, 1048576), p_now_ms, p_bytes_min, p_age_ms);
-    v_id int;
     v_queue slipring.queue;
-    v_busy boolean := false;
-    v_began timestamptz := clock_timestamp();
 BEGIN
     IF v_step IS NOT NULL THEN
         done := v_step;
@@ -35,21 +33,16 @@ BEGIN
         done := true;
         RETURN;
     END IF;
-    FOR v_id IN SELECT w.queue_id FROM slipring.shelf_waits(p_after, v_slot, v_now) w LOOP
-        v_busy := true;
-        after := v_id;
-        v_queue := slipring.queue_try(v_id);
-        IF v_queue.queue_id IS NOT NULL THEN
-            PERFORM slipring.shelf_copy(v_queue, v_slot, v_now);
-            done := true;
-            RETURN;
-        END IF;
-        IF slipring.turn_over(v_began) THEN
-            done := false;
-            RETURN;
-        END IF;
-    END LOOP;
-    after := NULL;
-    -- Those that are left are in somebody's hands, or were passed over before.
-    done := NOT v_busy AND p_after = 0 AND slipring.shelf_empty(v_slot);
+    SELECT w.queue_id INTO after FROM slipring.shelf_waits(p_after, v_slot, v_now) w
+        ORDER BY w.queue_id LIMIT 1;
+    IF after IS NULL THEN
+        -- Only a look from the first queue on shows that none is left.
+        done := p_after = 0 AND slipring.shelf_empty(v_slot);
+        RETURN;
+    END IF;
+    v_queue := slipring.queue_try(after);
+    done := v_queue.queue_id IS NOT NULL;
+    IF done THEN
+        PERFORM slipring.shelf_copy(v_queue, v_slot, v_now);
+    END IF;
 END $$;

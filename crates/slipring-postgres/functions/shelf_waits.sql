@@ -1,6 +1,7 @@
 -- Purpose: queues that have rows in an older generation of the shelf which were not all copied to
 --          the present one.
--- Inputs:  p_after, the number of a queue: those with higher ones; p_from, the slot that wants to be emptied; p_shelf, the present generation.
+-- Inputs:  p_after, the number of a queue: those with higher ones; p_from, the slot that wants to be
+--          emptied; p_shelf, the present generation.
 -- Lock:    none.
 -- Index:   queue_pkey; mark_newest and one step in each table of the slot for each queue.
 CREATE OR REPLACE FUNCTION slipring.shelf_waits(p_after int, p_from int, p_shelf bigint)

@@ -15,9 +15,12 @@ SET search_path = pg_catalog, slipring, pg_temp AS $$
 DECLARE
     v_queue slipring.queue := slipring.queue_lock(p_queue, false);
 BEGIN
+    IF v_queue.queue_id IS NULL THEN
+        RETURN;
+    END IF;
     RETURN QUERY SELECT p.queue, p.ready FROM slipring.lapse_queue(v_queue, p_now_ms, 1000,
         ARRAY(SELECT i.id FROM slipring.item i
             WHERE i.holder = p_holder AND i.queue_id = p_queue AND i.state = 2 LIMIT 1000),
         p_holder, true) p
-    WHERE v_queue.queue_id IS NOT NULL AND p.queue IS NOT NULL;
+    WHERE p.queue IS NOT NULL;
 END $$;

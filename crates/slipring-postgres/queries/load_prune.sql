@@ -2,4 +2,4 @@
 -- Inputs: $1 touched until, in ms
 -- Lock: see functions/store_load_prune.sql
 -- Index: see functions/store_load_prune.sql
-SELECT ended, next_ms FROM slipring.store_load_prune($1)
+SELECT ended, next_ms FROM slipring.store_load_prune(slipring.in_turn($1))

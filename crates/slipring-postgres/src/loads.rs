@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
@@ -138,13 +139,17 @@ pub(crate) async fn prune(session: &Session, now: Timestamp) -> Result<Option<Ti
     let kept_ms = millis_ceil(load::KEPT);
     let until = to_sql(now.as_millis().saturating_sub(kept_ms));
     for _ in 0..PASS_LOADS_MAX {
-        let row = match session.row(&queries::LOAD_PRUNE, &[(&until, Type::INT8)]).await {
+        let params: [Param<'_>; 1] = [(&until, Type::INT8)];
+        let rows = match session.turn(&queries::LOAD_PRUNE, &params, Duration::ZERO).await {
             // Another server was faster, or it was published meanwhile.
             Err(error) if matches!(error.kind(), ErrorKind::LoadGone | ErrorKind::WrongState) => {
                 return Ok(Some(now));
             }
-            row => row?.ok_or_else(|| garbled("no row"))?,
+            rows => rows?,
         };
+        // Somebody appends to it, or has its queue: the next pass tries again.
+        let Some(rows) = rows else { return Ok(None) };
+        let row = rows.into_iter().next().ok_or_else(|| garbled("no row"))?;
         if value::<Option<bool>>(&row, 0)? != Some(true) {
             let touched = maybe_moment(&row, 1)?;
             return Ok(touched.map(|touched| touched.after(load::KEPT)));

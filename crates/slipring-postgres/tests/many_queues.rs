@@ -57,13 +57,6 @@ impl Ground {
         }
     }
 
-    /// Another connection, which holds the lock of a queue.
-    async fn holder(&self, q: QueueId) -> Client {
-        let client = self.cluster.begin(&self.database, "READ COMMITTED").await;
-        run(&client, &format!("SELECT slipring.queue_lock({})", q.0)).await;
-        client
-    }
-
     /// Rotates until so many queues have emptied their first table; answers in how many steps.
     async fn empty(&self, queues: i64) -> usize {
         let emptied = async {
@@ -142,7 +135,7 @@ async fn tables_of_many_queues_are_emptied_side_by_side() {
 #[tokio::test]
 async fn retention_of_one_queue_holds_up_no_other() {
     let ground = Ground::with(3).await;
-    let holder = ground.holder(ground.queues[1]).await;
+    let holder = ground.cluster.holder(&ground.database, ground.queues[1]).await;
     let pruned = tokio::time::timeout(PATIENCE, ground.store.prune(at(120))).await;
     assert_eq!(pruned.expect("it waits for nobody").unwrap().removed, 2);
     assert_eq!(counts(&ground.store, ground.queues[1]).await, [1, 0, 0, 0]);
@@ -154,7 +147,7 @@ async fn retention_of_one_queue_holds_up_no_other() {
 #[tokio::test]
 async fn retention_takes_no_lock_of_a_queue_without_old_messages() {
     let ground = Ground::with(2).await;
-    let _holder = ground.holder(ground.queues[0]).await;
+    let _holder = ground.cluster.holder(&ground.database, ground.queues[0]).await;
     let pass = tokio::time::timeout(PATIENCE, ground.store.prune(at(1))).await;
     assert_eq!(pass.expect("it waits for nobody").unwrap().removed, 0);
 }

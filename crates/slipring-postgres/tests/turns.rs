@@ -15,7 +15,7 @@ use slipring::store::{Pass, Store};
 use slipring::{QueueId, QueueSettings, Timestamp};
 use slipring_conformance::verbs::{at, claim, counts, queue, send};
 use slipring_postgres::PostgresStore;
-use slipring_testbed::{Cluster, Database, one, rotate, run};
+use slipring_testbed::{Cluster, Database, one, rotate, rotation_step_after, run, waiting};
 use tokio_postgres::Client;
 
 /// Long for a step that waits for nobody, and shorter than a statement may take.
@@ -53,13 +53,6 @@ impl Ground {
             send(&ground.store, q, &["ready"]).await;
         }
         ground
-    }
-
-    /// Another connection, which holds the lock of a queue.
-    async fn holder(&self, q: QueueId) -> Client {
-        let client = self.cluster.begin(&self.database, "READ COMMITTED").await;
-        run(&client, &format!("SELECT slipring.queue_lock({})", q.0)).await;
-        client
     }
 
     /// How many queues' locks other transactions have now.
@@ -113,7 +106,7 @@ async fn an_idle_consumer_keeps_no_other_queue_from_what_is_due_or_lapses() {
 #[tokio::test]
 async fn a_rotation_passes_over_the_queue_that_somebody_holds() {
     let ground = Ground::with(4).await;
-    let holder = ground.holder(ground.queues[1]).await;
+    let holder = ground.cluster.holder(&ground.database, ground.queues[1]).await;
     // Other tests' transactions may have to end first.
     let copied = async |queues| {
         while one(&ground.client, COPIED).await < queues {
@@ -142,6 +135,42 @@ async fn a_step_of_background_work_has_the_lock_of_one_queue() {
         }
     }
     assert_eq!(held.iter().max(), Some(&1), "{held:?}");
+}
+
+#[tokio::test]
+async fn a_step_of_the_rotation_tries_a_queue_however_long_the_look_for_it_took() {
+    let ground = Ground::with(3).await;
+    // As where a look at thousands of queues takes all of the turn.
+    let over = "CREATE OR REPLACE FUNCTION slipring.turn_over(p_began timestamptz, p_bytes bigint DEFAULT 0)
+        RETURNS boolean LANGUAGE sql VOLATILE AS 'SELECT true'";
+    run(&ground.client, over).await;
+    let moved = "SELECT count(*) FROM slipring.queue q
+        WHERE pg_sequence_last_value(q.generation) > 0";
+    let mut after = 0;
+    let all = async {
+        while one(&ground.client, moved).await < 3 {
+            run(&ground.client, "BEGIN").await;
+            let step = rotation_step_after(&ground.client, "queues", at(1), after).await;
+            run(&ground.client, "COMMIT").await;
+            after = step.1.unwrap_or(0);
+        }
+    };
+    soon("the rotation", all).await;
+}
+
+#[tokio::test]
+async fn a_lease_that_is_larger_than_a_turn_lapses_whole() {
+    let ground = Ground::with(0).await;
+    let q = queue(&ground.store, "large", &QueueSettings::default()).await;
+    let send = "SELECT slipring.send_batch('large', array_fill(repeat('x', 1048576), ARRAY[9]))";
+    run(&ground.client, send).await;
+    assert_eq!(claim(&ground.store, q, 9, at(0)).await.len(), 9);
+    let now = late(&ground).await;
+    let lapsed = async {
+        while ground.store.expire_in(q, now).await.unwrap().next.is_some_and(|next| next <= now) {}
+    };
+    soon("the lapse", lapsed).await;
+    assert_eq!(counts(&ground.store, q).await, [9, 0, 0, 0]);
 }
 
 /// What of each queue is in a slot of the shelf: pictures, and the bytes of their messages.
@@ -200,16 +229,13 @@ async fn who_settles_in_several_queues_waits_for_one_and_holds_none() {
         let sql = format!("SELECT receipt FROM slipring.receive('q{n}')");
         receipts.push(ground.client.query_one(&sql, &[]).await.unwrap().get::<_, String>(0));
     }
-    let holder = ground.holder(ground.queues[1]).await;
+    let holder = ground.cluster.holder(&ground.database, ground.queues[1]).await;
     let user = ground.cluster.client(&ground.database).await;
     let nacked = tokio::spawn(async move {
         let sql = "SELECT slipring.nack($1::text[])";
         user.query_one(sql, &[&receipts]).await.unwrap().get::<_, Vec<String>>(0)
     });
-    let waits = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
-        AND wait_event_type = 'Lock'";
-    let waiting = async { while one(&ground.client, waits).await == 0 {} };
-    soon("somebody else", waiting).await;
+    waiting(&ground.client, "advisory", 1).await;
     assert_eq!(ground.held().await, 1, "only the one that is waited for");
     run(&holder, "COMMIT").await;
     assert_eq!(soon("the nack", nacked).await.unwrap(), ["ready"; 3]);
@@ -222,7 +248,10 @@ async fn heads_are_answered_though_somebody_holds_the_queues() {
     let fifo = queue(&ground.store, "fifo", &fifo).await;
     ground.queues.push(fifo);
     run(&ground.client, "SELECT slipring.send('fifo', 'a'::text, \"group\" => 'g')").await;
-    let _holders = (ground.holder(ground.queues[0]).await, ground.holder(fifo).await);
+    let _holders = (
+        ground.cluster.holder(&ground.database, ground.queues[0]).await,
+        ground.cluster.holder(&ground.database, fifo).await,
+    );
     let heads = soon("a look", ground.store.heads(&ground.queues, at(1))).await.unwrap();
     assert!(heads.iter().all(Option::is_some), "{heads:?}");
 }
@@ -234,7 +263,7 @@ async fn many_queues_that_are_held_leave_connections_to_sends_and_to_other_queue
     let ground = Ground::with(HELD + 1).await;
     let mut holders = Vec::new();
     for q in &ground.queues[..HELD] {
-        holders.push(ground.holder(*q).await);
+        holders.push(ground.cluster.holder(&ground.database, *q).await);
     }
     let mut calls = Vec::new();
     for q in &ground.queues[..HELD] {

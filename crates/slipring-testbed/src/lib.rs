@@ -16,7 +16,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use slipring::Timestamp;
+use slipring::{QueueId, Timestamp};
 use slipring_postgres::{Address, PostgresOptions, PostgresStore};
 use tokio::sync::OnceCell;
 use tokio_postgres::{Client, NoTls};
@@ -169,6 +169,13 @@ impl Cluster {
     pub async fn begin(&self, database: &Database, isolation: &str) -> Client {
         let client = self.client(database).await;
         run(&client, &format!("BEGIN ISOLATION LEVEL {isolation}")).await;
+        client
+    }
+
+    /// A connection in a transaction that holds the lock of a queue.
+    pub async fn holder(&self, database: &Database, queue: QueueId) -> Client {
+        let client = self.begin(database, "READ COMMITTED").await;
+        run(&client, &format!("SELECT slipring.queue_lock({})", queue.0)).await;
         client
     }
 

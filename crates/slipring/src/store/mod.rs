@@ -185,7 +185,7 @@ pub trait Store: AdminStore + crate::load::LoadStore {
     }
 
     /// A part of the deadlines of all queues, from a place on: 0, or where the part before says.
-    /// Bounded work per call. The ends of pauses are not among them: they are in the settings.
+    /// Bounded work per call. The ends of pauses need not be among them: they are in the settings.
     /// Called only with [`Capabilities::passes_by_queue`].
     ///
     /// # Errors
