@@ -64,6 +64,18 @@ pub fn run(command: &mut std::process::Command) -> Outcome {
     outcome.map_err(|message| with_names(message, &seen.names()))
 }
 
+/// Runs a command of the lab with its output shown; the error has the checks that were missed and
+/// what the command says of its end.
+pub fn run_lab(command: &mut std::process::Command) -> Outcome {
+    let mut said = Vec::new();
+    let outcome = process::watched(command, Duration::from_secs(5), |line| {
+        if line.trim_end().ends_with(" MISS") || line.starts_with("slipring-lab: ") {
+            said.push(line.trim().to_owned());
+        }
+    });
+    outcome.map_err(|message| with_names(message, &said))
+}
+
 /// The names of the failing tests in the output of a foreign client's tests, whatever wrote it.
 pub fn of_client(output: &str) -> Vec<String> {
     let name = |line: &str| {
@@ -232,6 +244,15 @@ error: doctest failed, to rerun pass `-p slipring --doc`
         assert!(text.starts_with("3 failed\n    test0\n"), "{text}");
         assert!(text.ends_with("test19\n    and 5 more: see above"), "{text}");
         assert_eq!(with_names("a".to_owned(), &[]), "a");
+    }
+
+    #[test]
+    fn the_error_of_a_command_of_the_lab_has_the_missed_checks() {
+        let script = "echo '≥ kept  1 of 1 pass'; echo 'lost ≤ 0  3 of 0 messages MISS'; \
+                      echo 'slipring-lab: 1 checks were missed' >&2; exit 1";
+        let error = run_lab(std::process::Command::new("sh").args(["-c", script])).unwrap_err();
+        let said = "\n    lost ≤ 0  3 of 0 messages MISS\n    slipring-lab: 1 checks were missed";
+        assert!(error.ends_with(said), "{error}");
     }
 
     #[test]

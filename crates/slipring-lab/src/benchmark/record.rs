@@ -126,8 +126,8 @@ impl Record {
     }
 
     /// Seconds from the end of the stress to the first second in which completions are at what is
-    /// offered in a second and the queue is short, 0 where that is the first one; not a number
-    /// where there is none.
+    /// offered in a second and the queue is short, 0 where that is the first one; infinite where
+    /// there is none, and not a number where nothing was stressed.
     pub fn recovery_s(&self, offered: f64) -> f64 {
         let Some(span) = self.span(Phase::Recovery) else { return f64::NAN };
         let waited = self.peak(Phase::Clean, "queue_depth");
@@ -139,7 +139,7 @@ impl Record {
             let rate = completed.get(second).copied().unwrap_or(0.0);
             rate >= RECOVERED * offered && depth.is_some_and(|depth| depth <= waiting_max)
         };
-        (from..to).find(recovered).map_or(f64::NAN, |second| (second - from) as f64)
+        (from..to).find(recovered).map_or(f64::INFINITY, |second| (second - from) as f64)
     }
 
     /// Most dead rows that were seen at a moment; not a number where nobody looked.

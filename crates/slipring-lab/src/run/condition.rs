@@ -48,6 +48,11 @@ impl Condition {
         Condition { target, unit: unit.into(), figure, needed, ratio: None, pass }
     }
 
+    /// Whether it is missed when something takes long, as on a busy machine.
+    pub fn limits_a_time(&self) -> bool {
+        matches!(self.unit.as_str(), "ms" | "s") && self.target.contains('≤')
+    }
+
     /// The target with its figures, on one line.
     pub fn text(&self) -> String {
         let ratio = self.ratio.map_or(String::new(), |ratio| format!("ratio {ratio:.2}"));

@@ -17,8 +17,9 @@ pub const NAME: &str = "clock-step";
 /// The steps, in seconds from the machine's clock.
 const STEPS: [(&str, i64); 2] = [("ahead", 7200), ("back", -7200)];
 const TUBE: &str = "stepped";
-/// So much later than its time a job counts as not come.
-const LATE: Duration = Duration::from_secs(1);
+/// So many seconds later than its time a job counts as not come; in a smoke run, so many.
+const LATE_S: u64 = 1;
+const LATE_SMOKE_S: u64 = 30;
 /// Between two looks for a job.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// For a job that is not ended by a step.
@@ -36,6 +37,10 @@ struct Seen {
     /// From the moment before the first job was sent, or reserved, to the first that came.
     first_s: f64,
     in_time: usize,
+}
+
+fn late_s(stage: &Stage<'_>) -> u64 {
+    if stage.smoke { LATE_SMOKE_S } else { LATE_S }
 }
 
 /// Jobs of each kind, and the seconds of their delay and of their reservation.
@@ -66,12 +71,12 @@ impl Day for ClockStep {
     }
 
     async fn check(&mut self, stage: &mut Stage<'_>) -> Result<Vec<Condition>> {
-        let (count, seconds) = jobs(stage);
+        let ((count, seconds), late_s) = (jobs(stage), late_s(stage));
         let mut conditions = Vec::new();
         for Seen { name, first_s, in_time } in &self.steps {
             let first = format!("stepped {name}: first delay or reservation over after");
             conditions.push(Condition::at_least(first, "s", *first_s, f64::from(seconds)));
-            let come = format!("stepped {name}: jobs that came within 1 s of their time");
+            let come = format!("stepped {name}: jobs that came within {late_s} s of their time");
             let all = 2 * count;
             conditions.push(Condition::at_least(come, "jobs", *in_time as f64, all as f64));
         }
@@ -98,7 +103,7 @@ async fn step(stage: &Stage<'_>, name: &'static str, offset: i64) -> Result<Seen
     put(&mut holder, count, seconds, LONG_SECONDS).await?;
     let open = Instant::now();
     stage.clock.as_ref().context("the target has no clock of its own")?.step(offset)?;
-    let until = open + Duration::from_secs(u64::from(seconds)) + LATE;
+    let until = open + Duration::from_secs(u64::from(seconds) + late_s(stage));
     let (mut first_s, mut in_time) = (f64::NAN, 0);
     while in_time < 2 * count && Instant::now() < until {
         // A wait of the server's would itself depend on its clock.
