@@ -59,6 +59,20 @@ pub const MARIADB: Need = Need {
     packages: &["mariadb-server"],
 };
 
+/// The lab measures against it.
+pub const REDIS: Need = Need {
+    what: "Redis server",
+    check: &["redis-server", "--version"],
+    packages: &["redis-server"],
+};
+
+/// The lab measures against it. The program of this name in PATH only changes the user.
+pub const RABBITMQ: Need = Need {
+    what: "RabbitMQ server",
+    check: &["test", "-x", "/usr/lib/rabbitmq/bin/rabbitmq-server"],
+    packages: &["rabbitmq-server"],
+};
+
 /// The PostgreSQL store is tested behind it. Debian keeps it where only root looks.
 pub const PGBOUNCER: Need = Need {
     what: "PgBouncer",
@@ -67,8 +81,8 @@ pub const PGBOUNCER: Need = Need {
 };
 
 /// Everything that `cargo xtask test` needs.
-pub const ALL: [&Need; 8] =
-    [&PYTHON, &NODE, &NPM, &GO, &BEANSTALKD, &POSTGRES, &PGBOUNCER, &MARIADB];
+pub const ALL: [&Need; 10] =
+    [&PYTHON, &NODE, &NPM, &GO, &BEANSTALKD, &POSTGRES, &PGBOUNCER, &MARIADB, &REDIS, &RABBITMQ];
 
 /// Makes sure that each of `needs` is there; installs what is missing as root on Debian, else
 /// says what to install.

@@ -50,9 +50,6 @@ impl Peer {
         Peer::Nats,
         Peer::RabbitMq,
     ];
-    /// Those on PostgreSQL.
-    pub const IN_POSTGRES: &[Peer] =
-        &[Peer::Pgmq, Peer::Pgq, Peer::GraphileWorker, Peer::River, Peer::PgBoss, Peer::Awa];
     /// Servers of other classes.
     pub const CLASSES: &[Peer] = &[Peer::Redis, Peer::Nats, Peer::RabbitMq];
 

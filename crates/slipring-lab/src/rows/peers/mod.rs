@@ -1,4 +1,4 @@
-//! The rows that show our server beside servers of others.
+//! The rows of the table of peers: our server beside servers of the same wire and of other classes.
 
 mod classes;
 
@@ -6,5 +6,6 @@ use super::Row;
 
 /// All rows, in the order of the table.
 pub(super) fn all() -> Vec<Row> {
-    classes::rows()
+    let all = [classes::rows()];
+    all.into_iter().flatten().collect()
 }
