@@ -3,6 +3,7 @@
 
 pub mod conditions;
 mod foundation;
+mod peers;
 mod postgres;
 mod sizes;
 
@@ -25,17 +26,20 @@ pub enum Table {
     Foundation,
     /// The speed table of the PostgreSQL store, beside its peers.
     Postgres,
+    /// Our server beside servers of the same wire and of other classes.
+    Peers,
 }
 
 impl Table {
     /// All of them.
-    pub const ALL: [Table; 2] = [Table::Foundation, Table::Postgres];
+    pub const ALL: [Table; 3] = [Table::Foundation, Table::Postgres, Table::Peers];
 
     /// Its name on the command line, and that of what is kept of it.
     pub fn name(self) -> &'static str {
         match self {
             Table::Foundation => "foundation",
             Table::Postgres => "postgres",
+            Table::Peers => "peers",
         }
     }
 
@@ -44,6 +48,7 @@ impl Table {
         match self {
             Table::Foundation => foundation::all(),
             Table::Postgres => postgres::all(),
+            Table::Peers => peers::all(),
         }
     }
 }
@@ -100,13 +105,17 @@ mod tests {
 
     #[test]
     fn a_smoke_run_needs_no_peer_that_would_have_to_be_installed() {
-        for row in Table::Postgres.rows() {
-            let all = contenders(&row, Table::Postgres, true);
-            assert!(all.iter().all(|one| one.settings.target.peer().is_none()), "{}", row.name);
+        for table in Table::ALL {
+            for row in table.rows() {
+                let all = contenders(&row, table, true);
+                assert!(all.iter().all(|one| one.settings.target.peer().is_none()), "{}", row.name);
+            }
         }
-        let rows = Table::Postgres.rows();
-        let full = rows.iter().flat_map(|row| contenders(row, Table::Postgres, false));
-        assert!(full.into_iter().any(|one| one.settings.target == Kind::River));
+        for (table, peer) in [(Table::Postgres, Kind::River), (Table::Peers, Kind::Moto)] {
+            let rows = table.rows();
+            let full = rows.iter().flat_map(|row| contenders(row, table, false));
+            assert!(full.into_iter().any(|one| one.settings.target == peer), "{peer:?}");
+        }
     }
 
     #[test]

@@ -14,6 +14,7 @@ use super::rounds::{ContenderReport, Round, WindowReport};
 use crate::driver::process;
 use crate::driver::protocol::{Answer, Ready};
 use crate::driver::{Driver, Step};
+use crate::peers::Peers;
 use crate::process::{Usage, machine_cpu_seconds};
 use crate::rows::{Contender, Row, Sizes};
 use crate::workloads::{self, Settings, Work};
@@ -34,6 +35,7 @@ pub struct Bench<'a> {
     sizes: Sizes,
     only: &'a [String],
     databases: Option<Databases>,
+    peers: Peers,
 }
 
 /// A database of the measurement.
@@ -43,7 +45,7 @@ impl<'a> Bench<'a> {
     /// A place for measurements, with PostgreSQL for contenders that are inside one: of all
     /// contenders, or only of those named.
     pub fn new(sizes: Sizes, only: &'a [String], databases: Option<Databases>) -> Bench<'a> {
-        Bench { sizes, only, databases }
+        Bench { sizes, only, databases, peers: Peers::default() }
     }
 
     /// The contenders of a row that are asked for; `kept` is a folder that is kept between rounds.
@@ -103,12 +105,12 @@ impl<'a> Bench<'a> {
         std::fs::create_dir_all(&*folder).context("making a folder for data")?;
         let errors = temporary.path().join("stderr");
         if !settings.target.in_postgres() {
+            self.peers.prepare(settings.target, None).await?;
             let command = process::own(&settings)?;
             return self.drive((command, &errors), &settings, (held, told), None).await;
         }
-        let databases = self.databases.as_mut().context("there is no PostgreSQL")?;
-        let prepared = databases.prepare(settings.target).await?;
         let databases = self.databases.as_ref().context("there is no PostgreSQL")?;
+        let prepared = self.peers.prepare(settings.target, Some(databases.postgres())).await?;
         let database = databases.create().await?;
         settings.postgres = Some(databases.url(&database));
         let inside = Some((databases, database.as_str()));

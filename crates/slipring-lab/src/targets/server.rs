@@ -123,6 +123,11 @@ impl Server {
         Ok(server)
     }
 
+    /// A server that was started elsewhere in the lab and listens on these addresses.
+    pub(super) fn started(child: Child, addresses: Addresses) -> Server {
+        Server { child, addresses }
+    }
+
     /// Where it listens.
     pub fn addresses(&self) -> &Addresses {
         &self.addresses
@@ -245,7 +250,8 @@ impl Drop for Server {
     }
 }
 
-fn end(child: &mut Child) {
+/// Kills a process and waits until it is gone.
+pub(super) fn end(child: &mut Child) {
     // A process that is gone already needs no signal.
     let _ = child.kill();
     let _ = child.wait();

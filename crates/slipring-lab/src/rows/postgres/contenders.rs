@@ -34,7 +34,8 @@ pub fn with<const N: usize>(
     contenders.push(on(SKIP_LOCKED, Kind::SkipLocked, settings));
     // A smoke test needs nothing that comes from elsewhere.
     let peers = if sizes.smoke { &[][..] } else { Peer::ALL };
-    contenders.extend(peers.iter().map(|peer| on(peer.name(), peer.kind(), settings)));
+    let peers = peers.iter().filter(|peer| peer.kind().in_postgres());
+    contenders.extend(peers.map(|peer| on(peer.name(), peer.kind(), settings)));
     contenders
 }
 
