@@ -15,6 +15,7 @@ mod drive;
 mod driver;
 mod findings;
 mod folder;
+mod guard;
 mod interrupt;
 mod ledger;
 mod machine;

@@ -2,8 +2,6 @@
 //! port, as an ordinary user, durable. It is stopped and its data are removed when it is dropped,
 //! and also when this process is killed.
 
-mod guard;
-
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -17,8 +15,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, User};
 
 use crate::folder;
+use crate::guard::Guard;
 use crate::peers::install;
-use guard::Guard;
 
 /// Debian's package, and the programs of it that are used.
 const PACKAGE: &str = "mariadb-server";
@@ -107,7 +105,7 @@ impl Server {
         server.process_group(0).stdout(log.try_clone()?).stderr(log);
         let server = server.spawn().with_context(|| format!("starting {SERVER}"))?;
         let mut own = Server { port, folder, server, guard: None, databases: 0 };
-        own.guard = Some(Guard::over(own.server.id(), own.folder.path())?);
+        own.guard = Some(Guard::over(own.server.id(), Some(own.folder.path()))?);
         own.wait_until_ready().await?;
         Ok(own)
     }

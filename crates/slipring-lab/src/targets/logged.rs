@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use super::server::{Addresses, Server, end};
+use crate::guard::Guard;
 
 /// A Java or Python program on a busy machine.
 const READY_WITHIN: Duration = Duration::from_secs(60);
@@ -17,7 +18,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 const LINES_SHOWN: usize = 5;
 
 /// Starts a server of the SQS protocol, with its output in the file `log`, and waits until that has
-/// `mark` with the address behind it.
+/// `mark` with the address behind it. The server ends also when this process is killed.
 ///
 /// # Errors
 /// When it does not start, ends, or does not say within a minute where it listens.
@@ -25,8 +26,14 @@ pub async fn start(mut command: Command, log: &Path, mark: &str) -> Result<Serve
     let file = File::create(log).with_context(|| format!("making {}", log.display()))?;
     command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
     let mut child = command.spawn().with_context(|| format!("starting {command:?}"))?;
-    match listening(&mut child, log, mark).await {
-        Ok(sqs) => Ok(Server::started(child, Addresses { sqs, ..Addresses::default() })),
+    let found = async {
+        let guard = Guard::over(child.id(), None)?;
+        Ok((guard, listening(&mut child, log, mark).await?))
+    };
+    match found.await {
+        Ok((guard, sqs)) => {
+            Ok(Server::started(child, Addresses { sqs, ..Addresses::default() }, guard))
+        }
         Err(error) => {
             end(&mut child);
             Err(error)
