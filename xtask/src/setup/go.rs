@@ -1,5 +1,5 @@
-//! What is written in Go: the modules of the client, `tests/clients/go/go.sum`, and those of the NATS
-//! server, which the tests of the lab build and start.
+//! What is written in Go: the modules of the client, `tests/clients/go/go.sum`, and those of the
+//! NATS server, which the tests of the lab build and start.
 
 use std::process::Command;
 
