@@ -42,7 +42,7 @@ const CASES: [&str; 5] = ["case-1", "case-2", "case-3", "case-4", "case-5"];
 const STEPS: [Step; 16] = [
     Step {
         name: "set-up",
-        what: "install what is missing: PostgreSQL, beanstalkd, Python, Node.js, Go, the clients",
+        what: "install what is missing: databases, servers, Python, Node.js, Go, the clients",
         needs: None,
         run: setup::run,
     },
@@ -117,7 +117,8 @@ const STEPS: [Step; 16] = [
         needs: Some("release"),
         run: |repository| {
             lab(repository, &["run", "foundation", "--smoke"])?;
-            lab(repository, &["run", "postgres", "--smoke"])
+            lab(repository, &["run", "postgres", "--smoke"])?;
+            lab(repository, &["run", "peers", "--smoke"])
         },
     },
     Step {

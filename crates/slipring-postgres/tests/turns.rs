@@ -142,7 +142,8 @@ async fn a_step_of_the_rotation_tries_a_queue_however_long_the_look_for_it_took(
     let ground = Ground::with(3).await;
     // As where a look at thousands of queues takes all of the turn.
     let over = "CREATE OR REPLACE
-        FUNCTION slipring.turn_over(p_began timestamptz, p_bytes bigint DEFAULT 0) RETURNS boolean LANGUAGE sql VOLATILE AS 'SELECT true'";
+        FUNCTION slipring.turn_over(p_began timestamptz, p_bytes bigint DEFAULT 0)
+        RETURNS boolean LANGUAGE sql VOLATILE AS 'SELECT true'";
     run(&ground.client, over).await;
     let moved = "SELECT count(*) FROM slipring.queue q
         WHERE pg_sequence_last_value(q.generation) > 0";

@@ -74,6 +74,20 @@ pub const MARIADB: Need = Need {
     packages: &["mariadb-server"],
 };
 
+/// The lab measures against it.
+pub const REDIS: Need = Need {
+    what: "Redis server",
+    check: &["redis-server", "--version"],
+    packages: &["redis-server"],
+};
+
+/// The lab measures against it. The program of this name in PATH only changes the user.
+pub const RABBITMQ: Need = Need {
+    what: "RabbitMQ server",
+    check: &["test", "-x", "/usr/lib/rabbitmq/bin/rabbitmq-server"],
+    packages: &["rabbitmq-server"],
+};
+
 /// The PostgreSQL store is tested behind it. Debian keeps it where only root looks.
 pub const PGBOUNCER: Need = Need {
     what: "PgBouncer",
@@ -96,7 +110,7 @@ pub const SYSTEMD: Need = Need {
 pub const PACKAGING: [&Need; 2] = [&BUILDAH, &SYSTEMD];
 
 /// Everything that `cargo xtask test` needs.
-pub const ALL: [&Need; 11] = [
+pub const ALL: [&Need; 13] = [
     &PYTHON,
     &NODE,
     &NPM,
@@ -108,6 +122,8 @@ pub const ALL: [&Need; 11] = [
     &FAKETIME,
     &CHROMIUM,
     &FIREFOX,
+    &REDIS,
+    &RABBITMQ,
 ];
 
 /// Makes sure that each of `needs` is there; installs what is missing as root on Debian, else

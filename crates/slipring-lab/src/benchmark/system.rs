@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 
 use super::scenario::{Judge, Scenario};
 use crate::adapter;
-use crate::peers::{Peer, Prepared};
+use crate::peers::{Peer, Postgres, Prepared};
 use crate::run::cluster::Cluster;
 
 /// A system, by the name used on the command line.
@@ -156,7 +156,7 @@ impl Place {
         let Some(peer) = system.peer() else { return Ok(Prepared::default()) };
         if !self.prepared.contains_key(&system) {
             let admin = self.cluster.admin().await?;
-            let prepared = peer.prepare(&admin, true).await;
+            let prepared = peer.prepare(Some(Postgres { admin: &admin, ours: true })).await;
             let prepared = prepared.map_err(|error| format!("absent: {error:#}"));
             self.prepared.insert(system, prepared);
         }

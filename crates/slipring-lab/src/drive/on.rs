@@ -118,13 +118,16 @@ impl Session<'_> {
             Kind::Store | Kind::Memory | Kind::Postgres => {
                 self.begin::<Store>(settings, verb, folder)
             }
-            Kind::SlipringSqs => {
+            Kind::SlipringSqs | Kind::SlipringSqsMemory => {
                 server::build()?;
                 self.begin::<SqsServer>(settings, verb, folder)
             }
             Kind::SlipringBeanstalkd | Kind::PostgresServer => {
                 server::build()?;
                 self.begin::<TubeServer>(settings, verb, folder)
+            }
+            Kind::Moto | Kind::Elasticmq | Kind::ElasticmqFile => {
+                self.begin::<SqsServer>(settings, verb, folder)
             }
             Kind::Beanstalkd | Kind::BeanstalkdLate | Kind::BeanstalkdMemory => {
                 self.begin::<TubeServer>(settings, verb, folder)

@@ -120,7 +120,11 @@ fn start(settings: &Settings, source: Source) -> Result<()> {
         Kind::Store | Kind::Memory | Kind::Postgres => {
             runtime.block_on(serve::<Store>(settings, folder, source))
         }
-        Kind::SlipringSqs => runtime.block_on(serve::<SqsServer>(settings, folder, source)),
+        Kind::SlipringSqs
+        | Kind::SlipringSqsMemory
+        | Kind::Moto
+        | Kind::Elasticmq
+        | Kind::ElasticmqFile => runtime.block_on(serve::<SqsServer>(settings, folder, source)),
         Kind::SlipringBeanstalkd
         | Kind::PostgresServer
         | Kind::Beanstalkd

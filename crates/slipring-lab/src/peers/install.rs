@@ -1,19 +1,22 @@
 //! Getting peers by the tools of their languages, with the versions of their lock files.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 use anyhow::{Context, Result, bail};
 use nix::unistd::geteuid;
 use serde_json::Value;
-use tokio_postgres::Client;
 
-use super::{Peer, Prepared};
+use super::{Peer, Postgres, Prepared};
 use crate::programs;
 use crate::targets::{nats, rabbitmq, redis};
 
 /// Where the drivers are.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/peers");
+/// What pins the packages of a peer in Python, and those of one in Java.
+const REQUIREMENTS: &str = "requirements.txt";
+const POM: &str = "pom.xml";
 /// What drivers written in JavaScript share.
 const SHARED_SCRIPT: &str = "protocol.mjs";
 /// Where the published crate keeps the extension's SQL.
@@ -46,9 +49,11 @@ pub fn pgmq() -> Result<Prepared> {
     })
 }
 
-/// PgQ: an extension, from the Debian package for the PostgreSQL behind `admin`. Installed when
-/// that is `ours`, as root, where there is apt-get. The server finds it without being restarted.
-pub async fn pgq(admin: &Client, ours: bool) -> Result<Prepared> {
+/// PgQ: an extension, from the Debian package for the PostgreSQL that is given. Installed when
+/// that was started here, as root, where there is apt-get. The server finds it without being
+/// restarted.
+pub async fn pgq(postgres: Option<Postgres<'_>>) -> Result<Prepared> {
+    let Postgres { admin, ours } = postgres.context("it is an extension of a PostgreSQL")?;
     let look = include_str!("../../queries/pgq_package.sql");
     let row = admin.query_one(look, &[]).await?;
     let (package, there): (String, bool) = (row.try_get(0)?, row.try_get(1)?);
@@ -146,6 +151,47 @@ pub fn cargo(name: &str) -> Result<Prepared> {
     Ok(program([target.join("release").join(format!("lab-peer-{name}"))]))
 }
 
+/// moto's server, in a virtual environment of Python.
+pub fn moto() -> Result<Prepared> {
+    let folder = folder("moto")?;
+    let wanted = pinned("moto", REQUIREMENTS, &folder)?;
+    let environment = folder.join("environment");
+    once(&folder, REQUIREMENTS, || {
+        need(&["python3", "-c", "import venv, ensurepip"], "python3-venv")?;
+        emptied(&environment)?;
+        output(Command::new("python3").args(["-m", "venv"]).arg(&environment))?;
+        let mut pip = Command::new(environment.join("bin/python"));
+        pip.args(["-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps", "-r"]);
+        output(pip.arg(folder.join(REQUIREMENTS))).map(|_| ())
+    })?;
+    let version = wanted.lines().find_map(|line| line.strip_prefix("moto=="));
+    let version = version.with_context(|| format!("{REQUIREMENTS} pins no moto"))?;
+    let python = output(Command::new(environment.join("bin/python")).arg("--version"))?;
+    let version = Some(format!("moto {version} ({})", python.trim()));
+    Ok(Prepared { version, ..program([environment.join("bin/moto_server")]) })
+}
+
+/// ElasticMQ's server: Java with a folder of libraries; options and the name of the class follow.
+pub fn elasticmq() -> Result<Prepared> {
+    let folder = folder("elasticmq")?;
+    pinned("elasticmq", POM, &folder)?;
+    let libraries = folder.join("lib");
+    need(&["java", "--version"], "default-jre-headless")?;
+    once(&folder, POM, || {
+        need(&["mvn", "--version"], "maven")?;
+        emptied(&libraries)?;
+        let mut maven = Command::new("mvn");
+        maven.args(["-B", "-q", "dependency:copy-dependencies", "-DincludeScope=runtime"]);
+        maven.arg(format!("-DoutputDirectory={}", libraries.display()));
+        output(maven.current_dir(&folder)).map(|_| ())
+    })?;
+    let version = jar_version(&libraries, "elasticmq-server_3-")?;
+    let java = output(Command::new("java").arg("--version"))?;
+    let java = java.lines().next().unwrap_or_default();
+    let version = Some(format!("ElasticMQ {version} ({java})"));
+    Ok(Prepared { version, ..program(["java".into(), "-cp".into(), libraries.join("*")]) })
+}
+
 fn program<const N: usize>(words: [PathBuf; N]) -> Prepared {
     let program = words.iter().map(|word| word.display().to_string()).collect();
     Prepared { program, ..Prepared::default() }
@@ -156,6 +202,41 @@ fn folder(name: &str) -> Result<PathBuf> {
     let folder = crate::folder::data()?.join("peers").join(name);
     std::fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
     Ok(folder)
+}
+
+/// Copies the file that pins a peer's packages to where it is installed; answers what it says.
+fn pinned(name: &str, file: &str, folder: &Path) -> Result<String> {
+    let path = Path::new(SOURCES).join(name).join(file);
+    let text = std::fs::read_to_string(&path);
+    let text = text.with_context(|| format!("reading {}", path.display()))?;
+    std::fs::write(folder.join(file), &text).with_context(|| format!("copying {file}"))?;
+    Ok(text)
+}
+
+/// The version of a library of Java, which its file has in its name.
+fn jar_version(libraries: &Path, name: &str) -> Result<String> {
+    for file in std::fs::read_dir(libraries)? {
+        let file = file?.file_name();
+        let version = file.to_str().and_then(|file| file.strip_prefix(name)?.strip_suffix(".jar"));
+        if let Some(version) = version {
+            return Ok(version.to_owned());
+        }
+    }
+    bail!("{} has no {name}", libraries.display())
+}
+
+/// Removes what an earlier version has left in a folder.
+fn emptied(folder: &Path) -> Result<()> {
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        removed => removed.with_context(|| format!("emptying {}", folder.display())),
+    }
+}
+
+/// Makes sure that a command works, by installing a Debian package where it does not.
+fn need(command: &[&str], package: &str) -> Result<()> {
+    let [program, arguments @ ..] = command else { return Ok(()) };
+    if output(Command::new(program).args(arguments)).is_ok() { Ok(()) } else { apt(package) }
 }
 
 /// Installs, unless that was done with the same lock file before.
@@ -172,9 +253,15 @@ fn output(command: &mut Command) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output().with_context(|| format!("starting {name}"))?;
     if !output.status.success() {
-        let errors = String::from_utf8_lossy(&output.stderr);
-        let last = errors.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        bail!("{name} failed ({}): {last}", output.status);
+        bail!("{name} failed ({}): {}", output.status, reason(&output));
     }
     String::from_utf8(output.stdout).with_context(|| format!("what {name} wrote is no text"))
+}
+
+/// Why a program failed: what Maven marks first, or else the last line of the errors.
+fn reason(output: &Output) -> String {
+    let [errors, said] = [&output.stderr, &output.stdout].map(|text| String::from_utf8_lossy(text));
+    let marked = said.lines().find_map(|line| line.split_once("[ERROR] "));
+    let last = || errors.lines().rev().find(|line| !line.trim().is_empty());
+    marked.map(|(_, text)| text).or_else(last).unwrap_or_default().to_owned()
 }

@@ -26,7 +26,7 @@ pub enum Table {
     Foundation,
     /// The speed table of the PostgreSQL store, beside its peers.
     Postgres,
-    /// Our server beside servers of other classes.
+    /// Our server beside servers of the same wire and of other classes.
     Peers,
 }
 

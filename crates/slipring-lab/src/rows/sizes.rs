@@ -46,7 +46,7 @@ impl Sizes {
         let (rounds, seconds) = match table {
             Table::Foundation => (5, 2.0),
             Table::Postgres => (3, 60.0),
-            Table::Peers => (3, 5.0),
+            Table::Peers => (3, 10.0),
         };
         if smoke {
             return Sizes { smoke, rounds: 1, seconds: 0.2, minutes: 0.02, backlog: 20_000 };

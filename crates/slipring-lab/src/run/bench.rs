@@ -1,6 +1,5 @@
 //! One measurement: a fresh folder or database, a driver on it, work, and what that cost.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -15,10 +14,9 @@ use super::rounds::{ContenderReport, Round, WindowReport};
 use crate::driver::process;
 use crate::driver::protocol::{Answer, Ready};
 use crate::driver::{Driver, Step};
-use crate::peers::Peer;
+use crate::peers::Peers;
 use crate::process::{Usage, machine_cpu_seconds};
 use crate::rows::{Contender, Row, Sizes};
-use crate::targets::Kind;
 use crate::workloads::{self, Settings, Work};
 
 /// For making a schema, and for ending.
@@ -37,8 +35,7 @@ pub struct Bench<'a> {
     sizes: Sizes,
     only: &'a [String],
     databases: Option<Databases>,
-    /// The peers outside PostgreSQL that were asked for, or why they are absent.
-    installed: BTreeMap<Peer, std::result::Result<(), String>>,
+    peers: Peers,
 }
 
 /// A database of the measurement.
@@ -48,7 +45,7 @@ impl<'a> Bench<'a> {
     /// A place for measurements, with PostgreSQL for contenders that are inside one: of all
     /// contenders, or only of those named.
     pub fn new(sizes: Sizes, only: &'a [String], databases: Option<Databases>) -> Bench<'a> {
-        Bench { sizes, only, databases, installed: BTreeMap::new() }
+        Bench { sizes, only, databases, peers: Peers::default() }
     }
 
     /// The contenders of a row that are asked for; `kept` is a folder that is kept between rounds.
@@ -108,13 +105,12 @@ impl<'a> Bench<'a> {
         std::fs::create_dir_all(&*folder).context("making a folder for data")?;
         let errors = temporary.path().join("stderr");
         if !settings.target.in_postgres() {
-            self.install(settings.target)?;
+            self.peers.prepare(settings.target, None).await?;
             let command = process::own(&settings)?;
             return self.drive((command, &errors), &settings, (held, told), None).await;
         }
-        let databases = self.databases.as_mut().context("there is no PostgreSQL")?;
-        let prepared = databases.prepare(settings.target).await?;
         let databases = self.databases.as_ref().context("there is no PostgreSQL")?;
+        let prepared = self.peers.prepare(settings.target, Some(databases.postgres())).await?;
         let database = databases.create().await?;
         settings.postgres = Some(databases.url(&database));
         let inside = Some((databases, database.as_str()));
@@ -127,14 +123,6 @@ impl<'a> Bench<'a> {
         let (mut ready, round) = found?;
         ready.version = prepared.version.unwrap_or(ready.version);
         Ok((ready, round))
-    }
-
-    /// Installs a peer outside PostgreSQL when it is first asked for.
-    fn install(&mut self, target: Kind) -> Result<()> {
-        let Some(peer) = target.peer() else { return Ok(()) };
-        let install = || peer.install().map(drop).map_err(|error| format!("absent: {error:#}"));
-        let installed = self.installed.entry(peer).or_insert_with(install);
-        installed.clone().map_err(anyhow::Error::msg)
     }
 
     async fn drive(

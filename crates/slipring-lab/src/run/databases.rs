@@ -1,5 +1,5 @@
-//! A fresh database for each measurement inside PostgreSQL, with what peers need installed, and
-//! the meter of what a measurement cost.
+//! A fresh database for each measurement inside PostgreSQL, and the meter of what a measurement
+//! cost.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -11,8 +11,7 @@ use tokio_postgres::Client;
 use super::cluster::Cluster;
 use super::meter::{Meter, Tables, position};
 use crate::driver::process;
-use crate::peers::{Peer, Prepared};
-use crate::targets::Kind;
+use crate::peers::{Postgres, Prepared};
 use crate::targets::postgres::connect;
 use crate::workloads::Settings;
 
@@ -26,7 +25,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 pub struct Databases {
     cluster: Cluster,
     admin: Client,
-    peers: BTreeMap<Peer, std::result::Result<Prepared, String>>,
 }
 
 impl Databases {
@@ -37,7 +35,7 @@ impl Databases {
     pub async fn open(url: Option<&str>) -> Result<Databases> {
         let cluster = Cluster::open(url).await?;
         let admin = cluster.admin().await?;
-        Ok(Databases { cluster, admin, peers: BTreeMap::new() })
+        Ok(Databases { cluster, admin })
     }
 
     /// The settings of PostgreSQL that matter.
@@ -80,18 +78,9 @@ impl Databases {
         self.cluster.drop_database(&self.admin, database).await
     }
 
-    /// What a target needs: a peer is installed when it is first asked for.
-    ///
-    /// # Errors
-    /// When it is absent; the error says why.
-    pub async fn prepare(&mut self, target: Kind) -> Result<Prepared> {
-        let Some(peer) = target.peer() else { return Ok(Prepared::default()) };
-        if !self.peers.contains_key(&peer) {
-            let prepared = peer.prepare(&self.admin, self.cluster.is_own()).await;
-            self.peers.insert(peer, prepared.map_err(|error| format!("absent: {error:#}")));
-        }
-        let found = self.peers.get(&peer).context("a peer that was not prepared")?;
-        found.clone().map_err(anyhow::Error::msg)
+    /// The PostgreSQL, for extensions.
+    pub fn postgres(&self) -> Postgres<'_> {
+        Postgres { admin: &self.admin, ours: self.cluster.is_own() }
     }
 
     /// The address of a database.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::postgres::{connect, version};
 use super::{nats, rabbitmq, redis};
 use crate::machine;
-use crate::peers::Peer;
+use crate::peers::{Peer, install};
 
 /// What can be driven, by the name used on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, clap::ValueEnum)]
@@ -24,6 +24,8 @@ pub enum Kind {
     SlipringBeanstalkd,
     /// Our server by the SQS protocol.
     SlipringSqs,
+    /// Our server over the in-memory store, by the SQS protocol.
+    SlipringSqsMemory,
     /// The original with a log that is flushed at each write (`-b DIR -f 0`).
     Beanstalkd,
     /// The original with a log that is flushed every 50 ms, which is its default (`-b DIR`).
@@ -60,6 +62,12 @@ pub enum Kind {
     PgBoss,
     /// PostgreSQL: awa, by a driver of its own.
     Awa,
+    /// moto's server, by the SQS protocol.
+    Moto,
+    /// ElasticMQ, by the SQS protocol.
+    Elasticmq,
+    /// ElasticMQ with its messages in a file of H2, by the SQS protocol.
+    ElasticmqFile,
     /// Redis: a stream with a consumer group.
     Redis,
     /// NATS JetStream: a work-queue stream.
@@ -79,6 +87,7 @@ impl Kind {
             Kind::Store | Kind::SlipringBeanstalkd | Kind::SlipringSqs => "full",
             Kind::Beanstalkd => "-b DIR -f 0",
             Kind::BeanstalkdLate => "-b DIR: flushed every 50 ms",
+            Kind::ElasticmqFile => "kill -9 loses what was sent in the last 0.5 s",
             Kind::Redis => "appendonly, appendfsync=always: flushed before each answer, acks too",
             Kind::Nats => "sync_interval=always: flushed before each answer, acks too",
             Kind::RabbitMq => {
@@ -130,16 +139,25 @@ impl Kind {
 
     /// Whether it is ours.
     pub fn is_ours(self) -> bool {
-        use Kind::{Memory, Postgres, PostgresServer, SlipringBeanstalkd, SlipringSqs, Sql, Store};
         matches!(
             self,
-            Store | Memory | SlipringBeanstalkd | SlipringSqs | Postgres | PostgresServer | Sql
+            Kind::Store
+                | Kind::Memory
+                | Kind::SlipringBeanstalkd
+                | Kind::SlipringSqs
+                | Kind::SlipringSqsMemory
+                | Kind::Postgres
+                | Kind::PostgresServer
+                | Kind::Sql
         )
     }
 
     /// The peer that it is, which has to be installed.
     pub fn peer(self) -> Option<Peer> {
-        Peer::ALL.iter().copied().find(|peer| peer.kind() == self)
+        match self {
+            Kind::ElasticmqFile => Some(Peer::Elasticmq),
+            kind => Peer::ALL.iter().copied().find(|peer| peer.kind() == kind),
+        }
     }
 
     /// Whether a program of its own drives it, in the language of its library.
@@ -163,6 +181,7 @@ impl Kind {
             Kind::Memory => "the engine in-process over the in-memory store",
             Kind::SlipringBeanstalkd => "slipring serve over a file, by the beanstalkd protocol",
             Kind::SlipringSqs => "slipring serve over a file, by the SQS protocol",
+            Kind::SlipringSqsMemory => "slipring serve in memory, by the SQS protocol",
             Kind::Beanstalkd | Kind::BeanstalkdLate => "the original server by the same protocol",
             Kind::BeanstalkdMemory => "the original server by the same protocol, keeping nothing",
             Kind::Postgres => "the engine in-process over slipring-postgres",
@@ -182,6 +201,9 @@ impl Kind {
             Kind::SkipLocked => "UPDATE … FOR UPDATE SKIP LOCKED, DELETE; batched, two indexes",
             Kind::Pgmq => "send_batch, read_with_poll, delete of arrays",
             Kind::Pgq => "insert_event by unnest, next_batch, finish_batch; no outcome per message",
+            Kind::Moto => "moto_server by the same protocol; it closes after each answer",
+            Kind::Elasticmq => "the server by the same protocol, with Java's defaults",
+            Kind::ElasticmqFile => "as before, with messages-storage in a file of H2",
             Kind::Redis => {
                 "XADD pipelined; XREADGROUP COUNT BLOCK; XACK and XDEL in one MULTI; a connection \
                  per caller"
@@ -209,6 +231,10 @@ impl Kind {
             _ if self.is_ours() => Ok(format!("slipring {}", env!("CARGO_PKG_VERSION"))),
             kind if kind.is_beanstalkd() => Ok(machine::version_of("beanstalkd", "-v")),
             Kind::RawSqlite => Ok(format!("SQLite {}", rusqlite::version())),
+            Kind::Moto => Ok(install::moto()?.version.unwrap_or_default()),
+            Kind::Elasticmq | Kind::ElasticmqFile => {
+                Ok(install::elasticmq()?.version.unwrap_or_default())
+            }
             Kind::Redis => redis::version(),
             Kind::Nats => nats::version(),
             Kind::RabbitMq => rabbitmq::version(),

@@ -1,6 +1,9 @@
 //! What is driven: raw loops that show what the machine can do, our store, our server, and peers.
 
+mod elasticmq;
 mod kind;
+mod logged;
+mod moto;
 pub mod nats;
 pub mod postgres;
 pub mod rabbitmq;

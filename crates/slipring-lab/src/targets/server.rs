@@ -13,6 +13,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::Wait;
+use crate::guard::Guard;
 use crate::waits::classes::{Metrics, Source};
 
 const READY_WITHIN: Duration = Duration::from_secs(20);
@@ -40,6 +41,8 @@ pub struct Addresses {
 pub struct Server {
     child: Child,
     addresses: Addresses,
+    /// Of one from elsewhere. Dropped after the process has ended, so that it never ends another.
+    _guard: Option<Guard>,
 }
 
 impl Server {
@@ -90,7 +93,7 @@ impl Server {
                 return Err(error);
             }
         };
-        Ok(Server { child, addresses: addresses(&line) })
+        Ok(Server { child, addresses: addresses(&line), _guard: None })
     }
 
     /// Starts the original beanstalkd on a free port, without a log or with one in a folder, which
@@ -132,7 +135,7 @@ impl Server {
             _ => error.into(),
         })?;
         let addresses = Addresses { beanstalkd: address, ..Addresses::default() };
-        let server = Server { child, addresses };
+        let server = Server { child, addresses, _guard: None };
         let deadline = Instant::now() + READY_WITHIN;
         while TcpStream::connect(&server.addresses.beanstalkd).is_err() {
             if Instant::now() > deadline {
@@ -141,6 +144,11 @@ impl Server {
             tokio::time::sleep(LOOK_EVERY).await;
         }
         Ok(server)
+    }
+
+    /// A server that was started elsewhere in the lab and listens on these addresses.
+    pub(super) fn started(child: Child, addresses: Addresses, guard: Guard) -> Server {
+        Server { child, addresses, _guard: Some(guard) }
     }
 
     /// Where it listens.
@@ -265,7 +273,8 @@ impl Drop for Server {
     }
 }
 
-fn end(child: &mut Child) {
+/// Kills a process and waits until it is gone.
+pub(super) fn end(child: &mut Child) {
     // A process that is gone already needs no signal.
     let _ = child.kill();
     let _ = child.wait();

@@ -1,13 +1,13 @@
-//! Our server by the SQS protocol: JSON, batches of up to ten.
+//! A server that speaks the SQS protocol, ours or another: JSON, batches of up to ten.
 
 use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use super::server::Server;
-use super::{Caller, Look, Target, Wait};
+use super::{Caller, Kind, Look, Target, Wait, elasticmq, moto};
 use crate::body::Body;
 use crate::process::Usage;
 use crate::waits::classes::Source;
@@ -25,28 +25,44 @@ const DIGESTS_EVERY: u64 = 16;
 pub struct SqsServer {
     own: Option<Server>,
     address: String,
+    /// Whether it is one of many services behind the address.
+    one_of_many: bool,
 }
 
 impl SqsServer {
     /// The server that listens on `address` (host:port) and asks for no signature; it goes on
     /// after the run.
     pub fn at(address: &str) -> SqsServer {
-        SqsServer { own: None, address: address.to_owned() }
+        SqsServer { own: None, address: address.to_owned(), one_of_many: false }
     }
 }
 
 impl Target for SqsServer {
     type Caller = SqsCaller;
 
-    async fn start(_: &Settings, folder: &Path) -> Result<SqsServer> {
-        let server = Server::slipring(&folder.join("slipring.db"), None)?;
+    async fn start(settings: &Settings, folder: &Path) -> Result<SqsServer> {
+        let server = match settings.target {
+            Kind::SlipringSqs => Server::slipring(&folder.join("slipring.db"), None)?,
+            Kind::SlipringSqsMemory => {
+                Server::serving("memory:", &folder.join("slipring.log"), None)?
+            }
+            Kind::Moto => moto::start(folder).await?,
+            Kind::Elasticmq => elasticmq::start(folder, false).await?,
+            Kind::ElasticmqFile => elasticmq::start(folder, true).await?,
+            kind => bail!("{kind:?} does not speak the SQS protocol"),
+        };
         let address = server.addresses().sqs.clone();
-        Ok(SqsServer { own: Some(server), address })
+        let one_of_many = settings.target == Kind::Moto;
+        Ok(SqsServer { own: Some(server), address, one_of_many })
     }
 
     async fn caller(&self, queue: &str) -> Result<SqsCaller> {
         let mut connection = Connection::open(&self.address).await?;
+        if self.one_of_many {
+            connection.name_service();
+        }
         let url = connection.create_queue(queue, &[("VisibilityTimeout", "300")]).await?;
+        let url = serde_json::to_string(&url)?;
         Ok(SqsCaller { connection, url, json: Vec::new(), held: Vec::new(), batches: 0 })
     }
 
@@ -69,6 +85,7 @@ impl Target for SqsServer {
 /// A connection with the URL of one queue.
 pub struct SqsCaller {
     connection: Connection,
+    /// As JSON writes it.
     url: String,
     json: Vec<u8>,
     held: Vec<String>,
@@ -78,7 +95,7 @@ pub struct SqsCaller {
 impl SqsCaller {
     async fn send_ten(&mut self, bodies: &[Body]) -> Result<()> {
         self.json.clear();
-        write!(self.json, r#"{{"QueueUrl":"{}","Entries":["#, self.url)?;
+        write!(self.json, r#"{{"QueueUrl":{},"Entries":["#, self.url)?;
         for (index, body) in bodies.iter().enumerate() {
             let comma = if index == 0 { "" } else { "," };
             write!(self.json, r#"{comma}{{"Id":"{index}","MessageBody":""#)?;
@@ -92,7 +109,9 @@ impl SqsCaller {
             bail!("of {} sends {answer:?}", bodies.len());
         }
         self.batches += 1;
-        for (done, body) in answer.successful.iter().zip(bodies) {
+        for done in &answer.successful {
+            let body = done.id.parse().ok().and_then(|at: usize| bodies.get(at));
+            let body = body.with_context(|| format!("no entry is called {}", done.id))?;
             let wrong = done.md5_of_message_body.as_deref().is_none_or(str::is_empty);
             let check = self.batches.is_multiple_of(DIGESTS_EVERY);
             if wrong || check && done.md5_of_message_body.as_deref() != Some(&*md5(body)) {
@@ -106,7 +125,7 @@ impl SqsCaller {
         self.json.clear();
         write!(
             self.json,
-            r#"{{"QueueUrl":"{}","MaxNumberOfMessages":{up_to},"WaitTimeSeconds":{}}}"#,
+            r#"{{"QueueUrl":{},"MaxNumberOfMessages":{up_to},"WaitTimeSeconds":{}}}"#,
             self.url,
             wait.as_secs().min(WAIT_SECONDS_MAX)
         )?;
@@ -133,10 +152,12 @@ impl SqsCaller {
     /// Sends a batch of receipts, each with `more` after it.
     async fn settle_ten(&mut self, action: &str, handles: &[String], more: &str) -> Result<()> {
         self.json.clear();
-        write!(self.json, r#"{{"QueueUrl":"{}","Entries":["#, self.url)?;
+        write!(self.json, r#"{{"QueueUrl":{},"Entries":["#, self.url)?;
         for (index, handle) in handles.iter().enumerate() {
             let comma = if index == 0 { "" } else { "," };
-            write!(self.json, r#"{comma}{{"Id":"{index}","ReceiptHandle":"{handle}"{more}}}"#)?;
+            write!(self.json, r#"{comma}{{"Id":"{index}","ReceiptHandle":"#)?;
+            serde_json::to_writer(&mut self.json, handle)?;
+            write!(self.json, "{more}}}")?;
         }
         self.json.extend_from_slice(b"]}");
         let answer = self.connection.call(action, &self.json).await?.body()?;

@@ -60,7 +60,7 @@ async fn redis_does_the_works_of_the_table() {
 async fn nats_does_the_works_of_the_table() {
     let go = std::process::Command::new("go").arg("version").output();
     if there(Peer::Nats, go.is_ok_and(|output| output.status.success())) {
-        Peer::Nats.install().unwrap();
+        Peer::Nats.prepare(None).await.unwrap();
         works::<Nats>(Kind::Nats).await;
     }
 }

@@ -1,4 +1,5 @@
-//! An SQS connection: HTTP/1.1 kept alive by hand, the JSON protocol, one request at a time.
+//! An SQS connection: HTTP/1.1 kept alive by hand where the server does, the JSON protocol, one
+//! request at a time.
 
 use std::borrow::Cow;
 
@@ -11,6 +12,9 @@ use tokio::net::TcpStream;
 
 /// Larger answers are taken for a fault of the server.
 const ANSWER_BYTES_MAX: usize = 16 << 20;
+/// A signature that nobody checks. Its scope names the service.
+const SCOPED: &str = "Authorization: AWS4-HMAC-SHA256 \
+     Credential=lab/20260101/us-east-1/sqs/aws4_request, SignedHeaders=host, Signature=0\r\n";
 
 /// A connection to an SQS endpoint.
 pub struct Connection {
@@ -20,6 +24,10 @@ pub struct Connection {
     input: BytesMut,
     /// Length of the answer given last; it is dropped when the next one is read.
     answered: usize,
+    /// Whether the server ends the connection after the answer given last.
+    ends: bool,
+    /// A line of the head, or nothing.
+    authorization: &'static str,
 }
 
 /// An answer: status and body.
@@ -50,27 +58,37 @@ impl Connection {
     /// # Errors
     /// When nobody listens there.
     pub async fn open(address: &str) -> Result<Connection> {
-        let stream = TcpStream::connect(address).await;
-        let stream = stream.with_context(|| format!("connecting to SQS at {address}"))?;
-        stream.set_nodelay(true).context("setting TCP_NODELAY")?;
+        let (stream, host) = (connect(address).await?, address.to_owned());
         let (out, input) = (Vec::with_capacity(8192), BytesMut::with_capacity(16_384));
-        Ok(Connection { stream, host: address.to_owned(), out, input, answered: 0 })
+        let (ends, authorization) = (false, "");
+        Ok(Connection { stream, host, out, input, answered: 0, ends, authorization })
     }
 
-    /// Sends one request and reads its answer.
+    /// From now on requests name the service that they are for, as a server of many services needs
+    /// it.
+    pub fn name_service(&mut self) {
+        self.authorization = SCOPED;
+    }
+
+    /// Sends one request and reads its answer; connects anew where the server ended the connection
+    /// after the answer before.
     ///
     /// # Errors
     /// When the connection is broken, or the answer is not HTTP with a length.
     pub async fn call(&mut self, action: &str, json: &[u8]) -> Result<Answer<'_>> {
         self.out.clear();
         let head = format!(
-            "POST / HTTP/1.1\r\nHost: {}\r\nX-Amz-Target: AmazonSQS.{action}\r\n\
+            "POST / HTTP/1.1\r\nHost: {}\r\n{}X-Amz-Target: AmazonSQS.{action}\r\n\
              Content-Type: application/x-amz-json-1.0\r\nContent-Length: {}\r\n\r\n",
             self.host,
+            self.authorization,
             json.len()
         );
         self.out.extend_from_slice(head.as_bytes());
         self.out.extend_from_slice(json);
+        if self.ends {
+            self.stream = connect(&self.host).await?;
+        }
         self.stream.write_all(&self.out).await.context("writing to SQS")?;
         self.input.advance(self.answered);
         self.answered = 0;
@@ -81,11 +99,12 @@ impl Connection {
             self.read().await?;
         };
         let head = self.input.get(..head_end).unwrap_or_default();
-        let (status, length) = parse_head(head)?;
+        let Head { status, length, ends } = parse_head(head)?;
         while self.input.len() < head_end + length {
             self.read().await?;
         }
         self.answered = head_end + length;
+        self.ends = ends;
         let body = self.input.get(head_end..self.answered).unwrap_or_default();
         Ok(Answer { status, body })
     }
@@ -119,17 +138,40 @@ impl Connection {
     }
 }
 
-/// Status and content length of an answer's head.
-fn parse_head(head: &[u8]) -> Result<(u16, usize)> {
+async fn connect(address: &str) -> Result<TcpStream> {
+    let stream = TcpStream::connect(address).await;
+    let stream = stream.with_context(|| format!("connecting to SQS at {address}"))?;
+    stream.set_nodelay(true).context("setting TCP_NODELAY")?;
+    Ok(stream)
+}
+
+/// What of an answer's head matters.
+#[derive(Debug, PartialEq)]
+struct Head {
+    status: u16,
+    /// Of the body.
+    length: usize,
+    /// Whether the connection ends behind the body.
+    ends: bool,
+}
+
+fn parse_head(head: &[u8]) -> Result<Head> {
     let text = std::str::from_utf8(head).context("an HTTP head that is no text")?;
     let mut lines = text.split("\r\n");
     let status = lines.next().and_then(|line| line.split(' ').nth(1)?.parse().ok());
-    let length = lines.find_map(|line| {
-        let (name, value) = line.split_once(':')?;
-        name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse().ok())?
-    });
+    let (mut length, mut ends) = (None, false);
+    for (name, value) in lines.filter_map(|line| line.split_once(':')) {
+        let value = value.trim();
+        if name.eq_ignore_ascii_case("content-length") {
+            length = value.parse().ok();
+        } else if name.eq_ignore_ascii_case("connection") {
+            ends = value.eq_ignore_ascii_case("close");
+        }
+    }
     match (status, length) {
-        (Some(status), Some(length)) if length <= ANSWER_BYTES_MAX => Ok((status, length)),
+        (Some(status), Some(length)) if length <= ANSWER_BYTES_MAX => {
+            Ok(Head { status, length, ends })
+        }
         _ => bail!("not an HTTP answer with a length: {text:?}"),
     }
 }
@@ -250,9 +292,38 @@ mod tests {
     #[test]
     fn a_head_gives_status_and_length_in_any_case() {
         let head = b"HTTP/1.1 200 OK\r\nx: y\r\nCONTENT-length: 17\r\n\r\n";
-        assert_eq!(parse_head(head).unwrap(), (200, 17));
+        assert_eq!(parse_head(head).unwrap(), Head { status: 200, length: 17, ends: false });
+        let head = b"HTTP/1.1 400 Bad\r\nConnection: Close\r\nContent-Length: 0\r\n\r\n";
+        assert_eq!(parse_head(head).unwrap(), Head { status: 400, length: 0, ends: true });
         assert!(parse_head(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n").is_err());
         assert!(parse_head(b"HTTP/1.1 200 OK\r\ncontent-length: 99999999999\r\n\r\n").is_err());
+    }
+
+    #[tokio::test]
+    async fn a_server_that_ends_each_connection_is_called_on_a_new_one() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let server = tokio::spawn(async move {
+            let mut heads = Vec::new();
+            for _ in 0..2 {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                let mut request = BytesMut::new();
+                while !request.ends_with(b"{}") {
+                    stream.read_buf(&mut request).await.unwrap();
+                }
+                heads.push(String::from_utf8_lossy(&request).into_owned());
+                let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}";
+                stream.write_all(answer).await.unwrap();
+            }
+            heads
+        });
+        let mut connection = Connection::open(&address).await.unwrap();
+        assert_eq!(connection.call("ListQueues", b"{}").await.unwrap().body().unwrap(), b"{}");
+        connection.name_service();
+        assert_eq!(connection.call("ListQueues", b"{}").await.unwrap().body().unwrap(), b"{}");
+        let heads = server.await.unwrap();
+        assert!(!heads[0].contains("Authorization"), "{heads:?}");
+        assert!(heads[1].contains("/us-east-1/sqs/aws4_request,"), "{heads:?}");
     }
 
     #[test]

@@ -33,8 +33,9 @@ pub fn with<const N: usize>(
     contenders.extend(more);
     contenders.push(on(SKIP_LOCKED, Kind::SkipLocked, settings));
     // A smoke test needs nothing that comes from elsewhere.
-    let peers = if sizes.smoke { &[][..] } else { Peer::IN_POSTGRES };
-    contenders.extend(peers.iter().map(|peer| on(peer.name(), peer.kind(), settings)));
+    let peers = if sizes.smoke { &[][..] } else { Peer::ALL };
+    let peers = peers.iter().filter(|peer| peer.kind().in_postgres());
+    contenders.extend(peers.map(|peer| on(peer.name(), peer.kind(), settings)));
     contenders
 }
 
