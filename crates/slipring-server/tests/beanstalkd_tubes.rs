@@ -6,11 +6,15 @@
 
 mod beanstalkd_client;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use beanstalkd_client::TestServer;
+use beanstalkd_client::running::Serves;
+use slipring::stores::MemoryStore;
 use slipring::{NewMessage, QueueSettings};
-use slipring_server::beanstalkd::Settings;
+use slipring_conformance::fault::{Fault, FaultyStore, Verb};
+use slipring_server::beanstalkd::{Server, Settings};
 
 impl TestServer {
     fn queues(&self) -> usize {
@@ -49,6 +53,31 @@ fn using_watching_and_waiting_make_no_queue() {
     server.wait_for_stat("current-connections", |count| count == 1);
     server.wait_for_stat("current-tubes", |count| count == 1);
     assert_eq!(server.connect().ask("stats-tube w0-0"), "NOT_FOUND");
+}
+
+#[test]
+fn a_tube_is_used_and_watched_also_while_the_store_cannot_answer() {
+    // Clients take these two for granted: with a refusal that they do not look at, they would put
+    // and reserve in another tube.
+    let store = FaultyStore::new(MemoryStore::shared());
+    let shared = Arc::clone(&store);
+    let server = TestServer::start_over(shared, <Server as Serves>::patient());
+    let mut before = server.connect();
+    before.send("use a\r\nput 0 0 60 3\r\njob\r\n");
+    before.expect("USING a\r\nINSERTED 1\r\n");
+    drop(before);
+    server.wait_for_stat("current-connections", |count| count == 1);
+    // Nobody refers to the tube any more: whether it is still there, the store is asked.
+    store.plan(Verb::Stats, 1, Fault::Before);
+    let asked = store.calls(Verb::Stats);
+    let mut client = server.connect();
+    client.send("watch a\r\nignore default\r\nuse b\r\nuse a\r\n");
+    client.expect("WATCHING 2\r\nWATCHING 1\r\nUSING b\r\nUSING a\r\n");
+    assert_eq!(store.calls(Verb::Stats), asked + 1);
+    client.send("reserve\r\n");
+    client.expect("RESERVED 1 3\r\njob\r\n");
+    let stats = client.yaml("stats-tube a");
+    assert!(stats.contains(&("total-jobs".to_owned(), "1".to_owned())), "{stats:?}");
 }
 
 #[test]

@@ -53,7 +53,7 @@ impl AdminStore for FaultyStore {
     }
 
     async fn stats(&self, queue: QueueId, now: Timestamp) -> Result<QueueStats, Error> {
-        self.inner.stats(queue, now).await
+        self.through(Verb::Stats, self.inner.stats(queue, now)).await
     }
 
     async fn peek(

@@ -40,6 +40,7 @@ pub enum Verb {
     Expire,
     Prune,
     Kick,
+    Stats,
     DeleteQueue,
 }
 

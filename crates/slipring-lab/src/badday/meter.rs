@@ -28,6 +28,9 @@ pub struct Window {
     /// The longest time in which one of the queues had no send, or no receive, that ended, in
     /// milliseconds. One that began before the window is counted whole.
     pub stall_ms: f64,
+    /// Queues of which nothing was received.
+    #[serde(default)]
+    pub silent: u64,
 }
 
 impl Window {
@@ -46,6 +49,8 @@ pub struct Meter {
     received: u64,
     longest_ns: u64,
     latencies: Latencies,
+    /// Of each queue, whether anything was received.
+    heard: Vec<bool>,
     /// Of each queue: sends, receives.
     gaps: Vec<[Gaps; 2]>,
 }
@@ -64,6 +69,7 @@ impl Meter {
             received: 0,
             longest_ns: 0,
             latencies: Latencies::new()?,
+            heard: vec![false; queues],
             gaps: vec![[Gaps::from(now_ns); 2]; queues],
         })
     }
@@ -78,6 +84,9 @@ impl Meter {
     pub fn received(&mut self, queue: usize, due_ns: u64, now_ns: u64) {
         self.received += 1;
         self.latencies.add(now_ns.saturating_sub(due_ns));
+        if let Some(heard) = self.heard.get_mut(queue) {
+            *heard = true;
+        }
         self.ended(queue, 1, due_ns, now_ns);
     }
 
@@ -106,10 +115,12 @@ impl Meter {
             p99_ms: self.latencies.percentiles().p99_us / 1e3,
             longest_ms: ms(self.longest_ns),
             stall_ms: ms(stall_ns.unwrap_or(0)),
+            silent: self.heard.iter().filter(|heard| !**heard).count() as u64,
         };
-        let gaps = self.gaps.iter().map(|both| both.map(Gaps::next)).collect();
+        let gaps: Vec<_> = self.gaps.iter().map(|both| both.map(Gaps::next)).collect();
         let start_ns = self.start_ns;
-        *self = Meter { start_ns, phase, gaps, ..Meter::new(now_ns, 0)? };
+        *self = Meter { start_ns, phase, ..Meter::new(now_ns, gaps.len())? };
+        self.gaps = gaps;
         Ok(window)
     }
 }
@@ -131,11 +142,11 @@ mod tests {
         let window = meter.next_window(Phase::Fault, 1000 * MS).unwrap();
         assert_eq!((window.sent, window.received, window.rate()), (101, 100, 100.0));
         // The receives of the second queue.
-        assert_eq!(window.stall_ms, 1000.0);
+        assert_eq!((window.stall_ms, window.silent), (1000.0, 1));
         assert_eq!((window.phase, window.longest_ms), (Phase::Fault, 10.0));
         meter.received(1, 0, 1500 * MS);
         let window = meter.next_window(Phase::Recovery, 1501 * MS).unwrap();
         assert_eq!((window.stall_ms, window.longest_ms), (1500.0, 1500.0));
-        assert_eq!((window.at_s, window.phase), (1.0, Phase::Fault));
+        assert_eq!((window.at_s, window.phase, window.silent), (1.0, Phase::Fault, 1));
     }
 }

@@ -64,6 +64,7 @@ fn conditions(about: &About, name: &str, outcome: &Outcome) -> Vec<Condition> {
     let during = from_fault.into_iter().fold(f64::NAN, f64::max);
     let stall = format!("{name}: longest stall of the others");
     let recovery = format!("{name}: recovery");
+    let silent = format!("{name}: the others without a receive, after the fault");
     let mut conditions = vec![
         Condition::at_least(
             format!("{name}: sends that were answered"),
@@ -75,6 +76,7 @@ fn conditions(about: &About, name: &str, outcome: &Outcome) -> Vec<Condition> {
         none("messages invented", verdict.invented),
         none("repeated without a reason", verdict.again_without_reason),
         Condition::at_most(&recovery, "s", recovery_s(&outcome.windows), about.recovery_s_max),
+        Condition::at_most(&silent, "queues", silent_queues(&outcome.windows), 0.0),
     ];
     if about.stall_ms_max.is_finite() {
         conditions.push(Condition::at_most(&stall, "ms", during, about.stall_ms_max));
@@ -102,6 +104,12 @@ pub fn recovery_s(windows: &[Window]) -> f64 {
     let Some(first) = of(windows, Phase::Recovery).next() else { return f64::NAN };
     let found = of(windows, Phase::Recovery).find(as_before);
     found.map_or(f64::NAN, |window| window.at_s - first.at_s)
+}
+
+/// How many queues of the others had no receive in the best window after the fault; not a number
+/// when there is none. However slow the machine is, a queue that is served again has some.
+fn silent_queues(windows: &[Window]) -> f64 {
+    of(windows, Phase::Recovery).map(|window| window.silent as f64).fold(f64::NAN, f64::min)
 }
 
 /// The median of a figure of the calm windows.
@@ -211,8 +219,9 @@ mod tests {
     use crate::badday::days::herd::Herd;
 
     fn window(at_s: f64, phase: Phase, received: u64, p99_ms: f64) -> Window {
-        let (sent, stall_ms) = (received, 10.0 * p99_ms);
-        Window { at_s, seconds: 1.0, phase, sent, received, p99_ms, longest_ms: p99_ms, stall_ms }
+        let (sent, stall_ms, silent) = (received, 10.0 * p99_ms, u64::from(received == 0));
+        let (seconds, longest_ms) = (1.0, p99_ms);
+        Window { at_s, seconds, phase, sent, received, p99_ms, longest_ms, stall_ms, silent }
     }
 
     fn outcome(verdict: Verdict, after: [u64; 2]) -> Outcome {
@@ -251,15 +260,14 @@ mod tests {
     }
 
     #[test]
-    fn a_smoke_run_is_judged_by_what_is_lost_and_not_by_times() {
+    fn a_smoke_run_is_judged_by_what_comes_and_not_by_times() {
         let clean = Verdict { sent: 1, ..Verdict::default() };
-        let mut slow = outcome(Verdict { lost: 1, ..clean }, [0, 0]);
+        let mut slow = outcome(Verdict { lost: 1, ..clean }, [0, 1]);
         slow.windows[2].stall_ms = 600.0;
-        let missed = missed_in(slow, true);
-        assert!(
-            matches!(&missed[..], [lost] if lost.contains("answered sends lost")),
-            "{missed:?}"
-        );
+        let lost = missed_in(slow, true);
+        assert!(matches!(&lost[..], [lost] if lost.contains("answered sends lost")), "{lost:?}");
+        let stuck = missed_in(outcome(clean, [0, 0]), true);
+        assert!(matches!(&stuck[..], [stuck] if stuck.contains("without a receive")), "{stuck:?}");
     }
 
     #[test]

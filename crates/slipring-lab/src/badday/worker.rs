@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use bytes::Bytes;
 use nix::sys::signal::Signal;
-use slipring_wire::beanstalkd::{Command, DEFAULT_TUBE, Put, Reply, TubeName};
+use slipring_wire::beanstalkd::{Command, Put, Reply, TubeName};
 
 use super::stage::Stage;
 use crate::child::Group;
@@ -56,8 +56,7 @@ fn tube() -> Result<TubeName> {
 
 async fn watching(address: &str) -> Result<Connection> {
     let mut connection = Connection::open(address).await?;
-    connection.call(&Command::Watch(tube()?)).await?;
-    connection.call(&Command::Ignore(TubeName::from_bytes(DEFAULT_TUBE.as_bytes())?)).await?;
+    connection.watch_only(&[tube()?]).await?;
     Ok(connection)
 }
 
@@ -94,7 +93,7 @@ async fn delete(connection: &mut Connection, ids: &[u64]) -> Result<usize> {
 /// When the server does not take them.
 pub async fn put(stage: &Stage<'_>, count: usize, time_to_run: u32) -> Result<()> {
     let mut connection = Connection::open(&stage.addresses().beanstalkd).await?;
-    connection.call(&Command::Use(tube()?)).await?;
+    connection.use_tube(&tube()?).await?;
     let numbers: Vec<usize> = (0..count).collect();
     for some in numbers.chunks(IN_FLIGHT) {
         for number in some {

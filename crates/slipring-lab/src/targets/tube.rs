@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use bytes::{Bytes, BytesMut};
-use slipring_wire::beanstalkd::{Command, DEFAULT_TUBE, Put, Reply, TubeName};
+use slipring_wire::beanstalkd::{Command, Put, Reply, TubeName};
 
 use super::postgres::url;
 use super::server::Server;
@@ -89,14 +89,9 @@ impl TubeCaller {
         let name =
             |text: &str| TubeName::from_bytes(text.as_bytes()).context("not the name of a tube");
         let tubes = queues.iter().map(|queue| name(queue)).collect::<Result<Vec<_>>>()?;
-        for tube in &tubes {
-            connection.call(&Command::Watch(tube.clone())).await?;
-        }
+        connection.watch_only(&tubes).await?;
         if let [only] = tubes.as_slice() {
-            connection.call(&Command::Use(only.clone())).await?;
-        }
-        if !queues.iter().any(|queue| queue == DEFAULT_TUBE) {
-            connection.call(&Command::Ignore(name(DEFAULT_TUBE)?)).await?;
+            connection.use_tube(only).await?;
         }
         Ok(TubeCaller { connection, tubes, turn: 0, held: Vec::new() })
     }

@@ -1,8 +1,8 @@
 //! A beanstalkd connection that pipelines.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use bytes::BytesMut;
-use slipring_wire::beanstalkd::{Command, Reply, ReplyParser};
+use slipring_wire::beanstalkd::{Command, Reply, ReplyParser, TubeName};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -69,5 +69,38 @@ impl Connection {
         self.add(command);
         self.flush().await?;
         self.reply().await
+    }
+
+    /// Uses a tube: what is put goes there.
+    ///
+    /// # Errors
+    /// As [`Connection::reply`], and when the server refuses it.
+    pub async fn use_tube(&mut self, tube: &TubeName) -> Result<()> {
+        match self.call(&Command::Use(tube.clone())).await? {
+            Reply::Using(used) if used == *tube => Ok(()),
+            other => bail!("use {tube} was answered {other:?}"),
+        }
+    }
+
+    /// Watches these tubes and no others.
+    ///
+    /// # Errors
+    /// As [`Connection::reply`], and when the server refuses one of them.
+    pub async fn watch_only(&mut self, tubes: &[TubeName]) -> Result<()> {
+        for tube in tubes {
+            self.takes(&Command::Watch(tube.clone())).await?;
+        }
+        let default = TubeName::default();
+        if !tubes.contains(&default) {
+            self.takes(&Command::Ignore(default)).await?;
+        }
+        Ok(())
+    }
+
+    async fn takes(&mut self, command: &Command) -> Result<()> {
+        match self.call(command).await? {
+            Reply::Watching(_) => Ok(()),
+            other => bail!("{command:?} was answered {other:?}"),
+        }
     }
 }

@@ -13,16 +13,16 @@ use super::tubes::Role;
 const WATCHED_ALWAYS: usize = 10;
 
 impl Session {
-    pub(super) async fn use_tube(&mut self, name: &TubeName) -> Result<Reply, Error> {
+    pub(super) async fn use_tube(&mut self, name: &TubeName) -> Reply {
         self.shared.counters.use_tube.add(1);
         if self.used.tube().name != *name {
             let shared = &self.shared;
-            self.used = shared.tubes.refer(name, Role::Use, &shared.engine).await?;
+            self.used = shared.tubes.refer(name, Role::Use, &shared.engine).await;
         }
-        Ok(Reply::Using(name.clone()))
+        Reply::Using(name.clone())
     }
 
-    pub(super) async fn watch(&mut self, name: &TubeName) -> Result<Reply, Error> {
+    pub(super) async fn watch(&mut self, name: &TubeName) -> Reply {
         self.shared.counters.watch.add(1);
         if self.place_of(name).is_none() {
             let shared = &self.shared;
@@ -31,13 +31,13 @@ impl Session {
                 && shared.tubes.known(name).is_none()
                 && shared.tubes.len() >= settings.tubes_max;
             if self.watched.len() >= settings.watched_max || crowded {
-                return Ok(Reply::OutOfMemory);
+                return Reply::OutOfMemory;
             }
-            let tube = shared.tubes.refer(name, Role::Watch, &shared.engine).await?;
+            let tube = shared.tubes.refer(name, Role::Watch, &shared.engine).await;
             self.watched.push(tube);
             self.queues = None;
         }
-        Ok(Reply::Watching(self.watched.len() as u64))
+        Reply::Watching(self.watched.len() as u64)
     }
 
     pub(super) fn ignore(&mut self, name: &TubeName) -> Reply {

@@ -174,8 +174,8 @@ impl Session {
             _ => None,
         };
         let answer = match command {
-            Command::Use(tube) => self.use_tube(&tube).await,
-            Command::Watch(tube) => self.watch(&tube).await,
+            Command::Use(tube) => Ok(self.use_tube(&tube).await),
+            Command::Watch(tube) => Ok(self.watch(&tube).await),
             Command::Ignore(tube) => Ok(self.ignore(&tube)),
             Command::ReserveJob { id } => self.reserve_job(id).await,
             Command::Peek { id } => self.peek(id).await,

@@ -84,23 +84,23 @@ impl Tubes {
         }
     }
 
-    /// Refers to a tube, which begins to exist if it does not.
-    ///
-    /// # Errors
-    /// Storage errors.
+    /// Refers to a tube, which begins to exist if it does not. The store is asked only about
+    /// counters: where it cannot answer, they go on as they are, and the reference is there all the
+    /// same. A client that puts or reserves without a look at this answer must not do so in another
+    /// tube than the one it named.
     pub(super) async fn refer(
         self: &Arc<Tubes>,
         name: &TubeName,
         role: Role,
         engine: &Engine,
-    ) -> Result<TubeRef, Error> {
+    ) -> TubeRef {
         // One that nobody referred to and that has run empty was gone: its counters begin anew.
         if let Some(tube) = self.known(name).filter(|tube| !tube.is_referenced())
-            && !holds_jobs(&tube, engine).await?
+            && matches!(holds_jobs(&tube, engine).await, Ok(false))
         {
             self.drop_unreferenced(&mut self.state.lock(), &tube);
         }
-        Ok(self.refer_known(name, role))
+        self.refer_known(name, role)
     }
 
     /// Refers to a tube without looking whether it had run empty.

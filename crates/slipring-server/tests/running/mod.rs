@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use slipring::stores::MemoryStore;
-use slipring::{Clock, Engine, EngineOptions, ManualClock, SystemClock, Timestamp};
+use slipring::{Clock, Engine, EngineOptions, ManualClock, Store, SystemClock, Timestamp};
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -69,13 +69,16 @@ impl<S: Serves> Running<S> {
     }
 
     pub fn start_with(settings: S::Settings) -> Running<S> {
+        Running::start_over(MemoryStore::shared(), settings)
+    }
+
+    pub fn start_over(store: Arc<dyn Store>, settings: S::Settings) -> Running<S> {
         let runtime = Runtime::new().unwrap();
         let clock = ManualClock::at(Timestamp::from_millis(1_700_000_000_000));
         let set = Arc::new(clock.clone());
         let options = EngineOptions { clock: Some(set), ..EngineOptions::default() };
-        let (engine, (listener, address)) = runtime.block_on(async {
-            (Engine::open(MemoryStore::shared(), options).await.unwrap(), S::listen().await)
-        });
+        let (engine, (listener, address)) = runtime
+            .block_on(async { (Engine::open(store, options).await.unwrap(), S::listen().await) });
         let server = S::make(engine.clone(), settings);
         let stop = CancellationToken::new();
         let serving = Some(runtime.spawn(server.clone().run(listener, stop.clone())));

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use bytes::Bytes;
-use slipring_wire::beanstalkd::{Command, DEFAULT_TUBE, Put, Reply, TubeName};
+use slipring_wire::beanstalkd::{Command, Put, Reply, TubeName};
 
 use crate::badday::day::{About, Day, SINGLE, TUBES};
 use crate::badday::stage::Stage;
@@ -124,9 +124,8 @@ async fn step(stage: &Stage<'_>, name: &'static str, offset: i64) -> Result<Seen
 
 async fn watching(address: &str, tube: &TubeName) -> Result<Connection> {
     let mut connection = Connection::open(address).await?;
-    connection.call(&Command::Use(tube.clone())).await?;
-    connection.call(&Command::Watch(tube.clone())).await?;
-    connection.call(&Command::Ignore(TubeName::from_bytes(DEFAULT_TUBE.as_bytes())?)).await?;
+    connection.use_tube(tube).await?;
+    connection.watch_only(std::slice::from_ref(tube)).await?;
     Ok(connection)
 }
 

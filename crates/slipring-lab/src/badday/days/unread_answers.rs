@@ -40,7 +40,7 @@ impl Day for UnreadAnswers {
     async fn prepare(&mut self, stage: &mut Stage<'_>) -> Result<()> {
         for client in 0..CLIENTS {
             let mut connection = Connection::open(&stage.addresses().beanstalkd).await?;
-            connection.call(&Command::Use(TubeName::from_bytes(b"unread")?)).await?;
+            connection.use_tube(&TubeName::from_bytes(b"unread")?).await?;
             if client == 0 {
                 let body = Bytes::from(vec![b'x'; BODY_BYTES]);
                 let put = Put { priority: 0, delay: 0, time_to_run: 60, body };
