@@ -103,6 +103,12 @@ fn chaos_asks_for_no_loss_and_for_a_recovery() {
     let gone = Turn { record: turn([600.0, 0.0, 500.0], [4.0; 3]).record, ..good() };
     let missed = missed_by("database_restart", &gone);
     assert!(missed.contains("recovered") && missed.contains("rate after it"), "{missed}");
+    // The rows of an insert that was undone are dead.
+    let mut undone = good();
+    undone.record.dead.push(Dead { at_ms: 2000, rows: 1, changed: 0 });
+    assert_eq!(missed_by("backends_terminated", &undone), "");
+    undone.record.dead.push(Dead { at_ms: 3000, rows: 1, changed: 1 });
+    assert!(missed_by("backends_terminated", &undone).contains("updated or deleted"));
 }
 
 #[test]
