@@ -106,6 +106,38 @@ fn one_who_waits_is_given_the_first_job_of_a_tube_by_whatever_protocol() {
 }
 
 #[test]
+fn a_reserve_that_does_not_wait_finds_a_tube_that_has_got_its_first_job() {
+    // S5.5
+    let server = TestServer::start();
+    let mut polling = server.connect();
+    for tube in ["a", "b", "c", "d"] {
+        polling.send(format!("watch {tube}\r\n"));
+    }
+    polling.expect("WATCHING 2\r\nWATCHING 3\r\nWATCHING 4\r\nWATCHING 5\r\n");
+    assert_eq!(polling.ask("reserve-with-timeout 0"), "TIMED_OUT");
+    let mut sending = server.connect();
+    let mut put = |tube: &str, id: u64| {
+        sending.send(format!("use {tube}\r\nput 0 0 60 1\r\n{tube}\r\n"));
+        sending.expect(format!("USING {tube}\r\nINSERTED {id}\r\n"));
+    };
+    put("a", 1);
+    polling.send("reserve-with-timeout 0\r\n");
+    polling.expect("RESERVED 1 1\r\na\r\n");
+    // Beside a tube that has a job.
+    put("a", 2);
+    put("b", 3);
+    polling.send("reserve-with-timeout 0\r\nreserve-with-timeout 0\r\n");
+    polling.expect("RESERVED 2 1\r\na\r\nRESERVED 3 1\r\nb\r\n");
+    assert_eq!(polling.ask("reserve-with-timeout 0"), "TIMED_OUT");
+    server.make("c", Some("c"));
+    polling.send("reserve-with-timeout 0\r\n");
+    polling.expect("RESERVED 4 1\r\nc\r\n");
+    put("d", 5);
+    polling.send("reserve-with-timeout 0\r\nreserve-with-timeout 0\r\n");
+    polling.expect("RESERVED 5 1\r\nd\r\nTIMED_OUT\r\n");
+}
+
+#[test]
 fn a_queue_that_is_made_meanwhile_does_not_prolong_a_wait() {
     let server = TestServer::start();
     let mut client = server.connect();

@@ -87,12 +87,13 @@ impl Connection {
     /// # Errors
     /// As [`Connection::reply`], and when the server refuses one of them.
     pub async fn watch_only(&mut self, tubes: &[TubeName]) -> Result<()> {
-        for tube in tubes {
-            self.takes(&Command::Watch(tube.clone())).await?;
-        }
         let default = TubeName::default();
-        if !tubes.contains(&default) {
-            self.takes(&Command::Ignore(default)).await?;
+        for (at, tube) in tubes.iter().enumerate() {
+            self.takes(&Command::Watch(tube.clone())).await?;
+            // At once: it counts towards the most tubes that a connection may watch.
+            if at == 0 && !tubes.contains(&default) {
+                self.takes(&Command::Ignore(default.clone())).await?;
+            }
         }
         Ok(())
     }

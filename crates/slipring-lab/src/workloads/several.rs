@@ -9,7 +9,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use tokio::task::JoinSet;
 
 use super::closed_loop::{self, Load, Step, Until};
@@ -25,7 +25,7 @@ pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Answer> {
     let mut callers = Vec::with_capacity(settings.callers);
     for _ in 0..settings.callers {
         let mut caller = target.caller_of(&queues).await?;
-        // Queues that are not there yet are made with the first receive.
+        // It has looked for the queues once, before any of them was there.
         caller.receive(1, Duration::ZERO, &mut |_| Ok(())).await?;
         callers.push(caller);
     }
@@ -54,6 +54,7 @@ pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Answer> {
         callers.push(drained.context("a caller panicked")??);
     }
     let drain_rate = held as f64 / begun.elapsed().as_secs_f64();
+    ensure!(ledger.outstanding() == 0, "a drain left {} of {held} messages", ledger.outstanding());
 
     load.step = Step::Cycle;
     load.until = send::over(settings);

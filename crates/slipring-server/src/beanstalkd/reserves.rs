@@ -114,6 +114,17 @@ impl Session {
 
     /// Takes what is there.
     async fn receive_now(&mut self, wanted: usize) -> Result<Vec<Delivery>, Error> {
+        let jobs = self.receive_once(wanted).await?;
+        let engine = &self.shared.engine;
+        // A tube may have got its queue since the queues were found: S5.5 holds for it, too.
+        if jobs.is_empty() && self.queues.as_ref().is_some_and(|queues| queues.has_more(engine)) {
+            self.queues = None;
+            return self.receive_once(wanted).await;
+        }
+        Ok(jobs)
+    }
+
+    async fn receive_once(&mut self, wanted: usize) -> Result<Vec<Delivery>, Error> {
         let request =
             ReceiveRequest { session: true, ..ReceiveRequest::up_to(self.ask_for(wanted)) };
         let engine = self.shared.engine.clone();
@@ -233,7 +244,7 @@ impl Session {
 
     /// The queues of all watched tubes that have one.
     async fn watched_queues(&mut self) -> Result<&mut Watched, Error> {
-        if self.queues.is_none() {
+        if self.queues.as_ref().is_none_or(Watched::was_told) {
             let found = Watched::find(&self.watched, self.number, &self.shared.engine).await?;
             self.queues = Some(found);
             self.queues_changed = false;

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use futures::FutureExt as _;
 use slipring::{Delivery, Engine, Error, QueueId, ReceiveRequest, Several};
 use tokio::sync::Notify;
 
@@ -80,6 +81,17 @@ impl Watched {
     /// Ends when one of the tubes without a queue has got one: then they are to be found anew.
     pub(super) fn appeared(&self) -> Arc<Notify> {
         Arc::clone(&self.appeared)
+    }
+
+    /// Whether it was told that one of them has got a queue. Answers so once.
+    pub(super) fn was_told(&self) -> bool {
+        self.appeared.notified().now_or_never().is_some()
+    }
+
+    /// Whether one of the tubes without a queue has got one, told or not. Costs a look into the
+    /// engine for each of them.
+    pub(super) fn has_more(&self, engine: &Engine) -> bool {
+        self.without.iter().any(|want| want.tube.known_queue(engine).is_some())
     }
 
     /// Receives from those that have a queue; without any, nothing comes.
