@@ -60,7 +60,7 @@ const WALLS: [Wall; 11] = [
     Wall {
         name: "slipring-server",
         may: &["slipring", "slipring-wire"],
-        may_in_tests: &["slipring-sqlite"],
+        may_in_tests: &["slipring-conformance", "slipring-sqlite"],
         never: &["rusqlite", "tokio-postgres"],
     },
     Wall {
