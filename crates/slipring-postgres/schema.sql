@@ -415,7 +415,7 @@ FUNCTION commit_mode(p_relaxed boolean) RETURNS void
 FUNCTION company(p_queue slipring.queue, p_attempts bigint, p_up_to bigint) RETURNS bigint
 FUNCTION configure(queue text, changes jsonb) RETURNS jsonb SECURITY DEFINER
 FUNCTION count_check(p_limit text, p_most integer, p_n integer, p_queue text DEFAULT NULL::text) RETURNS integer
-FUNCTION create_queue(name text, settings jsonb DEFAULT '{}'::jsonb) RETURNS boolean SECURITY DEFINER
+FUNCTION create_queue(name text, settings jsonb DEFAULT NULL::jsonb) RETURNS boolean SECURITY DEFINER
 FUNCTION cut(p_xid_base bigint) RETURNS int8multirange
 FUNCTION dead_letter_queue(p_queue slipring.queue) RETURNS slipring.queue
 FUNCTION dedup_enter(p_queue slipring.queue, p_now_ms bigint, p_before bigint, p_groups text[], p_dedup_ids text[], p_refused jsonb[]) RETURNS bigint[]

@@ -199,3 +199,14 @@ fn a_misspelt_log_level_is_refused_and_the_levels_are_named() {
     folder.write("slipring.toml", "log = \"warning\"\n");
     refused(&["serve"], "warning");
 }
+
+#[test]
+fn a_check_prints_nothing_and_its_exit_code_says_whether_the_configuration_holds() {
+    let folder = Folder::new();
+    folder.write("slipring.toml", "sqs = \"off\"\n");
+    assert_eq!(folder.run(&["config", "--check"]).ok(), "");
+    folder.write("slipring.toml", "sqs = \"nowhere\"\n");
+    let refused = folder.run(&["config", "--check"]);
+    assert_eq!((refused.code(), refused.stdout().as_str()), (2, ""));
+    assert!(refused.stderr().contains("slipring.toml: line 1"), "{}", refused.stderr());
+}

@@ -5,6 +5,9 @@
 
 mod binary;
 
+use std::io::Write;
+use std::process::Stdio;
+
 use binary::{Done, Folder};
 use serde_json::{Value, json};
 use slipring_testbed::{Cluster, OWNER};
@@ -56,14 +59,22 @@ fn queues_are_made_and_changed(target: &Target<'_>) {
     assert_eq!(settings["visibility_timeout_ms"], 90_000);
     assert_eq!(settings["retention_ms"], 4 * 86_400_000_u64);
     assert_eq!(settings["backoff"]["max_ms"], 3_600_000);
-    let again = target.run(&["queue", "create", "emails"]);
-    assert_eq!(again.code(), 1);
+    let again = target.json(&["queue", "create", "emails"]);
+    assert_eq!(again["settings"], *settings, "it is accepted as it is");
+    let other = target.run(&["queue", "create", "emails", "--max-attempts=2"]);
+    assert_eq!(other.code(), 1);
+    assert!(other.stderr().contains("max_attempts, retention_ms"), "{}", other.stderr());
+    assert_eq!(target.json(&["queue", "create", "orders.fifo"])["settings"]["fifo"], true);
+    assert_eq!(target.run(&["queue", "delete", "orders.fifo"]).ok(), "orders.fifo deleted\n");
     let set = target.json(&["queue", "set", "emails", "--retention=none", "--backoff=none"]);
     assert_eq!(set["settings"]["retention_ms"], Value::Null);
     assert_eq!(set["settings"]["max_attempts"], 1);
     let paused = target.json(&["queue", "pause", "emails"]);
     assert_eq!(paused["settings"]["paused"], true);
     assert!(target.run(&["queue", "ls"]).ok().contains("paused"));
+    target.run(&["queue", "resume", "emails"]).ok();
+    target.run(&["queue", "pause", "emails", "--for", "1h"]).ok();
+    assert!(target.run(&["queue", "ls"]).ok().contains("paused until 20"));
     let resumed = target.json(&["queue", "resume", "emails"]);
     assert_eq!(resumed["settings"]["paused"], false);
     let shown = target.run(&["queue", "show", "emails"]).ok();
@@ -86,6 +97,7 @@ fn messages_go_through(target: &Target<'_>) {
     assert_eq!(target.run(&["ack", receipt]).ok(), "1 messages acked\n");
     let again = target.run(&["ack", receipt]);
     assert_eq!(again.code(), 1);
+    messages_are_given_back_and_held(target);
     assert!(again.stderr().contains("not in the queue any more"), "{}", again.stderr());
     assert_eq!(target.run(&["receive", "emails"]).ok(), "no messages\n");
     let binary = target.folder.run_with(&target.with_flags(&["send", "emails"]), &[0, 159, 255]);
@@ -97,6 +109,27 @@ fn messages_go_through(target: &Target<'_>) {
     assert_eq!(target.run(&["kick", "emails"]).ok(), "1 messages are ready now\n");
     assert_eq!(target.run(&["cancel", &later]).ok(), format!("message {later} cancelled\n"));
     assert_eq!(target.run(&["cancel", &later]).code(), 1);
+}
+
+fn messages_are_given_back_and_held(target: &Target<'_>) {
+    let from_stdin = target.with_flags(&["send", "emails", "-"]);
+    let id = target.folder.run_with(&from_stdin, b"from stdin").ok().trim().to_owned();
+    let receive = || {
+        let received = target.json(&["receive", "emails"]);
+        received["deliveries"][0]["receipt"].as_str().unwrap().to_owned()
+    };
+    let receipt = receive();
+    let shown = target.run(&["show", &id]).ok();
+    assert!(shown.contains("from stdin") && shown.contains("leased"), "{shown}");
+    let extended = target.run(&["extend", &receipt, "--lease", "2h"]);
+    assert_eq!(extended.ok(), "1 leases prolonged\n");
+    let back = target.run(&["nack", &receipt, "--delay", "1h"]);
+    assert_eq!(back.ok(), "1 messages given back\n");
+    assert_eq!(target.run(&["nack", &receipt]).code(), 1);
+    assert_eq!(target.json(&["show", &id])["queue"], "dead", "its only attempt failed");
+    assert_eq!(target.run(&["cancel", &id]).ok(), format!("message {id} cancelled\n"));
+    let none = target.run(&["show", &id]);
+    assert_eq!((none.code(), none.stdout().as_str()), (1, ""));
 }
 
 fn long_work_says_how_much_it_did(target: &Target<'_>) {
@@ -290,4 +323,44 @@ fn messages_that_nobody_got_to_see_are_not_acked() {
         assert!(text.contains(told), "{text}");
         assert_eq!(target.json(&["queue", "show", queue])["stats"]["leased"], 3);
     }
+}
+
+/// Runs a verb on a terminal of its own, at which a person types a line.
+fn at_a_terminal(folder: &Folder, arguments: &[&str], typed: &str) -> (bool, String) {
+    let binary = folder.command(&[]).get_program().to_str().unwrap().to_owned();
+    let line = [&[binary.as_str()], arguments].concat().join(" ");
+    let mut script = std::process::Command::new("script");
+    script.args(["--quiet", "--return", "--command", &line, "/dev/null"]);
+    script.current_dir(folder.path()).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = script.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(typed.as_bytes()).unwrap();
+    let ended = child.wait_with_output().unwrap();
+    (ended.status.success(), String::from_utf8_lossy(&ended.stdout).into_owned())
+}
+
+#[test]
+fn on_a_terminal_a_purge_and_a_deletion_ask_first() {
+    let folder = Folder::new();
+    let file = ["--store", "sqlite:queues.db"];
+    let run = |verb: &[&str]| folder.run(&[verb, &file].concat()).ok();
+    run(&["queue", "create", "q"]);
+    run(&["send", "q", "kept"]);
+    for (verb, question) in [
+        ("purge", "Remove every message of q? [y/N]"),
+        ("delete", "Delete q and all that is in it? [y/N]"),
+    ] {
+        for no in ["\n", "n\n", "yo\n"] {
+            let (went, shown) =
+                at_a_terminal(&folder, &[&["queue", verb, "q"], &file[..]].concat(), no);
+            assert!(!went && shown.contains(question), "{verb} {no:?}: {shown}");
+            assert!(shown.contains("nothing was done"), "{shown}");
+        }
+    }
+    assert!(run(&["peek", "q"]).contains("kept"));
+    let purge = [&["queue", "purge", "q"], &file[..]].concat();
+    let (went, shown) = at_a_terminal(&folder, &purge, "y\n");
+    assert!(went && shown.contains("1 messages purged"), "{shown}");
+    let delete = [&["queue", "delete", "q", "--yes"], &file[..]].concat();
+    let (went, shown) = at_a_terminal(&folder, &delete, "");
+    assert!(went && shown.contains("q deleted") && !shown.contains("[y/N]"), "{shown}");
 }

@@ -1,21 +1,29 @@
 -- Purpose: creates a queue, or finds the existing one with equal settings (S14.1, S14.2).
--- Inputs:  the queue's name; settings that differ from the defaults, as a JSON object.
+-- Inputs:  the queue's name, which makes it a FIFO queue where it ends in .fifo; settings that differ
+--          from the defaults, as a JSON object: without them, one that exists is accepted as it is.
 -- Lock:    the lock of administration.
 -- Index:   queue_name.
 -- Answers: whether it is new.
-CREATE OR REPLACE FUNCTION slipring.create_queue(name text, settings jsonb DEFAULT '{}')
+CREATE OR REPLACE FUNCTION slipring.create_queue(name text, settings jsonb DEFAULT NULL)
 RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp
 SET jit = off AS $$
 DECLARE
-    v_settings jsonb;
+    v_settings jsonb := slipring.settings_default();
 BEGIN
     IF NOT slipring.queue_name_ok(name) THEN
         PERFORM slipring.fail('SR007', format('queue name %L is not 1 to 200 of letters, digits '
             'and - + / ; . $ _ ( ), not beginning with -', left(name, 64)), '{}');
     END IF;
-    v_settings := slipring.settings_merge(slipring.settings_default(), coalesce(settings, '{}'),
-        name);
+    IF name LIKE '%.fifo' THEN
+        v_settings := v_settings || '{"fifo": true}';
+    END IF;
+    v_settings := slipring.settings_merge(v_settings, coalesce(settings, '{}'), name);
     RETURN (SELECT q.created
             FROM slipring.store_create_queue(name, v_settings, slipring.now_ms()) q);
+EXCEPTION WHEN SQLSTATE 'SR002' THEN
+    IF settings IS NULL THEN
+        RETURN false;
+    END IF;
+    RAISE;
 END $$;

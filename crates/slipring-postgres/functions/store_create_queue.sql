@@ -17,7 +17,9 @@ BEGIN
     IF v_queue.queue_id IS NOT NULL THEN
         IF v_queue.settings <> p_settings THEN
             PERFORM slipring.fail('SR002', format('queue %s exists with other settings', p_name),
-                jsonb_build_object('queue', p_name));
+                jsonb_build_object('queue', p_name, 'settings',
+                    (SELECT string_agg(s.key, ', ' ORDER BY s.key) FROM jsonb_each(p_settings) s
+                     WHERE v_queue.settings -> s.key IS DISTINCT FROM s.value)));
         END IF;
         RETURN QUERY SELECT v_queue.queue_id, v_queue.name, v_queue.settings,
             v_queue.created_ms, v_queue.modified_ms, false;

@@ -8,13 +8,14 @@ use slipring::{Error, ErrorKind, MessageId, Retry};
 use tokio_postgres::error::{DbError, Severity, SqlState};
 
 /// What errors may carry as facts; the names are the core's.
-const FACTS: [&str; 14] = [
+const FACTS: [&str; 15] = [
     "queue",
     "message",
     "limit",
     "limit_value",
     "asked",
     "setting",
+    "settings",
     "index",
     "fence",
     "state",

@@ -114,6 +114,7 @@ async fn web_pages_cannot_call_through_a_browser_on_this_machine() {
     let plain = format!("{HOST}content-type: text/plain\r\n");
     assert_eq!(running.ask("POST /v1/queues", &plain, new).await.0, 415);
     assert_eq!(running.ask("POST /v1/queues/q/purge", HOST, "").await.0, 415);
+    assert_eq!(running.ask("PUT /v1/queues", &plain, new).await.0, 405, "whatever it carries");
     assert_eq!(running.ask_json("POST /v1/queues", new).await.0, 201);
 }
 

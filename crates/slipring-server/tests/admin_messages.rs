@@ -157,6 +157,33 @@ async fn pages_of_messages_follow_one_another_to_the_last_that_may_be_looked_at(
 }
 
 #[tokio::test]
+async fn leases_are_prolonged_receipt_by_receipt() {
+    // S5.1
+    let api = api_with_queue().await;
+    send(&api, json!([{ "body": "a" }, { "body": "b" }])).await;
+    let held = receive(&api, 2).await;
+    let receipts: Vec<Value> = held.iter().map(|one| one["receipt"].clone()).collect();
+    let until = async |at: usize| {
+        let id = held[at]["id"].to_string();
+        api.get(&format!("/v1/messages/{id}")).await.ok()["until_ms"].as_u64().unwrap()
+    };
+    let before = until(0).await;
+    let extend = json!({ "receipts": [receipts[0], "none"], "lease_ms": 3_600_000 });
+    let answer = api.post("/v1/extend", &extend).await.ok();
+    assert_eq!(answer["results"][0]["error"], Value::Null);
+    assert_eq!(answer["results"][1]["error"]["kind"], "receipt_invalid");
+    assert!(until(0).await > before + 3_000_000, "an hour from now");
+    assert!(until(1).await <= before + 30_000, "the other lease is as it was");
+    let ends = json!({ "receipts": [receipts[1]], "lease_ms": 0 });
+    api.post("/v1/extend", &ends).await.ok();
+    let gone = api.post("/v1/extend", &json!({ "receipts": [receipts[1]] })).await.ok();
+    assert_eq!(gone["results"][0]["error"]["kind"], "lease_lost");
+    for bad in [json!({ "receipts": [] }), json!({ "receipts": [receipts[0]], "delay_ms": 1 })] {
+        assert_eq!(api.post("/v1/extend", &bad).await.refused(), (400, "invalid".into()), "{bad}");
+    }
+}
+
+#[tokio::test]
 async fn a_purge_tells_how_far_it_is_and_leaves_nothing() {
     // S14.5
     let api = api_with_queue().await;

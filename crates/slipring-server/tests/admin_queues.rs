@@ -34,8 +34,71 @@ async fn a_queue_is_made_once_and_found_again_with_equal_settings() {
     assert_eq!(made.body["settings"]["visibility_timeout_ms"], 30_000);
     let again = api.post("/v1/queues", &new).await;
     assert_eq!((again.status, &again.body["id"]), (200, &made.body["id"]));
-    let other = json!({ "name": "emails", "settings": { "max_attempts": 4 } });
-    assert_eq!(api.post("/v1/queues", &other).await.refused(), (409, "queue_exists".into()));
+    let other = json!({ "name": "emails", "settings": { "max_attempts": 4, "delay_ms": 1 } });
+    let refused = api.post("/v1/queues", &other).await;
+    assert_eq!(refused.body["context"]["settings"], "delay_ms, max_attempts");
+    assert_eq!(refused.refused(), (409, "queue_exists".into()));
+    // Without settings it is accepted as it is.
+    let found = api.post("/v1/queues", &json!({ "name": "emails" })).await;
+    assert_eq!((found.status, &found.body["settings"]), (200, &made.body["settings"]));
+    let plain = json!({ "name": "emails", "settings": {} });
+    assert_eq!(api.post("/v1/queues", &plain).await.refused(), (409, "queue_exists".into()));
+}
+
+#[tokio::test]
+async fn a_name_that_ends_in_fifo_makes_a_fifo_queue_unless_the_settings_say_otherwise() {
+    let api = TestApi::new().await;
+    for (new, fifo) in [
+        (json!({ "name": "a.fifo" }), true),
+        (json!({ "name": "b.fifo", "settings": { "delay_ms": 1 } }), true),
+        (json!({ "name": "c.fifo", "settings": { "fifo": false } }), false),
+        (json!({ "name": "fifo" }), false),
+    ] {
+        let made = api.post("/v1/queues", &new).await.ok();
+        assert_eq!(made["settings"]["fifo"], fifo, "{new}");
+    }
+}
+
+#[tokio::test]
+async fn a_dead_letter_queue_is_there_and_messages_get_to_it() {
+    let api = TestApi::new().await;
+    let make = async |settings: Value| {
+        api.post("/v1/queues", &json!({ "name": "q", "settings": settings })).await
+    };
+    let unknown = make(json!({ "max_attempts": 3, "dead_letter": "dead" })).await;
+    assert!(unknown.body["message"].as_str().unwrap().contains("create it first"), "{unknown:?}");
+    assert_eq!(unknown.refused(), (400, "invalid".into()));
+    assert_eq!(api.get("/v1/queues/q").await.status, 404, "nothing was made");
+    api.post("/v1/queues", &json!({ "name": "dead" })).await.ok();
+    let never = make(json!({ "dead_letter": "dead" })).await;
+    assert!(never.body["message"].as_str().unwrap().contains("max_attempts"), "{never:?}");
+    assert_eq!(never.refused(), (400, "invalid".into()));
+    make(json!({ "max_attempts": 3, "dead_letter": "dead" })).await.ok();
+    for change in [json!({ "max_attempts": null }), json!({ "dead_letter": "nobody" })] {
+        let refused = api.call(Method::PATCH, "/v1/queues/q", &change).await.refused();
+        assert_eq!(refused, (400, "invalid".into()), "{change}");
+    }
+    let both = json!({ "max_attempts": null, "dead_letter": null });
+    api.call(Method::PATCH, "/v1/queues/q", &both).await.ok();
+}
+
+#[tokio::test]
+async fn a_query_is_refused_where_nothing_is_read_from_it() {
+    let api = TestApi::new().await;
+    api.post("/v1/queues", &json!({ "name": "q" })).await.ok();
+    for operation in Api::operations() {
+        let path = operation.path.replace("{queue}", "q").replace("{id}", "1");
+        let method: Method = operation.method.to_uppercase().parse().unwrap();
+        let answer = api.call(method, &format!("{path}?colour=1"), &Value::Null).await;
+        if path.starts_with("/v1/") {
+            assert!(answer.body["message"].as_str().unwrap().contains("colour"), "{answer:?}");
+            assert_eq!(answer.refused(), (400, "invalid".into()), "{}", operation.name);
+        } else {
+            // Whoever probes or scrapes may send what it likes.
+            assert_eq!(answer.status, 200, "{}", operation.name);
+        }
+    }
+    assert_eq!(api.get("/v1/queues/q?").await.status, 200);
 }
 
 #[tokio::test]

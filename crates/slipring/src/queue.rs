@@ -206,6 +206,21 @@ impl QueueSettings {
     pub fn is_paused(&self, now: Timestamp) -> bool {
         self.paused || self.paused_until.is_some_and(|until| now < until)
     }
+
+    /// The names of the settings, as JSON has them, in which these differ from others, sorted.
+    pub fn differences(&self, other: &QueueSettings) -> Vec<String> {
+        let named = |settings: &QueueSettings| match serde_json::to_value(settings) {
+            Ok(serde_json::Value::Object(named)) => named,
+            // Settings are an object.
+            _ => serde_json::Map::new(),
+        };
+        let others = named(other);
+        let own = named(self).into_iter();
+        let differ = own.filter(|(name, value)| others.get(name) != Some(value));
+        let mut names: Vec<String> = differ.map(|(name, _)| name).collect();
+        names.sort();
+        names
+    }
 }
 
 /// A queue as the store knows it.

@@ -33,7 +33,11 @@ impl AckArgs {
 
 /// Acks; the first receipt that was refused is the failure of the whole.
 pub async fn settle(target: &Target, body: &Settle) -> Result<SettleAnswer, Failure> {
-    let answer: SettleAnswer = target.call(Method::POST, "/v1/ack", body).await?;
+    all_done(target.call(Method::POST, "/v1/ack", body).await?)
+}
+
+/// The answer, if no receipt was refused.
+pub fn all_done(answer: SettleAnswer) -> Result<SettleAnswer, Failure> {
     let refused = answer.results.iter().filter_map(|result| result.error.as_ref());
     let count = refused.clone().count();
     match refused.into_iter().next() {

@@ -14,11 +14,17 @@ pub struct ConfigArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Print nothing; the exit code says whether the configuration holds
+    #[arg(long, conflicts_with = "json")]
+    check: bool,
 }
 
 impl ConfigArgs {
     pub fn run(self, given: &ArgMatches) -> Result<(), Failure> {
         let settings = Settings::load(self.settings, given)?;
+        if self.check {
+            return Ok(());
+        }
         if self.json {
             let rows = settings.rows().into_iter().map(|row| {
                 (row.key.to_owned(), json!({ "value": row.value, "source": row.source }))

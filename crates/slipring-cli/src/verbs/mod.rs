@@ -7,11 +7,13 @@ mod compact;
 mod completions;
 mod config;
 mod database;
+mod extend;
 mod import;
 mod kick;
 mod load;
 mod man;
 mod migrate;
+mod nack;
 mod peek;
 mod queue;
 mod receive;
@@ -19,6 +21,7 @@ mod redrive;
 mod running;
 mod send;
 mod serve;
+mod show;
 mod waits;
 
 use clap::{ArgMatches, Command, Subcommand};
@@ -43,8 +46,14 @@ pub enum Verb {
     Receive(receive::ReceiveArgs),
     /// Ack received messages: they are done
     Ack(ack::AckArgs),
+    /// Give received messages back: they failed and come again
+    Nack(nack::NackArgs),
+    /// Hold received messages for longer
+    Extend(extend::ExtendArgs),
     /// Look at messages without taking them
     Peek(peek::PeekArgs),
+    /// Show one message, wherever it is
+    Show(show::ShowArgs),
     /// Move dead-lettered messages back, or to another queue
     Redrive(redrive::RedriveArgs),
     /// Make parked messages ready again, or delayed ones when none is parked
@@ -85,7 +94,10 @@ impl Verb {
             Verb::Load(args) => args.run().await,
             Verb::Receive(args) => args.run().await,
             Verb::Ack(args) => args.run().await,
+            Verb::Nack(args) => args.run().await,
+            Verb::Extend(args) => args.run().await,
             Verb::Peek(args) => args.run().await,
+            Verb::Show(args) => args.run().await,
             Verb::Redrive(args) => args.run().await,
             Verb::Kick(args) => args.run().await,
             Verb::Cancel(args) => args.run().await,

@@ -17,11 +17,14 @@ use crate::target::{Target, TargetArgs, queue_path};
 const BATCH_MESSAGES: usize = 1_000;
 const BATCH_BYTES: usize = BODY_BYTES_MAX / 4;
 
+/// In place of a body: stdin has it.
+const STDIN: &str = "-";
+
 #[derive(Debug, Args)]
 pub struct SendArgs {
     /// The queue
     queue: String,
-    /// The body; without it stdin is the body
+    /// The body; without it, or as -, stdin is the body
     body: Option<String>,
     /// Send every line of stdin as a message of its own
     #[arg(long, conflicts_with = "body")]
@@ -55,8 +58,8 @@ impl SendArgs {
             self.send_lines(&target).await?
         } else {
             let body = match &self.body {
-                Some(body) => body.clone().into_bytes(),
-                None => read_stdin()?,
+                Some(body) if body != STDIN => body.clone().into_bytes(),
+                _ => read_stdin()?,
             };
             self.send(&target, vec![self.message(&body)]).await?
         };

@@ -48,20 +48,12 @@ impl Guard {
             return Ok(());
         }
         match self.token {
-            Some(token) => check_token(token, headers)?,
+            Some(token) => check_token(token, headers),
             None => {
                 let caller = self.gate.check(method, uri, headers);
-                caller.map_err(|refused| No::Refused(kept_out(refused)))?;
+                caller.map(drop).map_err(|refused| No::Refused(kept_out(refused)))
             }
         }
-        // A page may send simple requests anywhere, but not this content type without asking.
-        let json = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-        let json = json.is_some_and(|value| value.starts_with("application/json"));
-        if json || matches!(*method, Method::GET | Method::HEAD) {
-            return Ok(());
-        }
-        let text = "send the header content-type: application/json with every change";
-        Err(No::Refused(Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "invalid", text)))
     }
 }
 
@@ -105,4 +97,16 @@ pub(super) async fn guard(
             failure.into_response()
         }
     }
+}
+
+/// The middleware of each operation: what changes something carries JSON. A page may send simple
+/// requests anywhere, but not this content type without asking.
+pub(super) async fn json_only(request: Request, next: Next) -> Response {
+    let content = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let json = content.is_some_and(|value| value.starts_with("application/json"));
+    if json || matches!(*request.method(), Method::GET | Method::HEAD) {
+        return next.run(request).await;
+    }
+    let text = "send the header content-type: application/json with every change";
+    Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "invalid", text).into_response()
 }

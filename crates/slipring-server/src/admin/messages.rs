@@ -10,14 +10,15 @@ use axum::response::Response;
 use serde::Deserialize;
 use slipring::lifecycle::Settlement;
 use slipring::{
-    Delivery, Error, ErrorKind, MessageId, MessageState, PeekFilter, Queue, QueueId, ReceiveRequest,
+    Delivery, Error, ErrorKind, MessageId, MessageState, PeekFilter, Queue, QueueId, Receipt,
+    ReceiveRequest,
 };
 
 use super::failure::Failure;
 use super::input::{InPath, Input, Params};
 use super::model::{
-    DeliveryView, MessageList, MessageView, Receive, ReceiveAnswer, Send, SendAnswer, SentView,
-    Settle, SettleAnswer, SettledView,
+    DeliveryView, Extend, MessageList, MessageView, Receive, ReceiveAnswer, Send, SendAnswer,
+    SentView, Settle, SettleAnswer, SettledView,
 };
 use super::{Api, answer};
 
@@ -112,7 +113,7 @@ pub(super) async fn ack(
     if settle.delay_ms.is_some() {
         return Err(Failure::invalid("delay_ms belongs to a nack"));
     }
-    settle_all(&api, settle.receipts, Settlement::Ack).await
+    each(&api, settle.receipts, Lease::Settle(Settlement::Ack)).await
 }
 
 pub(super) async fn nack(
@@ -123,32 +124,81 @@ pub(super) async fn nack(
     if let Some(delay) = delay {
         api.engine().limits().check_duration("duration_seconds_max", delay)?;
     }
-    settle_all(&api, settle.receipts, Settlement::Nack { delay, priority: None }).await
+    let how = Settlement::Nack { delay, priority: None };
+    each(&api, settle.receipts, Lease::Settle(how)).await
 }
 
-async fn settle_all(
+pub(super) async fn extend(
+    State(api): State<Api>,
+    Input(extend): Input<Extend>,
+) -> Result<Json<SettleAnswer>, Failure> {
+    let time = extend.lease_ms.map(Duration::from_millis);
+    if let Some(time) = time {
+        api.engine().limits().check_duration("duration_seconds_max", time)?;
+    }
+    each(&api, extend.receipts, Lease::Extend(time)).await
+}
+
+/// What becomes of leases.
+#[derive(Clone, Copy)]
+enum Lease {
+    /// They end.
+    Settle(Settlement),
+    /// They last for so long from now on, or for the message's or the queue's time.
+    Extend(Option<Duration>),
+}
+
+impl Lease {
+    async fn of(
+        self,
+        queue: &Queue,
+        receipts: Vec<Receipt>,
+    ) -> Result<Vec<Result<(), Error>>, Error> {
+        let receipts = receipts.into_iter();
+        Ok(match self {
+            Lease::Settle(how) => {
+                let answers = queue.settle(receipts.map(|receipt| (receipt, how)).collect());
+                answers.await?.into_iter().map(|answer| answer.map(drop)).collect()
+            }
+            Lease::Extend(time) => {
+                let answers = queue.extend(receipts.map(|receipt| (receipt, time)).collect());
+                answers.await?.into_iter().map(|answer| answer.map(drop)).collect()
+            }
+        })
+    }
+}
+
+/// Ends or prolongs leases of any queues, queue by queue; answers one by one.
+async fn each(
     api: &Api,
     receipts: Vec<String>,
-    how: Settlement,
+    lease: Lease,
 ) -> Result<Json<SettleAnswer>, Failure> {
     let count = receipts.len();
     if count == 0 || count > RECEIPTS_MAX {
         return Err(Failure::invalid(format!("{count} receipts; use 1 to {RECEIPTS_MAX}")));
     }
     let mut errors: Vec<Option<Error>> = vec![None; count];
-    let mut by_queue: BTreeMap<QueueId, (Vec<usize>, Vec<_>)> = BTreeMap::new();
+    let mut by_queue: BTreeMap<QueueId, (Vec<usize>, Vec<Receipt>)> = BTreeMap::new();
     for ((index, text), error) in receipts.iter().enumerate().zip(&mut errors) {
         match api.engine().unseal(text) {
             Ok(receipt) => {
                 let (indices, entries) = by_queue.entry(receipt.queue).or_default();
                 indices.push(index);
-                entries.push((receipt, how));
+                entries.push(receipt);
             }
             Err(refusal) => *error = Some(refusal),
         }
     }
     for (id, (indices, entries)) in by_queue {
-        let answers = settle_in(api, id, entries).await;
+        let answers = match api.queue_by_id(id).await {
+            Some(queue) => lease.of(&queue, entries).await,
+            None => {
+                let text = "the queue of this receipt does not exist any more";
+                Err(Error::new(ErrorKind::QueueNotFound, text))
+            }
+        };
+        let answers = answers.unwrap_or_else(|error| vec![Err(error); indices.len()]);
         for (index, answer) in indices.into_iter().zip(answers) {
             if let Some(error) = errors.get_mut(index) {
                 *error = answer.err();
@@ -160,23 +210,6 @@ async fn settle_all(
         .map(|(receipt, error)| SettledView { receipt, error: error.map(Failure::from) })
         .collect();
     Ok(Json(SettleAnswer { results }))
-}
-
-/// Settles entries of one queue; answers one by one.
-async fn settle_in(
-    api: &Api,
-    id: QueueId,
-    entries: Vec<(slipring::Receipt, Settlement)>,
-) -> Vec<Result<(), Error>> {
-    let count = entries.len();
-    let Some(queue) = api.queue_by_id(id).await else {
-        let text = "the queue of this receipt does not exist any more";
-        return vec![Err(Error::new(ErrorKind::QueueNotFound, text)); count];
-    };
-    match queue.settle(entries).await {
-        Ok(answers) => answers.into_iter().map(|answer| answer.map(|_| ())).collect(),
-        Err(error) => vec![Err(error); count],
-    }
 }
 
 #[derive(Deserialize)]

@@ -6,6 +6,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use slipring::{
     Delivery, Headers, Message, MessageState, NewMessage, Peeked, Priority, QueueSettings,
     QueueStats,
@@ -47,9 +48,10 @@ pub struct QueuePage {
 pub struct NewQueue {
     /// Its name.
     pub name: String,
-    /// Its settings; what is left out takes the default.
-    #[serde(default)]
-    pub settings: QueueSettings,
+    /// Its settings; what is left out, or null, takes the default. Without any, a queue that is
+    /// there is accepted as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<Map<String, Value>>,
 }
 
 /// A pause.
@@ -297,16 +299,27 @@ pub struct Settle {
     pub delay_ms: Option<u64>,
 }
 
+/// Leases to prolong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Extend {
+    /// The receipts, 1 to 1,000.
+    pub receipts: Vec<String>,
+    /// How long the leases last from now on; default the message's or the queue's. 0 ends them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease_ms: Option<u64>,
+}
+
 /// The answer for one receipt.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SettledView {
     /// The receipt.
     pub receipt: String,
-    /// Why it was not settled; `None` when it was.
+    /// Why it was not settled or prolonged; `None` when it was.
     pub error: Option<Failure>,
 }
 
-/// The answer to an ack or a nack.
+/// The answer to an ack, a nack or an extend.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SettleAnswer {
     /// Receipt by receipt, in order.

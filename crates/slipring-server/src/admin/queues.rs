@@ -68,14 +68,46 @@ async fn view(queue: &Queue) -> Result<QueueView, slipring::Error> {
     })
 }
 
+/// Queues whose names end so are FIFO queues, as they are for SQS.
+const FIFO_SUFFIX: &str = ".fifo";
+
 pub(super) async fn create(
     State(api): State<Api>,
     Input(new): Input<NewQueue>,
 ) -> Result<(StatusCode, Json<QueueView>), Failure> {
-    let there = api.engine().queue(&new.name).await.is_ok();
-    let queue = api.engine().create_queue(&new.name, new.settings).await?;
+    let engine = api.engine();
+    let fifo = new.name.ends_with(FIFO_SUFFIX);
+    let plain = QueueSettings { fifo, ..QueueSettings::default() };
+    let there = engine.queue(&new.name).await.is_ok();
+    let queue = match new.settings {
+        None => engine.queue_or_create(&new.name, &plain).await?,
+        Some(given) => {
+            let settings = changed(&plain, &given).map_err(Failure::invalid)?;
+            check_dead_letter(&api, &settings).await?;
+            engine.create_queue(&new.name, settings).await?
+        }
+    };
     let status = if there { StatusCode::OK } else { StatusCode::CREATED };
     Ok((status, Json(view(&queue).await?)))
+}
+
+/// A dead-letter queue is there, and messages get to it. The engine asks for neither: there a queue
+/// may be named before it is made.
+async fn check_dead_letter(api: &Api, settings: &QueueSettings) -> Result<(), Failure> {
+    let Some(name) = &settings.dead_letter else { return Ok(()) };
+    if settings.max_attempts.is_none() {
+        return Err(Failure::invalid(format!(
+            "dead_letter is {name} and max_attempts is null: no message would ever go there; set \
+             max_attempts too"
+        )));
+    }
+    match api.engine().queue(name.as_str()).await {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::QueueNotFound => Err(Failure::invalid(format!(
+            "dead_letter is {name}, and there is no such queue; create it first"
+        ))),
+        Err(error) => Err(error.into()),
+    }
 }
 
 pub(super) async fn show(
@@ -93,6 +125,10 @@ pub(super) async fn change(
     Input(changes): Input<Map<String, Value>>,
 ) -> Result<Json<QueueView>, Failure> {
     let queue = api.engine().queue(&name).await?;
+    if changes.keys().any(|key| key == "dead_letter" || key == "max_attempts") {
+        let wanted = changed(&queue.info().settings, &changes).map_err(Failure::invalid)?;
+        check_dead_letter(&api, &wanted).await?;
+    }
     queue.change(|present| changed(present, &changes)).await?.map_err(Failure::invalid)?;
     Ok(Json(view(&queue).await?))
 }

@@ -7,14 +7,14 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode};
 use axum::middleware::{self, Next};
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodRouter, delete, get, patch, post};
 
 use crate::metrics::Counted;
 use crate::places::Places;
 
 use super::failure::{Cause, Failure};
-use super::{Api, answer, health, messages, passes, queues};
+use super::{Api, answer, guard, health, messages, passes, queues};
 
 /// An operation of the API, as `openapi.json` names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,11 +38,12 @@ fn on(
     (Operation { path, method, name }, handler)
 }
 
+const QUEUES: &str = "/v1/queues";
+const MESSAGES: &str = "/v1/queues/{queue}/messages";
+
 fn routes() -> Vec<Route> {
-    const QUEUES: &str = "/v1/queues";
     const QUEUE: &str = "/v1/queues/{queue}";
     const MESSAGE: &str = "/v1/messages/{id}";
-    const MESSAGES: &str = "/v1/queues/{queue}/messages";
     vec![
         on(QUEUES, "get", "list_queues", get(queues::list)),
         on(QUEUES, "post", "create_queue", post(queues::create)),
@@ -59,6 +60,7 @@ fn routes() -> Vec<Route> {
         on("/v1/queues/{queue}/receive", "post", "receive_messages", post(messages::receive)),
         on("/v1/ack", "post", "ack_messages", post(messages::ack)),
         on("/v1/nack", "post", "nack_messages", post(messages::nack)),
+        on("/v1/extend", "post", "extend_messages", post(messages::extend)),
         on(MESSAGE, "get", "show_message", get(messages::lookup)),
         on(MESSAGE, "delete", "cancel_message", delete(messages::cancel)),
         on("/v1/messages/{id}/kick", "post", "kick_message", post(messages::kick)),
@@ -79,11 +81,29 @@ pub(super) fn router(api: Api, calls: Arc<Calls>) -> Router {
     let mut router = Router::new();
     for (index, (operation, handler)) in routes().into_iter().enumerate() {
         let seen = Watch { calls: Arc::clone(&calls), index, api: api.clone() };
+        let handler = match operation.path {
+            QUEUES | MESSAGES if operation.method == "get" => handler,
+            path if path.starts_with("/v1/") => handler.layer(middleware::from_fn(no_query)),
+            // Whoever probes or scrapes may send what it likes.
+            _ => handler,
+        };
+        let handler = handler.layer(middleware::from_fn(guard::json_only));
         let handler = handler.layer(middleware::from_fn_with_state(seen, watch));
         router = router.route(operation.path, handler);
     }
     let router = router.fallback(not_found).method_not_allowed_fallback(not_allowed);
     router.layer(middleware::from_fn_with_state(api.clone(), answer::counted)).with_state(api)
+}
+
+/// Refuses a query where nothing is read from it.
+async fn no_query(request: Request, next: Next) -> Response {
+    match request.uri().query() {
+        Some(query) if !query.is_empty() => {
+            let text = format!("{} takes no query; remove ?{query}", request.uri().path());
+            Failure::invalid(text).into_response()
+        }
+        _ => next.run(request).await,
+    }
 }
 
 async fn not_found(request: Request) -> Failure {

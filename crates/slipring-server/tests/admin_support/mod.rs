@@ -61,7 +61,8 @@ impl TestApi {
     }
 
     pub async fn call_raw(&self, method: Method, path: &str, body: Bytes) -> Answer {
-        let request = Request::builder().method(method.clone()).uri(path).body(body).unwrap();
+        let request = Request::builder().method(method.clone()).uri(path);
+        let request = request.header("content-type", "application/json").body(body).unwrap();
         let response = self.api.call(request).await;
         let status = response.status().as_u16();
         let kind = response.headers().get("content-type").map(|kind| kind.to_str().unwrap());

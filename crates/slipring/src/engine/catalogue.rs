@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::broadcast;
 
 use crate::clock::Timestamp;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::queue::{QueueId, QueueInfo, QueueName, QueueSettings};
 
 use super::administration::to_the_end;
@@ -17,7 +17,8 @@ impl Engine {
     /// Creates a queue, or returns the existing one with equal settings (S14.2).
     ///
     /// # Errors
-    /// `Invalid` or `LimitExceeded` naming the setting, `QueueExists`, storage errors.
+    /// `Invalid` or `LimitExceeded` naming the setting, `QueueExists` naming those that differ,
+    /// storage errors.
     pub async fn create_queue(&self, name: &str, settings: QueueSettings) -> Result<Queue, Error> {
         let name = QueueName::new(name)?;
         let services = &self.0.services;
@@ -27,7 +28,7 @@ impl Engine {
             let most = services.limits.queues_max as u64;
             return Err(Error::limit("queues_max", most, most + 1).with("queue", &name));
         }
-        let engine = self.clone();
+        let (engine, wanted, asked) = (self.clone(), name.clone(), settings.clone());
         let call = async move {
             let services = &engine.0.services;
             let _catalogue = engine.0.catalogue.lock().await;
@@ -36,7 +37,28 @@ impl Engine {
             let (info, new) = created.map_err(|e| e.during("create_queue"))?;
             Ok(engine.enter(Arc::new(info), !new))
         };
-        to_the_end(&self.0.services.runtime, call).await
+        match to_the_end(&self.0.services.runtime, call).await {
+            Err(error) if error.kind() == ErrorKind::QueueExists => {
+                Err(self.with_differences(error, &wanted, &asked).await)
+            }
+            created => created,
+        }
+    }
+
+    /// Says in which settings the queue that exists differs from the one that was asked for.
+    async fn with_differences(
+        &self,
+        error: Error,
+        name: &QueueName,
+        asked: &QueueSettings,
+    ) -> Error {
+        if error.context().iter().any(|(key, _)| *key == "settings") {
+            return error;
+        }
+        // It may be deleted by now, or the store may not answer: then the rest has to do.
+        let Ok(queue) = self.queue(name.as_str()).await else { return error };
+        let names = queue.info().settings.differences(asked);
+        if names.is_empty() { error } else { error.with("settings", names.join(", ")) }
     }
 
     /// The queue of this name.
@@ -72,7 +94,7 @@ impl Engine {
             return Ok(self.handle(core));
         }
         match self.create_queue(name, settings.clone()).await {
-            Err(error) if error.kind() == crate::ErrorKind::QueueExists => self.queue(name).await,
+            Err(error) if error.kind() == ErrorKind::QueueExists => self.queue(name).await,
             answer => answer,
         }
     }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use http::Method;
-use serde_json::json;
+use slipring_server::admin::model::NewQueue;
 
 use crate::failure::Failure;
 use crate::target::TargetArgs;
@@ -14,7 +14,8 @@ use super::show::print_queue;
 pub struct CreateArgs {
     /// The queue's name
     queue: String,
-    /// Strict order within message groups; cannot be changed later
+    /// Strict order within message groups; cannot be changed later. A name that ends in .fifo says
+    /// so too
     #[arg(long)]
     fifo: bool,
     #[command(flatten)]
@@ -26,9 +27,13 @@ pub struct CreateArgs {
 impl CreateArgs {
     pub async fn run(self) -> Result<(), Failure> {
         let mut settings = self.settings.changes()?;
-        settings.insert("fifo".to_owned(), self.fifo.into());
+        if self.fifo {
+            settings.insert("fifo".to_owned(), true.into());
+        }
         let target = self.target.open_or_make().await?;
-        let body = json!({ "name": self.queue, "settings": settings });
+        // Without settings a queue that is there is accepted as it is.
+        let settings = Some(settings).filter(|settings| !settings.is_empty());
+        let body = NewQueue { name: self.queue, settings };
         let view = target.call(Method::POST, "/v1/queues", &body).await?;
         target.close().await;
         print_queue(&view, self.target.json)

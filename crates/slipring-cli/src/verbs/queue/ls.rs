@@ -2,6 +2,7 @@
 
 use clap::Args;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use slipring::{Clock, QueueSettings, SystemClock, Timestamp};
 use slipring_server::admin::model::{QueuePage, QueueView};
 
 use crate::failure::Failure;
@@ -30,10 +31,11 @@ impl LsArgs {
         }
         let head = ["QUEUE", "READY", "DELAYED", "LEASED", "PARKED", "BYTES", "WAITING", ""];
         let mut table = print::table(&head, 1..7);
+        let now = SystemClock::new().now();
         for queue in &queues {
             let stats = &queue.stats;
             let kind = if queue.settings.fifo { "fifo " } else { "" };
-            let paused = if queue.settings.paused { "paused" } else { "" };
+            let paused = paused(&queue.settings, now);
             table.add_row([
                 queue.name.clone(),
                 stats.ready.to_string(),
@@ -46,6 +48,15 @@ impl LsArgs {
             ]);
         }
         print::line(&table.to_string())
+    }
+}
+
+/// Whether the queue hands out nothing, and for how long.
+fn paused(settings: &QueueSettings, now: Timestamp) -> String {
+    match settings.paused_until {
+        _ if settings.paused => "paused".to_owned(),
+        Some(until) if now < until => format!("paused until {}", print::moment(until.as_millis())),
+        _ => String::new(),
     }
 }
 

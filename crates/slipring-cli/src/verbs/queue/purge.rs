@@ -3,6 +3,7 @@
 use clap::Args;
 use serde_json::json;
 
+use crate::confirm::ConfirmArgs;
 use crate::failure::Failure;
 use crate::print;
 use crate::target::{TargetArgs, queue_path};
@@ -12,11 +13,14 @@ pub struct PurgeArgs {
     /// The queue
     queue: String,
     #[command(flatten)]
+    confirm: ConfirmArgs,
+    #[command(flatten)]
     target: TargetArgs,
 }
 
 impl PurgeArgs {
     pub async fn run(self) -> Result<(), Failure> {
+        self.confirm.ask(&format!("Remove every message of {}?", self.queue))?;
         let target = self.target.open().await?;
         let bar = print::progress("purged", "messages");
         let path = queue_path(&self.queue, "/purge");

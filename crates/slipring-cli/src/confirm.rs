@@ -1,0 +1,36 @@
+//! A last question before what cannot be taken back.
+
+use std::io::{BufRead, IsTerminal, Write};
+
+use clap::Args;
+
+use crate::failure::Failure;
+
+/// The flag that answers the question beforehand.
+#[derive(Debug, Args)]
+pub struct ConfirmArgs {
+    /// Do not ask; without a terminal nobody is asked
+    #[arg(long, short)]
+    yes: bool,
+}
+
+impl ConfirmArgs {
+    /// Asks on a terminal whether to go on; anything but `y` or `yes` ends the verb.
+    ///
+    /// # Errors
+    /// That the answer was no; a terminal that fails.
+    pub fn ask(&self, question: &str) -> Result<(), Failure> {
+        if self.yes || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+            return Ok(());
+        }
+        let mut stderr = std::io::stderr().lock();
+        let asked = write!(stderr, "{question} [y/N] ").and_then(|()| stderr.flush());
+        asked.map_err(Failure::failed)?;
+        let mut answer = String::new();
+        std::io::stdin().lock().read_line(&mut answer).map_err(Failure::failed)?;
+        match answer.trim().to_ascii_lowercase().as_str() {
+            "y" | "yes" => Ok(()),
+            _ => Err(Failure::failed("nothing was done")),
+        }
+    }
+}
