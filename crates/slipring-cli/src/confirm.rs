@@ -9,7 +9,7 @@ use crate::failure::Failure;
 /// The flag that answers the question beforehand.
 #[derive(Debug, Args)]
 pub struct ConfirmArgs {
-    /// Do not ask; without a terminal nobody is asked
+    /// Go on without a question; there is none either when stdin or stderr is no terminal
     #[arg(long, short)]
     yes: bool,
 }

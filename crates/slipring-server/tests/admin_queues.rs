@@ -74,7 +74,7 @@ async fn a_dead_letter_queue_is_there_and_messages_get_to_it() {
     assert!(never.body["message"].as_str().unwrap().contains("max_attempts"), "{never:?}");
     assert_eq!(never.refused(), (400, "invalid".into()));
     make(json!({ "max_attempts": 3, "dead_letter": "dead" })).await.ok();
-    for change in [json!({ "max_attempts": null }), json!({ "dead_letter": "nobody" })] {
+    for change in [json!({ "max_attempts": null }), json!({ "dead_letter": "missing" })] {
         let refused = api.call(Method::PATCH, "/v1/queues/q", &change).await.refused();
         assert_eq!(refused, (400, "invalid".into()), "{change}");
     }
@@ -94,7 +94,7 @@ async fn a_query_is_refused_where_nothing_is_read_from_it() {
             assert!(answer.body["message"].as_str().unwrap().contains("colour"), "{answer:?}");
             assert_eq!(answer.refused(), (400, "invalid".into()), "{}", operation.name);
         } else {
-            // Whoever probes or scrapes may send what it likes.
+            // Probes and scrapers may be configured to send a query.
             assert_eq!(answer.status, 200, "{}", operation.name);
         }
     }

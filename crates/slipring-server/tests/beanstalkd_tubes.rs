@@ -67,7 +67,7 @@ fn a_tube_is_used_and_watched_also_while_the_store_cannot_answer() {
     before.expect("USING a\r\nINSERTED 1\r\n");
     drop(before);
     server.wait_for_stat("current-connections", |count| count == 1);
-    // Nobody refers to the tube any more: whether it is still there, the store is asked.
+    // No connection refers to the tube, so the next watch asks the store whether it has jobs.
     store.plan(Verb::Stats, 1, Fault::Before);
     let asked = store.calls(Verb::Stats);
     let mut client = server.connect();

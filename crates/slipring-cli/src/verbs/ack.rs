@@ -2,11 +2,14 @@
 
 use clap::Args;
 use http::Method;
+use serde::Serialize;
 use slipring_server::admin::model::{Settle, SettleAnswer};
 
 use crate::failure::Failure;
 use crate::print;
 use crate::target::{Target, TargetArgs, refusal};
+
+const ACK: &str = "/v1/ack";
 
 #[derive(Debug, Args)]
 pub struct AckArgs {
@@ -19,25 +22,38 @@ pub struct AckArgs {
 
 impl AckArgs {
     pub async fn run(self) -> Result<(), Failure> {
-        let target = self.target.open().await?;
         let body = Settle { receipts: self.receipts, delay_ms: None };
-        let answer = settle(&target, &body).await;
-        target.close().await;
-        let answer = answer?;
-        if self.target.json {
-            return print::json(&answer);
-        }
-        print::line(&format!("{} messages acked", answer.results.len()))
+        of_receipts(&self.target, ACK, &body, "messages acked").await
     }
+}
+
+/// Calls an operation that is answered receipt by receipt, and prints how many were done.
+///
+/// # Errors
+/// As [`Target::call`]; that receipts were refused.
+pub async fn of_receipts(
+    place: &TargetArgs,
+    path: &str,
+    body: &impl Serialize,
+    done: &str,
+) -> Result<(), Failure> {
+    let target = place.open().await?;
+    let answer = call(&target, path, body).await;
+    target.close().await;
+    let answer = answer?;
+    if place.json {
+        return print::json(&answer);
+    }
+    print::line(&format!("{} {done}", answer.results.len()))
 }
 
 /// Acks; the first receipt that was refused is the failure of the whole.
 pub async fn settle(target: &Target, body: &Settle) -> Result<SettleAnswer, Failure> {
-    all_done(target.call(Method::POST, "/v1/ack", body).await?)
+    call(target, ACK, body).await
 }
 
-/// The answer, if no receipt was refused.
-pub fn all_done(answer: SettleAnswer) -> Result<SettleAnswer, Failure> {
+async fn call(target: &Target, path: &str, body: &impl Serialize) -> Result<SettleAnswer, Failure> {
+    let answer: SettleAnswer = target.call(Method::POST, path, body).await?;
     let refused = answer.results.iter().filter_map(|result| result.error.as_ref());
     let count = refused.clone().count();
     match refused.into_iter().next() {

@@ -3,14 +3,13 @@
 use std::time::Duration;
 
 use clap::Args;
-use http::Method;
-use slipring_server::admin::model::{Extend, SettleAnswer};
+use slipring_server::admin::model::Extend;
 
 use crate::failure::Failure;
-use crate::print::{self, millis, parse_duration};
+use crate::print::{millis, parse_duration};
 use crate::target::TargetArgs;
 
-use super::ack::all_done;
+use super::ack::of_receipts;
 
 #[derive(Debug, Args)]
 pub struct ExtendArgs {
@@ -26,14 +25,7 @@ pub struct ExtendArgs {
 
 impl ExtendArgs {
     pub async fn run(self) -> Result<(), Failure> {
-        let target = self.target.open().await?;
         let body = Extend { receipts: self.receipts, lease_ms: self.lease.map(millis) };
-        let answer: SettleAnswer = target.call(Method::POST, "/v1/extend", &body).await?;
-        target.close().await;
-        let answer = all_done(answer)?;
-        if self.target.json {
-            return print::json(&answer);
-        }
-        print::line(&format!("{} leases prolonged", answer.results.len()))
+        of_receipts(&self.target, "/v1/extend", &body, "leases prolonged").await
     }
 }

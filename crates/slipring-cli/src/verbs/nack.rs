@@ -3,14 +3,13 @@
 use std::time::Duration;
 
 use clap::Args;
-use http::Method;
-use slipring_server::admin::model::{Settle, SettleAnswer};
+use slipring_server::admin::model::Settle;
 
 use crate::failure::Failure;
-use crate::print::{self, millis, parse_duration};
+use crate::print::{millis, parse_duration};
 use crate::target::TargetArgs;
 
-use super::ack::all_done;
+use super::ack::of_receipts;
 
 #[derive(Debug, Args)]
 pub struct NackArgs {
@@ -26,14 +25,7 @@ pub struct NackArgs {
 
 impl NackArgs {
     pub async fn run(self) -> Result<(), Failure> {
-        let target = self.target.open().await?;
         let body = Settle { receipts: self.receipts, delay_ms: self.delay.map(millis) };
-        let answer: SettleAnswer = target.call(Method::POST, "/v1/nack", &body).await?;
-        target.close().await;
-        let answer = all_done(answer)?;
-        if self.target.json {
-            return print::json(&answer);
-        }
-        print::line(&format!("{} messages given back", answer.results.len()))
+        of_receipts(&self.target, "/v1/nack", &body, "messages given back").await
     }
 }

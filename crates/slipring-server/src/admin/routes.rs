@@ -84,7 +84,7 @@ pub(super) fn router(api: Api, calls: Arc<Calls>) -> Router {
         let handler = match operation.path {
             QUEUES | MESSAGES if operation.method == "get" => handler,
             path if path.starts_with("/v1/") => handler.layer(middleware::from_fn(no_query)),
-            // Whoever probes or scrapes may send what it likes.
+            // Probes and scrapers may be configured to send a query.
             _ => handler,
         };
         let handler = handler.layer(middleware::from_fn(guard::json_only));
