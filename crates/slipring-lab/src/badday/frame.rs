@@ -1,13 +1,13 @@
 //! The frame of every day: the phases, with the others at work from the first to the last.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Result;
 
 use super::day::{About, Day};
 use super::others::{Load, Others, Outcome};
 use super::phase::Phase;
-use super::report::recovery_s;
+use super::report::{recovery_s, silent_queues};
 use super::stage::Stage;
 use crate::interrupt::Interrupt;
 use crate::run::condition::Condition;
@@ -17,9 +17,8 @@ use crate::targets::Kind;
 const QUEUES: usize = 4;
 /// What is left comes within this; where leases do not end with a connection, they end before.
 const LEFT_WITHIN: Duration = Duration::from_secs(45);
-
-/// Between two looks whether the others are as before.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// After a fault every queue of the others is served again within this, however slow the machine.
+const SERVED_WITHIN: Duration = Duration::from_secs(30);
 
 /// What one turn of a day came to.
 #[derive(Debug, Default)]
@@ -86,9 +85,8 @@ async fn phases<D: Day>(day: &mut D, stage: &mut Stage<'_>, others: &Others) -> 
     day.relent(stage).await?;
     others.enter(Phase::Recovery);
     tokio::time::sleep(lengths.around).await;
-    let limit = Instant::now() + Duration::from_secs_f64(D::ABOUT.recovery_s_max);
-    while recovery_s(&others.windows()).is_nan() && Instant::now() < limit {
-        tokio::time::sleep(LOOK_EVERY).await;
-    }
+    let recovered = Duration::from_secs_f64(D::ABOUT.recovery_s_max);
+    others.until(recovered, |windows| !recovery_s(windows).is_nan()).await;
+    others.until(SERVED_WITHIN, |windows| silent_queues(windows) == 0.0).await;
     Ok(())
 }

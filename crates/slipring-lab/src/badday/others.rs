@@ -30,7 +30,7 @@ const LATE_NS: u64 = 5_000_000;
 const ANSWERED_WITHIN: Duration = Duration::from_secs(30);
 /// How long a receive waits.
 const RECEIVE_WAIT: Duration = Duration::from_secs(1);
-/// Between two looks whether the senders are to end.
+/// Between two looks whether the senders are to end, or what was seen is enough.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// Between two tries to connect.
 const CONNECT_AGAIN: Duration = Duration::from_millis(10);
@@ -135,9 +135,12 @@ impl Others {
         self.shared.phase.store(phase.number(), Ordering::SeqCst);
     }
 
-    /// What they have seen so far.
-    pub fn windows(&self) -> Vec<Window> {
-        self.shared.windows.lock().clone()
+    /// Waits until what they have seen so far is `enough`, at most `within`.
+    pub async fn until(&self, within: Duration, enough: impl Fn(&[Window]) -> bool) {
+        let deadline = Instant::now() + within;
+        while !enough(&self.shared.windows.lock()) && Instant::now() < deadline {
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
     }
 
     /// Stops the senders and answers what the others saw: when `complete`, after waiting for what
@@ -188,8 +191,7 @@ async fn run<T: Target>(
     let start_ns = monotonic_ns();
     *shared.meter.lock() = Some(Meter::new(start_ns, load.queues)?);
     for (queue, (sender, receiver)) in ready.into_iter().enumerate() {
-        let (shared, target) = (Arc::clone(&shared), Arc::clone(&target));
-        let lane = Lane { shared, target, queue };
+        let lane = Lane { shared: Arc::clone(&shared), target: Arc::clone(&target), queue };
         senders.spawn(send(lane.again(), sender, start_ns));
         receivers.spawn(receive(lane, receiver));
     }
@@ -308,10 +310,8 @@ impl<T: Target> Lane<T> {
 }
 
 async fn in_time<O>(operation: impl Future<Output = Result<O>>) -> Result<O> {
-    match tokio::time::timeout(ANSWERED_WITHIN, operation).await {
-        Ok(ended) => ended,
-        Err(_) => Err(anyhow!("no answer within {ANSWERED_WITHIN:?}")),
-    }
+    let ended = tokio::time::timeout(ANSWERED_WITHIN, operation).await;
+    ended.unwrap_or_else(|_| Err(anyhow!("no answer within {ANSWERED_WITHIN:?}")))
 }
 
 async fn send<T: Target>(lane: Lane<T>, caller: T::Caller, start_ns: u64) {

@@ -108,7 +108,7 @@ pub fn recovery_s(windows: &[Window]) -> f64 {
 
 /// How many queues of the others had no receive in the best window after the fault; not a number
 /// when there is none. However slow the machine is, a queue that is served again has some.
-fn silent_queues(windows: &[Window]) -> f64 {
+pub fn silent_queues(windows: &[Window]) -> f64 {
     of(windows, Phase::Recovery).map(|window| window.silent as f64).fold(f64::NAN, f64::min)
 }
 
