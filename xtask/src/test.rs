@@ -107,7 +107,7 @@ const STEPS: [Step; 16] = [
     },
     Step {
         name: "release",
-        what: "the binary and the lab, built once for the steps below",
+        what: "the shipped binary, and the lab that tests it, built once for the steps below",
         needs: None,
         run: |repository| repository.lab().map(drop),
     },
