@@ -34,7 +34,8 @@ fn library() -> Result<PathBuf> {
         places.into_iter().flatten().map(|place| place.join(LIBRARY)).find(|at| at.exists());
     found.with_context(|| {
         format!(
-            "there is no {}; build it: cargo build --release -p slipring-slowdisk",
+            "there is no {}; build it as this lab was, a release by: \
+             cargo build --release -p slipring-slowdisk",
             folder.join(LIBRARY).display()
         )
     })

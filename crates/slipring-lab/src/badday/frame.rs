@@ -17,7 +17,8 @@ use crate::targets::Kind;
 const QUEUES: usize = 4;
 /// What is left comes within this; where leases do not end with a connection, they end before.
 const LEFT_WITHIN: Duration = Duration::from_secs(45);
-/// After a fault every queue of the others is served again within this, however slow the machine.
+/// After a fault of smoke size, whose phases are shorter than a slow machine's pauses, every queue
+/// of the others is served again within this. A full size has its recovery, and no more, for that.
 const SERVED_WITHIN: Duration = Duration::from_secs(30);
 
 /// What one turn of a day came to.
@@ -87,6 +88,8 @@ async fn phases<D: Day>(day: &mut D, stage: &mut Stage<'_>, others: &Others) -> 
     tokio::time::sleep(lengths.around).await;
     let recovered = Duration::from_secs_f64(D::ABOUT.recovery_s_max);
     others.until(recovered, |windows| !recovery_s(windows).is_nan()).await;
-    others.until(SERVED_WITHIN, |windows| silent_queues(windows) == 0.0).await;
+    if stage.smoke {
+        others.until(SERVED_WITHIN, |windows| silent_queues(windows) == 0.0).await;
+    }
     Ok(())
 }
