@@ -138,6 +138,29 @@ fn a_reserve_that_does_not_wait_finds_a_tube_that_has_got_its_first_job() {
 }
 
 #[test]
+fn one_who_was_told_of_a_queue_hears_of_the_next_ones_too() {
+    // S2.4, S12.7: told between two receives, and while it waits.
+    let server = TestServer::start();
+    let tubes: Vec<String> = (0..40).map(|number| format!("t{number}")).collect();
+    let mut client = server.connect();
+    for (number, tube) in tubes.iter().enumerate() {
+        client.send(format!("watch {tube}\r\n"));
+        client.expect(format!("WATCHING {}\r\n", number + 2));
+    }
+    assert_eq!(client.ask("reserve-with-timeout 0"), "TIMED_OUT");
+    for (number, pair) in tubes.chunks(2).enumerate() {
+        server.make(&pair[0], Some("between"));
+        let first = 2 * number + 1;
+        client.send("reserve\r\n");
+        client.expect(format!("RESERVED {first} 7\r\nbetween\r\n"));
+        client.send("reserve\r\n");
+        server.wait_for_stat("current-waiting", |count| count == 1);
+        server.make(&pair[1], Some("meanwhile"));
+        client.expect(format!("RESERVED {} 9\r\nmeanwhile\r\n", first + 1));
+    }
+}
+
+#[test]
 fn a_queue_that_is_made_meanwhile_does_not_prolong_a_wait() {
     let server = TestServer::start();
     let mut client = server.connect();

@@ -21,6 +21,7 @@ pub(super) const CASES: &[Case] = &[
     case!(a_send_while_another_queue_looks_is_not_missed, "S2.4", "S7.6"),
     case!(what_several_queues_gave_a_receive_that_left_comes_back, "S2.3", "S7.6"),
     case!(what_happens_between_two_receives_over_several_is_seen, "S2.4", "S7.6"),
+    case!(a_queue_that_is_added_is_received_from_and_the_others_not_looked_into_again, "S7.6"),
 ];
 
 /// Receives one message after another and acks it, and counts them.
@@ -177,4 +178,29 @@ async fn what_happens_between_two_receives_over_several_is_seen(b: Bench) {
     }
     drop(kept);
     assert!(queues.iter().all(|queue| queue.waiting() == 0));
+}
+
+async fn a_queue_that_is_added_is_received_from_and_the_others_not_looked_into_again(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let queues = several(&e, 10, "queue").await;
+    let mut kept = e.engine.several(&queues[..2]);
+    assert!(kept.receive(ReceiveRequest::up_to(1)).await.unwrap().is_empty());
+    let calls = e.store.calls(Verb::ClaimAny);
+    for (nth, queue) in queues.iter().enumerate().skip(2) {
+        send(queue, "new").await;
+        kept.add(queue);
+        kept.add(&queues[0]);
+        let waits = ReceiveRequest::up_to(9).wait(s(3600));
+        assert_eq!(bodies(&kept.receive(waits).await.unwrap()), ["new"]);
+        let waits = tokio::spawn(async move { (kept.receive(waits).await, kept) });
+        until("it rests in all", async || {
+            queues.iter().all(|q| q.waiting() == usize::from(q.id() <= queue.id()))
+        })
+        .await;
+        send(&queues[nth / 2], "old").await;
+        let (list, back) = within("the receive", waits).await.unwrap();
+        assert_eq!(bodies(&list.unwrap()), ["old"]);
+        kept = back;
+    }
+    assert_eq!(e.store.calls(Verb::ClaimAny), calls, "one queue at a time was looked into");
 }

@@ -116,9 +116,8 @@ impl Session {
     async fn receive_now(&mut self, wanted: usize) -> Result<Vec<Delivery>, Error> {
         let jobs = self.receive_once(wanted).await?;
         let engine = &self.shared.engine;
-        // A tube may have got its queue since the queues were found: S5.5 holds for it, too.
-        if jobs.is_empty() && self.queues.as_ref().is_some_and(|queues| queues.has_more(engine)) {
-            self.queues = None;
+        // A tube may have got its queue without being told yet: S5.5 holds for it, too.
+        if jobs.is_empty() && self.queues.as_mut().is_some_and(|all| all.take_in_all(engine)) {
             return self.receive_once(wanted).await;
         }
         Ok(jobs)
@@ -147,7 +146,7 @@ impl Session {
             return ControlFlow::Continue(Ok(Waited::Jobs(Vec::new())));
         };
         let waited = self.wait_for_jobs_of(&mut queues, wanted, wait).await?;
-        if !self.queues_changed {
+        if !self.lost_a_queue {
             self.queues = Some(queues);
         }
         ControlFlow::Continue(waited)
@@ -198,17 +197,14 @@ impl Session {
                     return ControlFlow::Continue(match self.look_again_or(jobs) {
                         Ok(Some(jobs)) => Ok(Waited::Jobs(jobs)),
                         // Not the end of the wait, but a reason to look again.
-                        Ok(None) if wait.is_none() || self.queues_changed => {
+                        Ok(None) if wait.is_none() || self.lost_a_queue => {
                             Ok(Waited::Jobs(Vec::new()))
                         }
                         Ok(None) => Ok(Waited::TimedOut),
                         Err(error) => Err(error),
                     });
                 }
-                () = appeared.notified() => {
-                    self.queues_changed = true;
-                    return ControlFlow::Continue(Ok(Waited::Jobs(Vec::new())));
-                }
+                () = appeared.rung() => return ControlFlow::Continue(Ok(Waited::Jobs(Vec::new()))),
                 () = &mut margin_begins => return ControlFlow::Continue(Ok(Waited::DeadlineSoon)),
                 read = self.stream.read_buf(&mut reading), if ahead > 0 => read,
             };
@@ -234,7 +230,7 @@ impl Session {
         match error.kind() {
             ErrorKind::QueueNotFound => {
                 self.queues = None;
-                self.queues_changed = true;
+                self.lost_a_queue = true;
                 Ok(None)
             }
             ErrorKind::LimitExceeded if error.context().iter().any(in_flight) => Ok(None),
@@ -244,10 +240,13 @@ impl Session {
 
     /// The queues of all watched tubes that have one.
     async fn watched_queues(&mut self) -> Result<&mut Watched, Error> {
-        if self.queues.as_ref().is_none_or(Watched::was_told) {
-            let found = Watched::find(&self.watched, self.number, &self.shared.engine).await?;
-            self.queues = Some(found);
-            self.queues_changed = false;
+        match &mut self.queues {
+            Some(queues) => queues.take_in(&self.shared.engine),
+            None => {
+                let found = Watched::find(&self.watched, &self.shared.engine).await?;
+                self.queues = Some(found);
+                self.lost_a_queue = false;
+            }
         }
         self.queues.as_mut().ok_or_else(|| Error::new(ErrorKind::Internal, "no tube is watched"))
     }

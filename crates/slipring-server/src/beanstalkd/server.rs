@@ -2,7 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use slipring::{Engine, Error, QueueName, QueueSettings, Timestamp};
@@ -52,7 +52,6 @@ pub(super) struct Shared {
     /// 16 hexadecimal digits, new for each server.
     pub(super) id: String,
     draining: AtomicBool,
-    sessions: AtomicU64,
 }
 
 impl Shared {
@@ -67,11 +66,6 @@ impl Shared {
             self.failures.note(error, self.now());
         }
         reply
-    }
-
-    /// A number for a new connection.
-    pub(super) fn next_session(&self) -> u64 {
-        self.sessions.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Tells connections of the queues that appear; ends with the engine.
@@ -135,7 +129,6 @@ impl Server {
             started: engine.clock().now(),
             id: format!("{:016x}", u64::from_be_bytes(id)),
             draining: AtomicBool::new(false),
-            sessions: AtomicU64::new(0),
             engine,
             settings,
         }))

@@ -50,10 +50,8 @@ pub(super) struct Session {
     pub(super) watched: Vec<TubeRef>,
     /// Their queues, from the first reserve until another tube is watched or one is not any more.
     pub(super) queues: Option<Watched>,
-    /// One of the queues turned out to be deleted, or a tube without one has got one.
-    pub(super) queues_changed: bool,
-    /// No other connection of the server has this number.
-    pub(super) number: u64,
+    /// One of the queues turned out to be deleted.
+    pub(super) lost_a_queue: bool,
     pub(super) held: Reservations,
     pub(super) presence: Presence,
     /// The client sends no more.
@@ -86,8 +84,7 @@ impl Session {
             used: shared.tubes.refer_known(&default, Role::Use),
             watched: vec![watched],
             queues: None,
-            queues_changed: false,
-            number: shared.next_session(),
+            lost_a_queue: false,
             room: shared.arriving.room(),
             patience: Patience::new(shared.now()),
             place,

@@ -7,9 +7,9 @@ use std::sync::{Arc, Weak};
 use parking_lot::{Mutex, RwLock};
 use slipring::{Engine, Error, ErrorKind, Queue, QueueSettings};
 use slipring_wire::beanstalkd::TubeName;
-use tokio::sync::Notify;
 
 use super::counters::Counter;
+use super::watched::Appeared;
 
 /// Most jobs of a tube whose history is kept. It is a statistic; beyond it, new ones show zeros.
 const HISTORIES_MAX: usize = 100_000;
@@ -40,9 +40,8 @@ pub(super) struct Tube {
     pub(super) pauses: Counter,
     /// How long the newest pause was meant to be, in seconds.
     pub(super) pause_seconds: Counter,
-    /// The connections that wait for a job of it and would be told when there is a queue, by
-    /// their numbers.
-    wanted: Mutex<HashMap<u64, Weak<Notify>>>,
+    /// Those to tell when there is a queue, by their addresses.
+    wanted: Mutex<HashMap<usize, Weak<Appeared>>>,
     histories: Mutex<HashMap<u64, History>>,
     /// The number of histories, so that most deletes need no lock.
     histories_len: AtomicUsize,
@@ -125,20 +124,20 @@ impl Tube {
         Some(found)
     }
 
-    /// Tells connections that wait for the tube that it has a queue now.
-    pub(super) fn has_appeared(&self) {
+    /// Tells those who wish to know that the tube has a queue. They wish anew if they find none.
+    pub(super) fn has_appeared(self: &Arc<Tube>) {
         let wanted = std::mem::take(&mut *self.wanted.lock());
-        wanted.values().filter_map(Weak::upgrade).for_each(|notify| notify.notify_one());
+        wanted.values().filter_map(Weak::upgrade).for_each(|appeared| appeared.tell(self));
     }
 
-    /// Notes that a connection is to be told when the tube has a queue.
-    pub(super) fn want(&self, session: u64, appeared: &Arc<Notify>) {
-        self.wanted.lock().insert(session, Arc::downgrade(appeared));
+    /// Notes where to tell that the tube has a queue.
+    pub(super) fn want(&self, appeared: &Arc<Appeared>) {
+        self.wanted.lock().insert(Arc::as_ptr(appeared).addr(), Arc::downgrade(appeared));
     }
 
     /// Takes that back.
-    pub(super) fn unwant(&self, session: u64) {
-        self.wanted.lock().remove(&session);
+    pub(super) fn unwant(&self, appeared: &Arc<Appeared>) {
+        self.wanted.lock().remove(&Arc::as_ptr(appeared).addr());
     }
 
     /// Whether a connection waits for a queue of this tube.

@@ -58,6 +58,15 @@ impl Several {
         Several { queues, seat }
     }
 
+    /// Receives from another queue, too, if it is not one of them yet. The place in the others
+    /// stays; the next receive looks into the new one.
+    pub fn add(&mut self, queue: &Queue) {
+        if self.queues.iter().all(|known| known.id() != queue.id()) {
+            self.queues.push(queue.clone());
+            self.seat.grow();
+        }
+    }
+
     /// Receives from all the queues: the best priority first, then the oldest send (S7.6).
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use tokio::sync::broadcast;
 
@@ -111,6 +112,13 @@ impl Engine {
         self.0.new_queues.subscribe()
     }
 
+    /// How many queues this engine has got to know so far. While the number stays, a name of which
+    /// [`Engine::known_queue`] knew none has none. It has moved when the call that makes a queue
+    /// returns.
+    pub fn queues_seen(&self) -> u64 {
+        self.0.queues_seen.load(Ordering::Acquire)
+    }
+
     /// The queue of this number, if this engine knows it.
     pub fn queue_by_id(&self, id: QueueId) -> Option<Queue> {
         self.0.registry.by_id(id).map(|core| self.handle(core))
@@ -184,6 +192,7 @@ impl Engine {
             QueueCore::new(info, &self.0.services, registry)
         });
         if new {
+            self.0.queues_seen.fetch_add(1, Ordering::Release);
             // Nobody may be listening.
             let _ = self.0.new_queues.send(name);
         }

@@ -31,6 +31,7 @@ mod watch;
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use tokio::runtime::Handle;
@@ -77,7 +78,9 @@ pub(crate) struct EngineHandle {
     /// Held while the list of queues changes or is read anew, so that an older list never
     /// overtakes a newer change. Guards the number of foreign changes the registry has seen.
     catalogue: tokio::sync::Mutex<Option<u64>>,
-    /// The names of queues that the registry did not know before.
+    /// How many queues the registry did not know before.
+    queues_seen: AtomicU64,
+    /// Their names.
     new_queues: broadcast::Sender<QueueName>,
     stop: CancellationToken,
     tasks: TaskTracker,
@@ -173,6 +176,7 @@ impl Engine {
             registry: Arc::new(Registry::new()),
             key,
             catalogue: tokio::sync::Mutex::new(None),
+            queues_seen: AtomicU64::new(0),
             new_queues: broadcast::Sender::new(NEW_QUEUES_KEPT),
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),

@@ -9,7 +9,7 @@ use crate::message::Delivery;
 use crate::store::{ClaimBatch, ClaimEnd, SettleBatch};
 
 use super::super::portions::of_settlement;
-use super::seat::Called;
+use super::seat::{Called, Seen};
 use super::{Receives, Resting, State, Ticket, Waiter};
 
 /// Messages on their way back, or a claim on its way for a receive over several queues.
@@ -296,6 +296,26 @@ impl Receives {
         }
         if !early.is_empty() {
             self.look_after_pass(early, look.now);
+        }
+    }
+
+    /// Takes note of what a look over several queues has found here.
+    pub(in super::super) fn found(&self, seen: Seen, end: ClaimEnd) {
+        let mut state = self.lock();
+        if end == ClaimEnd::More {
+            return;
+        }
+        if end == ClaimEnd::InFlightLimit {
+            if state.room != seen.room {
+                // The leases that ended meanwhile are those that the look still counted.
+                state.generation += 1;
+                return;
+            }
+            state.limited = true;
+        }
+        if state.generation == seen.generation && !state.driving {
+            state.available = 0;
+            state.empty = true;
         }
     }
 

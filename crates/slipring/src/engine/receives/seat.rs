@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use crate::clock::{Timestamp, monotonic_ns};
-use crate::store::{ClaimEnd, Demand};
+use crate::store::Demand;
 
 use super::{Answer, Receives, Resting, State, Ticket, Waiter};
 
@@ -69,8 +69,8 @@ pub(super) enum Called {
 /// What a queue was like before a look into it.
 #[derive(Clone, Copy)]
 pub(in super::super) struct Seen {
-    generation: u64,
-    room: u64,
+    pub(super) generation: u64,
+    pub(super) room: u64,
 }
 
 /// What a queue answers to a seat.
@@ -102,6 +102,14 @@ impl Seat {
             disturbed: false,
             abandoned: false,
         }))
+    }
+
+    /// There is one more queue, which it has not looked into.
+    pub(in super::super) fn grow(&self) {
+        let mut inside = self.0.lock();
+        let queue = inside.entries.len();
+        inside.entries.push(None);
+        inside.open.push(queue);
     }
 
     /// The numbers of the queues to look into.
@@ -372,26 +380,6 @@ impl Receives {
             && Arc::ptr_eq(other, seat)
         {
             state.resting.remove(&entry);
-        }
-    }
-
-    /// Takes note of what a look over several queues has found here.
-    pub(in super::super) fn found(&self, seen: Seen, end: ClaimEnd) {
-        let mut state = self.lock();
-        if end == ClaimEnd::More {
-            return;
-        }
-        if end == ClaimEnd::InFlightLimit {
-            if state.room != seen.room {
-                // The leases that ended meanwhile are those that the look still counted.
-                state.generation += 1;
-                return;
-            }
-            state.limited = true;
-        }
-        if state.generation == seen.generation && !state.driving {
-            state.available = 0;
-            state.empty = true;
         }
     }
 }
