@@ -5,7 +5,7 @@ use super::frame::Turn;
 use super::meter::Window;
 use super::others::Outcome;
 use super::phase::Phase;
-use crate::findings::{Axis, Findings, Plot, Series, Table};
+use crate::findings::{Axis, BY_TIME, Findings, Plot, Series, Table};
 use crate::run::condition::{Condition, number};
 use crate::targets::Kind;
 
@@ -121,7 +121,7 @@ fn median(windows: &[Window], figure: impl Fn(&Window) -> f64) -> f64 {
 /// A line for each window, or for as many that follow each other as make the table short.
 fn windows(name: &str, windows: &[Window]) -> Table {
     let columns = ["from s", "phase", "sent/s", "received/s", "P99 ms", "stall ms", "longest ms"];
-    let mut table = Table::new(&format!("{name}: the others, by time"), &columns);
+    let mut table = Table::new(&format!("{name}: the others, {BY_TIME}"), &columns);
     let together = windows.len().div_ceil(LINES_MAX).max(1);
     for same in windows.chunk_by(|one, next| one.phase == next.phase) {
         for several in same.chunks(together) {

@@ -6,7 +6,7 @@ use super::phase::{Lengths, Phase};
 use super::record::Record;
 use super::scenario::{Judge, Scenario};
 use super::system::System;
-use crate::findings::{Axis, Findings, Plot, Series, Table};
+use crate::findings::{Axis, BY_TIME, Findings, Plot, Series, Table};
 use crate::run::condition::{Condition, number};
 
 /// Lines of the table by time, of each system, at most.
@@ -240,7 +240,7 @@ pub fn add_by_time(findings: &mut Findings, system: System, record: &Record) {
     let name = system.name();
     let columns =
         ["from s", "phase", "inserted/s", "completed/s", "claim P99 ms", "depth", "dead rows"];
-    let mut table = Table::new(&format!("{name} by time"), &columns);
+    let mut table = Table::new(&format!("{name} {BY_TIME}"), &columns);
     let together = seconds.len().div_ceil(LINES_MAX).max(1);
     for same in seconds.chunk_by(|one, next| one.phase == next.phase) {
         for several in same.chunks(together) {

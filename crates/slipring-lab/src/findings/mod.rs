@@ -17,7 +17,7 @@ use crate::output::say;
 use crate::run::condition::Condition;
 use crate::run::report::Head;
 pub use plot::{Axis, Plot, Series};
-pub use table::Table;
+pub use table::{BY_TIME, Table};
 
 /// What one investigation found.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -116,7 +116,7 @@ impl Findings {
         }
         let missed = self.missed();
         if strict && missed > 0 {
-            bail!("{missed} checks were missed");
+            bail!("{missed} checks of {} were missed", self.name);
         }
         Ok(())
     }

@@ -15,7 +15,15 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
 }
 
+/// How the title of a table ends that shows a course by time, for which there is a plot as well.
+pub const BY_TIME: &str = "by time";
+
 impl Table {
+    /// Whether it shows a course by time.
+    pub fn is_by_time(&self) -> bool {
+        self.title.ends_with(BY_TIME)
+    }
+
     /// A table without rows.
     pub fn new(title: &str, columns: &[&str]) -> Table {
         let columns = columns.iter().map(|column| (*column).to_owned()).collect();

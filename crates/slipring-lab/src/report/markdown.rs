@@ -1,4 +1,5 @@
-//! The tables and checks of runs as Markdown, for the page of benchmarks.
+//! The tables and checks of runs as Markdown, for the page of benchmarks. Courses by time are left
+//! out, which would be most of the page; the HTML page has them, with their plots.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -46,9 +47,15 @@ fn section(text: &mut String, chapter: &Chapter, folder: &Path) -> std::fmt::Res
             writeln!(text, "| {target} | {figure} | {needed} | {} | {result} |", condition.unit)?;
         }
     }
-    for table in &chapter.tables {
+    let (courses, tables): (Vec<&Table>, Vec<_>) =
+        chapter.tables.iter().partition(|table| table.is_by_time());
+    for table in tables {
         writeln!(text, "\n{}\n", table.title)?;
         figures(text, table)?;
+    }
+    if !courses.is_empty() {
+        let titles: Vec<&str> = courses.iter().map(|table| table.title.as_str()).collect();
+        writeln!(text, "\nIn the raw data: {}.", titles.join("; "))?;
     }
     for note in &chapter.notes {
         writeln!(text, "\n{note}")?;

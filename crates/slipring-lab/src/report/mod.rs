@@ -87,6 +87,9 @@ mod tests {
         let mut table = Table::new("latency", &["threads", "P50 ms"]);
         table.row(["1".to_owned(), "15 | 16".to_owned()]);
         findings.tables.push(table);
+        let mut course = Table::new("ours, by time", &["s", "rate"]);
+        course.row(["1".to_owned(), "777".to_owned()]);
+        findings.tables.push(course);
         findings.plots.push(Plot {
             name: "latency".into(),
             title: "latency by threads".into(),
@@ -111,6 +114,7 @@ mod tests {
         let html = page::html(&chapters, folder.path()).unwrap();
         assert!(html.contains("one lock &amp; its &lt;waits&gt;"), "{html}");
         assert!(html.contains("<svg") && html.contains("15 | 16"), "{html}");
+        assert!(html.contains("777"), "{html}");
         assert_eq!(html.matches("class=\"miss\"").count(), 2);
         assert!(html.contains("href=\"case-9.json.gz\""), "{html}");
         let outside = html.replace("http://www.w3.org/2000/svg", "");
@@ -126,6 +130,10 @@ mod tests {
         let text = markdown::text(&chapters, "slipring-lab report", folder.path());
         assert!(text.contains("[Raw data](case-9.json.gz)"), "{text}");
         assert!(text.contains("| 1 | 15 \\| 16 |"), "{text}");
+        assert!(
+            text.contains("In the raw data: ours, by time.") && !text.contains("777"),
+            "{text}"
+        );
         assert!(text.contains("miss"), "{text}");
     }
 
