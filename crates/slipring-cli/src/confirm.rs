@@ -24,7 +24,9 @@ impl ConfirmArgs {
             return Ok(());
         }
         let mut stderr = std::io::stderr().lock();
-        let asked = write!(stderr, "{question} [y/N] ").and_then(|()| stderr.flush());
+        // In one write: what is typed ahead is shown at any time, but not amid the question.
+        let text = format!("{question} [y/N] ");
+        let asked = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
         asked.map_err(Failure::failed)?;
         let mut answer = String::new();
         std::io::stdin().lock().read_line(&mut answer).map_err(Failure::failed)?;
