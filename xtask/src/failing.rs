@@ -249,10 +249,13 @@ error: doctest failed, to rerun pass `-p slipring --doc`
     #[test]
     fn the_error_of_a_command_of_the_lab_has_the_missed_checks() {
         let script = "echo '≥ kept  1 of 1 pass'; echo 'lost ≤ 0  3 of 0 messages MISS'; \
-                      echo 'slipring-lab: 1 checks were missed' >&2; exit 1";
+                      echo 'slipring-lab: 1 checks of badday-purge were missed' >&2; exit 1";
         let error = run_lab(std::process::Command::new("sh").args(["-c", script])).unwrap_err();
-        let said = "\n    lost ≤ 0  3 of 0 messages MISS\n    slipring-lab: 1 checks were missed";
-        assert!(error.ends_with(said), "{error}");
+        let said = [
+            "lost ≤ 0  3 of 0 messages MISS",
+            "slipring-lab: 1 checks of badday-purge were missed",
+        ];
+        assert!(error.ends_with(&format!("\n    {}", said.join("\n    "))), "{error}");
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod failing;
 mod package;
 mod pages;
 mod process;
+mod programs;
 mod readme;
 mod repository;
 mod schema;

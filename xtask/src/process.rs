@@ -21,6 +21,22 @@ pub fn run(command: &mut Command) -> Outcome {
 /// `grace` after the command has ended is the end of it.
 pub fn watched(command: &mut Command, grace: Duration, mut watch: impl FnMut(&str)) -> Outcome {
     println!("$ {}", printed(command));
+    let status = followed(command, grace, |line| {
+        if let Some(line) = line {
+            println!("{line}");
+            watch(line);
+        }
+    })?;
+    ended_well(command, status)
+}
+
+/// Like [`watched`], but shows nothing and returns how the command ended. `watch` also hears of
+/// each silence of `grace`, with no line.
+pub fn followed(
+    command: &mut Command,
+    grace: Duration,
+    mut watch: impl FnMut(Option<&str>),
+) -> Outcome<ExitStatus> {
     let (reader, writer) = std::io::pipe().map_err(|error| not_started(command, &error))?;
     let second = writer.try_clone().map_err(|error| not_started(command, &error))?;
     let started = command.stdout(writer).stderr(second).spawn();
@@ -32,18 +48,16 @@ pub fn watched(command: &mut Command, grace: Duration, mut watch: impl FnMut(&st
     let mut status = None;
     loop {
         match lines.recv_timeout(grace) {
-            Ok(line) => {
-                println!("{line}");
-                watch(&line);
-            }
+            Ok(line) => watch(Some(&line)),
             Err(mpsc::RecvTimeoutError::Timeout) if status.is_none() => {
+                watch(None);
                 status = child.try_wait().map_err(|error| not_started(command, &error))?;
             }
             Err(_) => break,
         }
     }
     let status = status.map_or_else(|| child.wait(), Ok);
-    ended_well(command, status.map_err(|error| not_started(command, &error))?)
+    status.map_err(|error| not_started(command, &error))
 }
 
 fn read_lines(reader: PipeReader, sender: &mpsc::Sender<String>) {

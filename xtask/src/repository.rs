@@ -39,28 +39,11 @@ impl Repository {
         command
     }
 
-    /// `cargo test` for the test programs of these names, of whichever package. Always as part of
+    /// `cargo test` for the test programs of this name, of whichever package. Always as part of
     /// the workspace: one package alone has other features of shared libraries, and all would be
     /// compiled once more for it.
-    pub fn tests(&self, names: &[String]) -> Command {
-        let mut test = self.cargo(&["test", "--workspace"]);
-        test.args(names.iter().flat_map(|name| ["--test", name]));
-        test
-    }
-
-    /// The names of the test programs of a package, in order.
-    pub fn test_names(&self, package: &str) -> Outcome<Vec<String>> {
-        let folder = self.root.join("crates").join(package).join("tests");
-        let failed = |error| format!("{} cannot be read: {error}", folder.display());
-        let mut names = Vec::new();
-        for entry in std::fs::read_dir(&folder).map_err(failed)? {
-            let path = entry.map_err(failed)?.path();
-            if path.extension().is_some_and(|extension| extension == "rs") {
-                names.extend(path.file_stem().map(|name| name.to_string_lossy().into_owned()));
-            }
-        }
-        names.sort();
-        Ok(names)
+    pub fn test(&self, name: &str) -> Command {
+        self.cargo(&["test", "--workspace", "--test", name])
     }
 
     /// Builds the shipped binary, as README.md does, if it is out of date, and returns its path.

@@ -14,7 +14,7 @@ pub enum Mode {
 
 /// Compares or writes `schema.sql` of all SQL stores.
 pub fn run(repository: &Repository, mode: Mode) -> Outcome {
-    let mut test = repository.tests(&["schema".to_owned()]);
+    let mut test = repository.test("schema");
     test.arg("--quiet");
     if mode == Mode::Write {
         test.env("SLIPRING_SCHEMA", "write");

@@ -2,11 +2,12 @@
 //!
 //! A step that fails does not stop the others, except those that work with what it makes.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::process::{self, Outcome};
 use crate::repository::Repository;
-use crate::{browser, clients, failing, package, pages, readme, schema, setup, tidy};
+use crate::{browser, clients, failing, package, pages, programs, readme, schema, setup, tidy};
 
 /// One step: its name, what it shows, what it does, and the step without which it cannot.
 struct Step {
@@ -78,7 +79,9 @@ const STEPS: [Step; 16] = [
         what: "unit tests, conformance of all stores, wire transcripts, model, faults",
         needs: None,
         run: |repository| {
-            failing::run(&mut repository.cargo(&["test", "--workspace", "--no-fail-fast"]))
+            let outcome = programs::run(&programs::built(repository)?, &[]);
+            let mut examples = repository.cargo(&["test", "--workspace", "--doc"]);
+            both(outcome, failing::run(&mut examples))
         },
     },
     Step {
@@ -87,13 +90,17 @@ const STEPS: [Step; 16] = [
         needs: Some("set-up"),
         run: |repository| {
             let newest = setup::postgres::Newest::copied(repository)?;
-            let mut test = repository.tests(&repository.test_names("slipring-postgres")?);
-            test.arg("--no-fail-fast");
-            test.env("SLIPRING_TEST_POOLER", "1");
+            let mut postgres = programs::built(repository)?;
+            postgres.retain(|program| program.package == "slipring-postgres");
+            let programs_of_newest = newest.programs();
+            let mut environment = vec![
+                ("SLIPRING_POSTGRES_BIN", &*programs_of_newest),
+                ("SLIPRING_TEST_POOLER", Path::new("1")),
+            ];
             if std::env::var_os(MODEL_CASES.0).is_none() {
-                test.env(MODEL_CASES.0, MODEL_CASES.1);
+                environment.push((MODEL_CASES.0, Path::new(MODEL_CASES.1)));
             }
-            failing::run(test.env("SLIPRING_POSTGRES_BIN", newest.programs()))
+            programs::run(&postgres, &environment)
         },
     },
     Step {
@@ -260,6 +267,14 @@ fn summarise(done: &[(&Step, Duration, End)], took: Duration) -> Outcome {
 
 fn minutes(took: Duration) -> String {
     format!("{:>3} min {:>4.1} s", took.as_secs() / 60, took.as_secs_f64() % 60.0)
+}
+
+/// What failed in two parts, the second of which is done whatever becomes of the first.
+fn both(first: Outcome, second: Outcome) -> Outcome {
+    match (first, second) {
+        (Err(first), Err(second)) => Err(format!("{first}\n{second}")),
+        (first, second) => first.and(second),
+    }
 }
 
 fn cargo(repository: &Repository, arguments: &[&str]) -> Outcome {

@@ -1,0 +1,217 @@
+//! The test programs of the workspace: built once, then run side by side.
+//!
+//! `cargo test` runs one program after the other. Most of them wait for processes, disks and clocks
+//! most of their time, so several at once take less time in all, and disturb each other enough to
+//! show what leans on an idle machine.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::sync::{Mutex, mpsc};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::failing::{self, CargoTest};
+use crate::process::{self, Outcome};
+use crate::repository::Repository;
+
+/// So many programs run at once for each processor.
+const FOR_EACH_PROCESSOR: usize = 1;
+
+/// The programs of this name take longest by far, so they begin first.
+const LONGEST: &str = "conformance";
+
+/// Programs that run for so long are named, and again each time it is over.
+const LONG: Duration = Duration::from_secs(300);
+
+/// What a program leaves running may keep its output open: a silence of this length after the
+/// program has ended is the end of the output.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// One test program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// The package it belongs to.
+    pub package: String,
+    /// The options of `cargo test` that run it alone.
+    options: String,
+    executable: PathBuf,
+    /// The folder of its package, in which it runs.
+    folder: PathBuf,
+}
+
+/// Builds all test programs of the workspace, as it is, and lists them.
+pub fn built(repository: &Repository) -> Outcome<Vec<Program>> {
+    failing::run(&mut repository.cargo(&["test", "--workspace", "--no-run"]))?;
+    // Once more for the list: everything is fresh by now.
+    let list = ["test", "--workspace", "--no-run", "--quiet", "--message-format=json"];
+    let mut programs = listed(&process::output(&mut repository.cargo(&list))?);
+    programs.sort_by_key(|program| !program.options.ends_with(LONGEST));
+    if programs.is_empty() {
+        return Err("cargo names no test program; see above".to_owned());
+    }
+    Ok(programs)
+}
+
+/// The programs in what cargo says of its artifacts, one message a line.
+fn listed(messages: &str) -> Vec<Program> {
+    messages.lines().filter_map(|line| program(&serde_json::from_str(line).ok()?)).collect()
+}
+
+fn program(message: &Value) -> Option<Program> {
+    let tested = message["profile"]["test"].as_bool()?;
+    let executable = PathBuf::from(message["executable"].as_str().filter(|_| tested)?);
+    let folder = Path::new(message["manifest_path"].as_str()?).parent()?.to_path_buf();
+    let package = folder.file_name()?.to_str()?.to_owned();
+    let (target, name) = (&message["target"], message["target"]["name"].as_str()?);
+    let options = match target["kind"][0].as_str()? {
+        "lib" | "rlib" | "cdylib" | "proc-macro" => format!("-p {package} --lib"),
+        kind => format!("-p {package} --{kind} {name}"),
+    };
+    Some(Program { package, options, executable, folder })
+}
+
+/// How a program ended: what it printed, and what failed in it.
+struct Ended<'a> {
+    program: &'a Program,
+    took: Duration,
+    output: Vec<String>,
+    failing: Vec<String>,
+}
+
+/// Runs the programs, several at once, and shows the output of each when it has ended. All are run
+/// whatever fails; the error names the tests that failed.
+pub fn run(programs: &[Program], environment: &[(&str, &Path)]) -> Outcome {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let waiting = Mutex::new(programs.iter());
+    let (sender, ended) = mpsc::channel::<Result<Ended<'_>, String>>();
+    let mut failing = Vec::new();
+    std::thread::scope(|scope| {
+        for _ in 0..processors * FOR_EACH_PROCESSOR {
+            let (sender, waiting) = (sender.clone(), &waiting);
+            scope.spawn(move || {
+                loop {
+                    let next = waiting.lock().ok().and_then(|mut waiting| waiting.next());
+                    let Some(program) = next else { break };
+                    let _ = sender.send(run_one(program, environment));
+                }
+            });
+        }
+        drop(sender);
+        for ended in ended {
+            match ended {
+                Ok(ended) => failing.extend(show(ended)),
+                Err(message) => failing.push(message),
+            }
+        }
+    });
+    match failing.len() {
+        0 => Ok(()),
+        count => Err(failing::with_names(format!("{count} tests failed:"), &failing)),
+    }
+}
+
+fn show(ended: Ended<'_>) -> Vec<String> {
+    println!("\n     {}, {:.1} s", ended.program.options, ended.took.as_secs_f64());
+    for line in ended.output {
+        println!("{line}");
+    }
+    ended.failing
+}
+
+fn run_one<'a>(program: &'a Program, environment: &[(&str, &Path)]) -> Result<Ended<'a>, String> {
+    let mut command = Command::new(&program.executable);
+    command.current_dir(&program.folder).env("CARGO_MANIFEST_DIR", &program.folder);
+    command.envs(environment.iter().copied());
+    let (begun, mut named) = (Instant::now(), 1);
+    let (mut output, mut seen) = (Vec::new(), CargoTest::default());
+    let status = process::followed(&mut command, GRACE, |line| {
+        if let Some(line) = line {
+            seen.line(line);
+            output.push(line.to_owned());
+        }
+        if begun.elapsed() > LONG * named {
+            named += 1;
+            let last = output.last().map_or("", String::as_str);
+            println!("     {} still runs; it printed last: {last}", program.options);
+        }
+    })?;
+    let failing = failures(program, seen, status, &mut output);
+    Ok(Ended { program, took: begun.elapsed(), output, failing })
+}
+
+/// Ends the output as cargo does where the program has failed, and answers the names.
+fn failures(
+    program: &Program,
+    mut seen: CargoTest,
+    status: ExitStatus,
+    output: &mut Vec<String>,
+) -> Vec<String> {
+    if !status.success() {
+        let said = format!("error: test failed, to rerun pass `{}`", program.options);
+        seen.line(&said);
+        output.extend([said, format!("the program ended with {status}")]);
+    }
+    seen.names()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_read_from_what_cargo_says() {
+        let message = |kind: &str, name: &str, test: bool, executable: Option<&str>| {
+            serde_json::json!({
+                "reason": "compiler-artifact",
+                "manifest_path": "/r/crates/a/Cargo.toml",
+                "target": {"kind": [kind], "name": name},
+                "profile": {"test": test},
+                "executable": executable,
+            })
+            .to_string()
+        };
+        let messages = [
+            message("lib", "a", false, None),
+            message("bin", "a", false, Some("/t/a")),
+            message("lib", "a", true, Some("/t/deps/a-1")),
+            message("test", "crash", true, Some("/t/deps/crash-2")),
+            message("bin", "tool", true, Some("/t/deps/tool-3")),
+            r#"{"reason":"build-finished","success":true}"#.to_owned(),
+            "not JSON".to_owned(),
+        ];
+        let found = listed(&messages.join("\n"));
+        let options: Vec<&str> = found.iter().map(|program| program.options.as_str()).collect();
+        assert_eq!(options, ["-p a --lib", "-p a --test crash", "-p a --bin tool"]);
+        assert_eq!(found[1].executable, Path::new("/t/deps/crash-2"));
+        assert_eq!((&*found[1].package, &*found[1].folder), ("a", Path::new("/r/crates/a")));
+    }
+
+    fn script(name: &str, text: &str, folder: &Path) -> Program {
+        let executable = folder.join(name);
+        // By a process of its own: what is started here meanwhile would have the file open for
+        // writing, and then it could not be run.
+        let write = "printf '#!/bin/sh\\n%s\\n' \"$1\" > \"$0\" && chmod +x \"$0\"";
+        let mut shell = Command::new("sh");
+        process::run(shell.args(["-c", write]).arg(&executable).arg(text)).unwrap();
+        let (package, options) = ("p".to_owned(), format!("-p p --test {name}"));
+        Program { package, options, executable, folder: folder.to_path_buf() }
+    }
+
+    #[test]
+    fn all_programs_run_and_the_error_names_what_failed_in_each() {
+        let folder = tempfile::tempdir().unwrap();
+        let fails = "echo 'failures:'; echo '    a::b'; echo; exit 101";
+        let programs = [
+            script("fails", fails, folder.path()),
+            script("dies", "kill -9 $$", folder.path()),
+            script("passes", "test \"$ASKED\" = /yes && touch passed", folder.path()),
+        ];
+        let error = run(&programs, &[("ASKED", Path::new("/yes"))]).unwrap_err();
+        let mut names: Vec<&str> = error.lines().skip(1).map(str::trim).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["-p p --test dies (it named no test)", "-p p --test fails -- a::b"]);
+        assert!(folder.path().join("passed").exists(), "in the folder of its package");
+        assert!(run(&programs[2..], &[("ASKED", Path::new("/yes"))]).is_ok());
+    }
+}
