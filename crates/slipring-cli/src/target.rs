@@ -1,6 +1,7 @@
 //! What the queue verbs work on: a server's admin API, or a store through the same API in this
 //! process.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
@@ -277,5 +278,10 @@ pub fn refusal(error: &admin::Failure) -> Failure {
 
 /// The path of something of a queue.
 pub fn queue_path(queue: &str, rest: &str) -> String {
-    format!("/v1/queues/{}{rest}", utf8_percent_encode(queue, NON_ALPHANUMERIC))
+    format!("/v1/queues/{}{rest}", encoded(queue))
+}
+
+/// A text as a part of a path or the value of a parameter.
+pub fn encoded(text: &str) -> impl Display {
+    utf8_percent_encode(text, NON_ALPHANUMERIC)
 }

@@ -50,6 +50,7 @@ fn the_defaults_are_those_of_the_manual() {
         ("insecure", "false"),
         ("allow_host", "(none)"),
         ("public_url", "(none)"),
+        ("sqs_minute_rules", "true"),
         ("head_seconds_max", "10"),
         ("admin_token", "(none)"),
     ] {
@@ -65,7 +66,7 @@ fn every_key_can_be_set_in_a_file_that_is_named() {
                 admin_token = \"secret-of-16-characters\"\ninsecure = true\n\
                 allow_host = \"a.example\"\n\
                 public_url = \"https://b.example\"\njob_bytes_max = 7\n\
-                connections_max = 8\nlog = \"warn\"\nlog_format = \"json\"\n[limits]\n\
+                connections_max = 8\nsqs_minute_rules = false\nlog = \"warn\"\nlog_format = \"json\"\n[limits]\n\
                 peer_share_percent = 1\narriving_bytes_max = 2\nleaving_bytes_max = 3\n\
                 idle_seconds_max = 4\nbeanstalkd_idle_seconds_max = 5\n\
                 head_seconds_max = 6\nrequest_seconds_max = 7\n\
@@ -80,6 +81,22 @@ fn every_key_can_be_set_in_a_file_that_is_named() {
     assert_eq!(all.as_object().unwrap().len(), keys);
     let table = folder.run(&["config", "--config", "other.toml"]).ok();
     assert!(table.contains("unix:/tmp/b") && !table.contains("secret"), "{table}");
+}
+
+#[test]
+fn a_yes_or_no_takes_the_words_and_numbers_that_environments_have() {
+    let folder = Folder::new();
+    for (text, value) in [("1", "true"), ("0", "false"), ("yes", "true"), ("off", "false")] {
+        let (key, env) = ("insecure", [("SLIPRING_INSECURE", text)]);
+        assert_eq!(shown(&folder, key, &[], &env).0, value, "{text}");
+        let flag = format!("--insecure={text}");
+        assert_eq!(shown(&folder, key, &[&flag], &[]).0, value, "{text}");
+        let rules = ["--sqs-minute-rules", text];
+        assert_eq!(shown(&folder, "sqs_minute_rules", &rules, &[]).0, value, "{text}");
+    }
+    let wrong = folder.run(&["config", "--sqs-minute-rules", "2"]);
+    assert_eq!(wrong.code(), 2);
+    assert!(wrong.stderr().contains("--sqs-minute-rules"), "{}", wrong.stderr());
 }
 
 #[test]

@@ -89,6 +89,9 @@ fn messages_go_through(target: &Target<'_>) {
     let peeked = target.json(&["peek", "emails", "--state", "ready"]);
     assert_eq!(peeked["messages"][0]["id"], id);
     assert!(target.run(&["peek", "emails"]).ok().contains("hello"));
+    assert!(target.run(&["peek", "emails", "--text", "ell"]).ok().contains("hello"));
+    assert_eq!(target.run(&["peek", "emails", "--text", "a & b"]).ok(), "no messages\n");
+    assert_eq!(target.run(&["peek", "emails", "--group", "g"]).ok(), "no messages\n");
     let received = target.json(&["receive", "emails", "--wait", "1s", "--lease", "10m"]);
     let one = &received["deliveries"][0];
     assert_eq!((&one["body"], &one["priority"]), (&json!("hello"), &json!(5)));

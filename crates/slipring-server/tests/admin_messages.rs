@@ -157,6 +157,33 @@ async fn pages_of_messages_follow_one_another_to_the_last_that_may_be_looked_at(
 }
 
 #[tokio::test]
+async fn messages_are_looked_for_by_group_and_text() {
+    let api = api_with_queue().await;
+    for group in ["a", "b", "c"] {
+        let message = |n: u32| json!({ "body": format!("{group} and {n}"), "group": group });
+        send(&api, json!((0..100).map(message).collect::<Vec<_>>())).await;
+    }
+    let bodies = async |filter: &str| {
+        let (mut after, mut bodies) = (json!(0), Vec::new());
+        while after != Value::Null {
+            let path = format!("/v1/queues/q/messages?limit=7&after={after}{filter}");
+            let page = api.get(&path).await.ok();
+            let page_bodies = page["messages"].as_array().unwrap().iter();
+            bodies.extend(page_bodies.map(|one| one["body"].as_str().unwrap().to_owned()));
+            after = page["next"].clone();
+        }
+        bodies
+    };
+    let of_group: Vec<String> = (0..100).map(|n| format!("b and {n}")).collect();
+    assert_eq!(bodies("&group=b").await, of_group);
+    assert_eq!(bodies("&text=d%2099").await, ["a and 99", "b and 99", "c and 99"]);
+    assert_eq!(bodies("&text=99&group=c&state=ready").await, ["c and 99"]);
+    assert!(
+        bodies("&text=99&state=parked").await.is_empty() && bodies("&group=d").await.is_empty()
+    );
+}
+
+#[tokio::test]
 async fn leases_are_prolonged_receipt_by_receipt() {
     // S5.1
     let api = api_with_queue().await;

@@ -47,6 +47,7 @@ pub struct FileSettings {
     #[serde(deserialize_with = "log")]
     pub log: Option<String>,
     pub log_format: Option<LogFormat>,
+    pub sqs_minute_rules: Option<bool>,
     pub sqs_test_mode: Option<bool>,
 }
 

@@ -8,6 +8,7 @@ mod listen;
 use std::fmt;
 use std::path::PathBuf;
 
+use clap::builder::BoolishValueParser;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
 use slipring_server::names::{HostNames, PublicUrl};
@@ -55,6 +56,7 @@ pub struct SettingsArgs {
     /// Listen on addresses other machines can reach although nothing asks for credentials
     #[arg(long, env = "SLIPRING_INSECURE")]
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    #[arg(value_parser = BoolishValueParser::new())]
     pub insecure: Option<bool>,
     /// Host names beside those of this machine that clients may call the server by, separated by
     /// commas; web pages of these hosts may use it [default: none]
@@ -78,9 +80,15 @@ pub struct SettingsArgs {
     /// How log lines look [default: human]
     #[arg(long, value_name = "FORMAT", env = "SLIPRING_LOG_FORMAT", value_enum)]
     pub log_format: Option<LogFormat>,
+    /// Purge a queue by SQS at most once in 60 seconds, and keep the name of a deleted one for as
+    /// long, as AWS does [default: true]
+    #[arg(long, value_name = "BOOL", env = "SLIPRING_SQS_MINUTE_RULES")]
+    #[arg(value_parser = BoolishValueParser::new())]
+    pub sqs_minute_rules: Option<bool>,
     /// Answer what test suites of the SQS protocol need, such as a reset of all queues
     #[arg(long, env = "SLIPRING_SQS_TEST_MODE", hide = true)]
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    #[arg(value_parser = BoolishValueParser::new())]
     pub sqs_test_mode: Option<bool>,
 }
 
@@ -139,6 +147,8 @@ pub struct Settings {
     pub log: Setting<String>,
     /// Log format.
     pub log_format: Setting<LogFormat>,
+    /// The two rules of 60 seconds of SQS.
+    pub sqs_minute_rules: Setting<bool>,
     /// The SQS test mode.
     pub sqs_test_mode: Setting<bool>,
 }
@@ -210,6 +220,12 @@ impl Settings {
                 file.log_format,
                 LogFormat::default,
             ),
+            sqs_minute_rules: layers.pick(
+                "sqs_minute_rules",
+                args.sqs_minute_rules,
+                file.sqs_minute_rules,
+                || true,
+            ),
             sqs_test_mode: layers.pick(
                 "sqs_test_mode",
                 args.sqs_test_mode,
@@ -244,6 +260,7 @@ impl Settings {
             row("public_url", &public_url),
             row("job_bytes_max", &self.job_bytes_max),
             row("connections_max", &self.connections_max),
+            row("sqs_minute_rules", &self.sqs_minute_rules),
             row("log", &self.log),
             row("log_format", &self.log_format),
         ];

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::BoolishValueParser;
 use clap::{ArgAction, Args};
 use slipring::Durability;
 use slipring_server::listen::{ListenAddress, Reach, Request};
@@ -56,6 +57,7 @@ pub struct BeanstalkdArgs {
     /// Listen on addresses other machines can reach; the protocol knows no credentials
     #[arg(long, env = "SLIPRING_INSECURE")]
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    #[arg(value_parser = BoolishValueParser::new())]
     insecure: Option<bool>,
 }
 

@@ -5,7 +5,7 @@ use slipring_server::admin::model::{Content, MessageList};
 
 use crate::failure::Failure;
 use crate::print;
-use crate::target::{Target, TargetArgs, queue_path};
+use crate::target::{Target, TargetArgs, encoded, queue_path};
 
 #[derive(Debug, Args)]
 pub struct PeekArgs {
@@ -14,6 +14,12 @@ pub struct PeekArgs {
     /// Only messages in this state
     #[arg(long, value_parser = ["ready", "delayed", "leased", "parked"])]
     state: Option<String>,
+    /// Only messages of this group, among the first 1,000
+    #[arg(long)]
+    group: Option<String>,
+    /// Only messages with this text in the body, among the first 1,000
+    #[arg(long)]
+    text: Option<String>,
     /// At most so many messages, 1 to 100
     #[arg(long, value_name = "COUNT", default_value_t = 10)]
     max: u32,
@@ -51,14 +57,22 @@ impl PeekArgs {
 
     /// So many messages, page by page: a page of large ones ends early.
     async fn look(&self, target: &Target) -> Result<MessageList, Failure> {
-        let state = self.state.as_ref().map(|state| format!("&state={state}")).unwrap_or_default();
+        let filters = [("state", &self.state), ("group", &self.group), ("text", &self.text)];
+        let filters: String = filters
+            .iter()
+            .filter_map(|(name, value)| Some(format!("&{name}={}", encoded(value.as_deref()?))))
+            .collect();
         let page = async |limit: u32, after: u32| {
-            let rest = format!("/messages?limit={limit}&after={after}{state}");
+            let rest = format!("/messages?limit={limit}&after={after}{filters}");
             target.get::<MessageList>(&queue_path(&self.queue, &rest)).await
         };
         let mut list = page(self.max, 0).await?;
-        while let Some(after) = list.next.filter(|after| *after < self.max) {
-            let more = page(self.max - after, after).await?;
+        while let Some(after) = list.next {
+            let missing = self.max.saturating_sub(u32::try_from(list.messages.len()).unwrap_or(0));
+            if missing == 0 {
+                break;
+            }
+            let more = page(missing, after).await?;
             list.messages.extend(more.messages);
             list.next = more.next;
         }

@@ -80,6 +80,7 @@ async fn sqs_listener(
         deadlines: settings.limits.http_deadlines(),
         names: names(settings),
         public_url: settings.public_url.value.clone(),
+        minute_rules: settings.sqs_minute_rules.value,
         test_mode: settings.sqs_test_mode.value,
         ..sqs::Settings::default()
     };

@@ -7,27 +7,19 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use serde::Deserialize;
 use slipring::lifecycle::Settlement;
-use slipring::{
-    Delivery, Error, ErrorKind, MessageId, MessageState, PeekFilter, Queue, QueueId, Receipt,
-    ReceiveRequest,
-};
+use slipring::{Delivery, Error, ErrorKind, MessageId, Queue, QueueId, Receipt, ReceiveRequest};
 
 use super::failure::Failure;
-use super::input::{InPath, Input, Params};
+use super::input::{InPath, Input};
 use super::model::{
-    DeliveryView, Extend, MessageList, MessageView, Receive, ReceiveAnswer, Send, SendAnswer,
-    SentView, Settle, SettleAnswer, SettledView,
+    DeliveryView, Extend, MessageView, Receive, ReceiveAnswer, Send, SendAnswer, SentView, Settle,
+    SettleAnswer, SettledView,
 };
 use super::{Api, answer};
 
 /// Most messages of one receive or look, as whole bodies go into one answer.
-const MESSAGES_MAX: u32 = 100;
-/// A page of messages ends when their bodies pass this, but it has one at least.
-const PAGE_BYTES_MAX: usize = 4 << 20;
-/// Most messages that a look may pass over: they are read, too.
-const AFTER_MAX: u32 = 1_000;
+pub(super) const MESSAGES_MAX: u32 = 100;
 /// What a single message is expected to have before it is looked at.
 const LOOKED_UP_BYTES: usize = 1 << 20;
 /// Longest wait of a receive.
@@ -100,7 +92,7 @@ async fn receive_from(
 }
 
 /// The most bytes that so many messages of a queue can have.
-async fn most_bytes(queue: &Queue, messages: u32) -> Result<usize, Failure> {
+pub(super) async fn most_bytes(queue: &Queue, messages: u32) -> Result<usize, Failure> {
     let each = queue.info().settings.message_bytes_max;
     let held = queue.stats().await?.bytes;
     Ok(usize::try_from(each.saturating_mul(messages.into()).min(held)).unwrap_or(usize::MAX))
@@ -210,47 +202,6 @@ async fn each(
         .map(|(receipt, error)| SettledView { receipt, error: error.map(Failure::from) })
         .collect();
     Ok(Json(SettleAnswer { results }))
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct PeekQuery {
-    state: Option<MessageState>,
-    limit: Option<u32>,
-    /// How many messages to pass over: `next` of the page before.
-    after: Option<u32>,
-}
-
-pub(super) async fn peek(
-    State(api): State<Api>,
-    InPath(name): InPath<String>,
-    Params(query): Params<PeekQuery>,
-) -> Result<Response, Failure> {
-    let (limit, after) = (query.limit.unwrap_or(10), query.after.unwrap_or(0));
-    if limit == 0 || limit > MESSAGES_MAX {
-        return Err(Failure::invalid(format!("limit is {limit}; use 1 to {MESSAGES_MAX}")));
-    }
-    if after > AFTER_MAX {
-        return Err(Failure::invalid(format!("after is {after}; use 0 to {AFTER_MAX}")));
-    }
-    let queue = api.engine().queue(&name).await?;
-    // One more than wanted tells whether there is a next page.
-    let asked = (limit + after + 1).min(AFTER_MAX);
-    let _room = answer::room(&api, most_bytes(&queue, asked).await?).await?;
-    let peeked = queue.peek(PeekFilter { state: query.state, limit: asked }).await?;
-    let mut bytes = 0;
-    let mut messages = Vec::new();
-    let mut more = peeked.iter().skip(after as usize).peekable();
-    while let Some(peeked) = more.next_if(|peeked| {
-        let fits = bytes + peeked.message.body.len() <= PAGE_BYTES_MAX;
-        messages.is_empty() || fits && messages.len() < limit as usize
-    }) {
-        bytes += peeked.message.body.len();
-        messages.push(MessageView::peeked(peeked, name.clone()));
-    }
-    let end = after + u32::try_from(messages.len()).unwrap_or(limit);
-    let next = (more.next().is_some() && end <= AFTER_MAX).then_some(end);
-    answer::json(MessageList { messages, next }, bytes).await
 }
 
 pub(super) async fn lookup(

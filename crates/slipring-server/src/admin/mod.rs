@@ -12,6 +12,7 @@ mod input;
 mod messages;
 pub mod model;
 mod passes;
+mod peeks;
 mod queues;
 mod routes;
 

@@ -14,7 +14,7 @@ use crate::metrics::Counted;
 use crate::places::Places;
 
 use super::failure::{Cause, Failure};
-use super::{Api, answer, guard, health, messages, passes, queues};
+use super::{Api, answer, guard, health, messages, passes, peeks, queues};
 
 /// An operation of the API, as `openapi.json` names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,7 +55,7 @@ fn routes() -> Vec<Route> {
         on("/v1/queues/{queue}/purge", "post", "purge_queue", post(passes::purge)),
         on("/v1/queues/{queue}/redrive", "post", "redrive_queue", post(passes::redrive)),
         on("/v1/queues/{queue}/kick", "post", "kick_queue", post(passes::kick)),
-        on(MESSAGES, "get", "peek_messages", get(messages::peek)),
+        on(MESSAGES, "get", "peek_messages", get(peeks::peek)),
         on(MESSAGES, "post", "send_messages", post(messages::send)),
         on("/v1/queues/{queue}/receive", "post", "receive_messages", post(messages::receive)),
         on("/v1/ack", "post", "ack_messages", post(messages::ack)),

@@ -67,6 +67,9 @@ pub struct Settings {
     /// What queue URLs begin with; by default what the client called the server. Its host is to
     /// be among `names`.
     pub public_url: Option<PublicUrl>,
+    /// Whether a queue is purged at most once in 60 seconds, and a deleted queue's name is taken
+    /// for as long, as AWS has it. Default on.
+    pub minute_rules: bool,
     /// For test suites: `POST /moto-api/reset` deletes every queue, and a deleted queue's name
     /// is free at once. Default off.
     pub test_mode: bool,
@@ -84,6 +87,7 @@ impl Default for Settings {
             deadlines: Deadlines::default(),
             names: HostNames::default(),
             public_url: None,
+            minute_rules: true,
             test_mode: false,
         }
     }

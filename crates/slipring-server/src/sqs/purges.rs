@@ -20,8 +20,8 @@ pub(super) struct Purges {
 }
 
 impl Purges {
-    /// Runs a purge, unless the queue was purged within the last minute: then answers nothing. It
-    /// goes on when the answer is not waited for any more.
+    /// Runs a purge, unless `rule` holds and the queue was purged within the last minute: then
+    /// answers nothing. It goes on when the answer is not waited for any more.
     ///
     /// # Errors
     /// That of the purge.
@@ -29,9 +29,10 @@ impl Purges {
         &self,
         queue: QueueId,
         now: Timestamp,
+        rule: bool,
         purge: impl Future<Output = Result<u64, Error>> + Send + 'static,
     ) -> Option<Result<(), Error>> {
-        if !self.recent.note(queue, now) {
+        if !self.recent.note(queue, now) && rule {
             return None;
         }
         let mut noted = Noted { queue, recent: Arc::clone(&self.recent), done: false };
@@ -97,13 +98,14 @@ mod tests {
     async fn a_purge_that_failed_can_be_tried_again_at_once_and_one_that_was_done_cannot() {
         let purges = Purges::default();
         let failing = async { Err(Error::new(ErrorKind::StorageUnavailable, "not now")) };
-        let failed = purges.run(QUEUE, NOW, failing).await.unwrap().unwrap_err();
+        let failed = purges.run(QUEUE, NOW, true, failing).await.unwrap().unwrap_err();
         assert_eq!(failed.kind(), ErrorKind::StorageUnavailable);
         let broken = async { panic!("a fault") };
-        assert!(purges.run(QUEUE, NOW, broken).await.unwrap().is_err());
-        purges.run(QUEUE, NOW, async { Ok(3) }).await.unwrap().unwrap();
-        assert!(purges.run(QUEUE, NOW, async { Ok(0) }).await.is_none());
-        assert!(purges.run(QueueId(8), NOW, async { Ok(0) }).await.is_some());
+        assert!(purges.run(QUEUE, NOW, true, broken).await.unwrap().is_err());
+        purges.run(QUEUE, NOW, true, async { Ok(3) }).await.unwrap().unwrap();
+        assert!(purges.run(QUEUE, NOW, true, async { Ok(0) }).await.is_none());
+        assert!(purges.run(QUEUE, NOW, false, async { Ok(0) }).await.is_some());
+        assert!(purges.run(QueueId(8), NOW, true, async { Ok(0) }).await.is_some());
     }
 
     #[tokio::test]
@@ -118,7 +120,7 @@ mod tests {
                 Ok(1)
             }
         };
-        let mut waits = Box::pin(purges.run(QUEUE, NOW, purge));
+        let mut waits = Box::pin(purges.run(QUEUE, NOW, true, purge));
         assert!(futures::poll!(&mut waits).is_pending());
         drop(waits);
         gate.notify_one();
@@ -126,7 +128,7 @@ mod tests {
             tokio::task::yield_now().await;
         }
         assert!(done.load(Ordering::Relaxed));
-        let mut endless = Box::pin(purges.run(QueueId(8), NOW, std::future::pending()));
+        let mut endless = Box::pin(purges.run(QueueId(8), NOW, true, std::future::pending()));
         assert!(futures::poll!(&mut endless).is_pending());
         purges.end().await;
         assert_eq!(endless.await.unwrap().unwrap_err().kind(), ErrorKind::Closed);

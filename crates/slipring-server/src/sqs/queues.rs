@@ -31,7 +31,8 @@ impl Call<'_> {
             };
         }
         let recently = self.shared.deleted.has(p.queue_name.as_str(), self.now());
-        if recently && !self.shared.settings.test_mode {
+        let settings = &self.shared.settings;
+        if recently && settings.minute_rules && !settings.test_mode {
             return Err(SqsError::new(
                 ErrorCode::QueueDeletedRecently,
                 "You must wait 60 seconds after deleting a queue before you can create another \
@@ -102,11 +103,12 @@ impl Call<'_> {
 
     pub(super) async fn purge_queue(&self, p: PurgeQueue) -> Result<Answer, SqsError> {
         let queue = self.queue(&p.queue_url).await?;
+        let rule = self.shared.settings.minute_rules;
         let purge = {
             let queue = queue.clone();
             async move { queue.purge(|_| {}).await }
         };
-        match self.shared.purges.run(queue.id(), self.now(), purge).await {
+        match self.shared.purges.run(queue.id(), self.now(), rule, purge).await {
             Some(purged) => purged.map(|()| Answer::Nothing).map_err(|error| self.refused(&error)),
             None => Err(SqsError::new(
                 ErrorCode::PurgeQueueInProgress,
