@@ -4,7 +4,10 @@ use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, PipeReader};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// After its end a command's output is read for at most so many times the grace, whoever writes it.
+const ENDED_GRACES_MAX: u32 = 6;
 
 /// What everything here answers: a value, or a sentence that says what to do.
 pub type Outcome<T = ()> = Result<T, String>;
@@ -45,14 +48,18 @@ pub fn followed(
     let mut child = started.map_err(|error| not_started(command, &error))?;
     let (sender, lines) = mpsc::channel();
     std::thread::spawn(move || read_lines(reader, &sender));
-    let mut status = None;
+    let (mut status, mut asked) = (None, Instant::now());
+    // It is asked also while lines come: what it leaves running may go on to write.
     loop {
+        if status.is_none() && asked.elapsed() > grace {
+            asked = Instant::now();
+            status = child.try_wait().map_err(|error| not_started(command, &error))?;
+        } else if status.is_some() && asked.elapsed() > grace * ENDED_GRACES_MAX {
+            break;
+        }
         match lines.recv_timeout(grace) {
             Ok(line) => watch(Some(&line)),
-            Err(mpsc::RecvTimeoutError::Timeout) if status.is_none() => {
-                watch(None);
-                status = child.try_wait().map_err(|error| not_started(command, &error))?;
-            }
+            Err(mpsc::RecvTimeoutError::Timeout) if status.is_none() => watch(None),
             Err(_) => break,
         }
     }

@@ -82,6 +82,9 @@ struct Ended<'a> {
 /// Runs the programs, several at once, and shows the output of each when it has ended. All are run
 /// whatever fails; the error names the tests that failed.
 pub fn run(programs: &[Program], environment: &[(&str, &Path)]) -> Outcome {
+    if programs.is_empty() {
+        return Err("there is no test program to run".to_owned());
+    }
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let waiting = Mutex::new(programs.iter());
     let (sender, ended) = mpsc::channel::<Result<Ended<'_>, String>>();
@@ -123,7 +126,7 @@ fn run_one<'a>(program: &'a Program, environment: &[(&str, &Path)]) -> Result<En
     let mut command = Command::new(&program.executable);
     command.current_dir(&program.folder).env("CARGO_MANIFEST_DIR", &program.folder);
     command.envs(environment.iter().copied());
-    let (begun, mut named) = (Instant::now(), 1);
+    let (begun, mut named, mut shown) = (Instant::now(), 1, 0);
     let (mut output, mut seen) = (Vec::new(), CargoTest::default());
     let status = process::followed(&mut command, GRACE, |line| {
         if let Some(line) = line {
@@ -132,8 +135,12 @@ fn run_one<'a>(program: &'a Program, environment: &[(&str, &Path)]) -> Result<En
         }
         if begun.elapsed() > LONG * named {
             named += 1;
-            let last = output.last().map_or("", String::as_str);
-            println!("     {} still runs; it printed last: {last}", program.options);
+            println!(
+                "     {} still runs; it has printed since it was last named:",
+                program.options
+            );
+            output[shown..].iter().for_each(|line| println!("{line}"));
+            shown = output.len();
         }
     })?;
     let failing = failures(program, seen, status, &mut output);
@@ -147,11 +154,12 @@ fn failures(
     status: ExitStatus,
     output: &mut Vec<String>,
 ) -> Vec<String> {
-    if !status.success() {
-        let said = format!("error: test failed, to rerun pass `{}`", program.options);
-        seen.line(&said);
-        output.extend([said, format!("the program ended with {status}")]);
+    if status.success() {
+        return Vec::new();
     }
+    let said = format!("error: test failed, to rerun pass `{}`", program.options);
+    seen.line(&said);
+    output.extend([said, format!("the program ended with {status}")]);
     seen.names()
 }
 

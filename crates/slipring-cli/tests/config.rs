@@ -66,7 +66,8 @@ fn every_key_can_be_set_in_a_file_that_is_named() {
                 admin_token = \"secret-of-16-characters\"\ninsecure = true\n\
                 allow_host = \"a.example\"\n\
                 public_url = \"https://b.example\"\njob_bytes_max = 7\n\
-                connections_max = 8\nsqs_minute_rules = false\nlog = \"warn\"\nlog_format = \"json\"\n[limits]\n\
+                connections_max = 8\nsqs_minute_rules = false\nlog = \"warn\"\n\
+                log_format = \"json\"\n[limits]\n\
                 peer_share_percent = 1\narriving_bytes_max = 2\nleaving_bytes_max = 3\n\
                 idle_seconds_max = 4\nbeanstalkd_idle_seconds_max = 5\n\
                 head_seconds_max = 6\nrequest_seconds_max = 7\n\

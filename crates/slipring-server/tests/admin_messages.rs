@@ -174,6 +174,8 @@ async fn messages_are_looked_for_by_group_and_text() {
         }
         bodies
     };
+    let page = api.get("/v1/queues/q/messages?group=d").await.ok();
+    assert_eq!((&page["searched"], &page["next"]), (&json!(300), &Value::Null));
     let of_group: Vec<String> = (0..100).map(|n| format!("b and {n}")).collect();
     assert_eq!(bodies("&group=b").await, of_group);
     assert_eq!(bodies("&text=d%2099").await, ["a and 99", "b and 99", "c and 99"]);

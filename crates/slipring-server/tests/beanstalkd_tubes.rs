@@ -193,6 +193,28 @@ fn a_tube_that_is_deleted_and_made_again_is_waited_for() {
 }
 
 #[test]
+fn a_deleted_queue_does_not_hide_the_jobs_of_the_others() {
+    // S5.5
+    let server = TestServer::start();
+    for name in ["a", "b", "c"] {
+        server.make(name, None);
+    }
+    let mut client = server.connect();
+    client.send("watch a\r\nwatch b\r\nwatch c\r\nreserve-with-timeout 0\r\n");
+    client.expect("WATCHING 2\r\nWATCHING 3\r\nWATCHING 4\r\nTIMED_OUT\r\n");
+    server.runtime.block_on(async {
+        for name in ["a", "b"] {
+            let queue = server.engine.queue(name).await.unwrap();
+            server.engine.delete_queue(&queue).await.unwrap();
+        }
+        let queue = server.engine.queue("c").await.unwrap();
+        queue.send(NewMessage::new("ready")).await.unwrap();
+    });
+    client.send("reserve-with-timeout 0\r\n");
+    client.expect("RESERVED 1 5\r\nready\r\n");
+}
+
+#[test]
 fn tubes_are_limited_per_connection_and_altogether() {
     // S12.7
     let settings = Settings { watched_max: 20, tubes_max: 30, ..Settings::default() };

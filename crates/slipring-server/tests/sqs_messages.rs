@@ -1,4 +1,4 @@
-//! Messages over SQS: send, receive, delete, visibility, batches, waiting.
+//! Messages over SQS: send, receive, delete, visibility, batches, waiting, purges.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use slipring::NewMessage;
+use slipring_server::sqs::Settings;
 use sqs_client::TestServer;
 
 fn handle(message: &Value) -> Value {
@@ -330,5 +331,20 @@ fn the_limit_of_messages_in_flight_is_an_error_or_nothing() {
         } else {
             assert_eq!((second.status, second.code().as_str()), (403, "OverLimit"));
         }
+    }
+}
+
+#[test]
+fn the_rules_of_a_minute_can_be_switched_off() {
+    let server = TestServer::start_with(Settings { minute_rules: false, ..Settings::default() });
+    let mut client = server.connect();
+    for _ in 0..3 {
+        let url = client.create("q", json!({}));
+        for _ in 0..3 {
+            client.ok("SendMessage", json!({ "QueueUrl": url, "MessageBody": "m" }));
+            client.ok("PurgeQueue", json!({ "QueueUrl": url }));
+            assert_eq!(client.ok("ReceiveMessage", json!({ "QueueUrl": url })), json!({}));
+        }
+        client.ok("DeleteQueue", json!({ "QueueUrl": url }));
     }
 }

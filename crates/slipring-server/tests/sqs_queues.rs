@@ -230,21 +230,6 @@ fn a_deleted_queues_name_rests_for_a_minute() {
 }
 
 #[test]
-fn the_rules_of_a_minute_can_be_switched_off() {
-    let server = TestServer::start_with(Settings { minute_rules: false, ..Settings::default() });
-    let mut client = server.connect();
-    for _ in 0..3 {
-        let url = client.create("q", json!({}));
-        for _ in 0..3 {
-            client.ok("SendMessage", json!({ "QueueUrl": url, "MessageBody": "m" }));
-            client.ok("PurgeQueue", json!({ "QueueUrl": url }));
-            assert_eq!(client.ok("ReceiveMessage", json!({ "QueueUrl": url })), json!({}));
-        }
-        client.ok("DeleteQueue", json!({ "QueueUrl": url }));
-    }
-}
-
-#[test]
 fn test_mode_resets_and_lets_names_be_used_at_once() {
     let server = TestServer::start_with(Settings { test_mode: true, ..Settings::default() });
     let mut client = server.connect();

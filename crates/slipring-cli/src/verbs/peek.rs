@@ -14,10 +14,10 @@ pub struct PeekArgs {
     /// Only messages in this state
     #[arg(long, value_parser = ["ready", "delayed", "leased", "parked"])]
     state: Option<String>,
-    /// Only messages of this group, among the first 1,000
+    /// Only messages of this group, among the first 1,000 or about 32 MiB
     #[arg(long)]
     group: Option<String>,
-    /// Only messages with this text in the body, among the first 1,000
+    /// Only messages with this text in the body, among the same
     #[arg(long)]
     text: Option<String>,
     /// At most so many messages, 1 to 100
@@ -36,7 +36,10 @@ impl PeekArgs {
             return print::json(&list);
         }
         if list.messages.is_empty() {
-            return print::line("no messages");
+            return match list.searched {
+                Some(count) => print::line(&format!("no messages among the first {count}")),
+                None => print::line("no messages"),
+            };
         }
         let mut table = print::table(&["ID", "STATE", "ATTEMPTS", "PRIORITY", "BODY"], 2..4);
         for message in &list.messages {
@@ -75,6 +78,7 @@ impl PeekArgs {
             let more = page(missing, after).await?;
             list.messages.extend(more.messages);
             list.next = more.next;
+            list.searched = more.searched;
         }
         Ok(list)
     }

@@ -246,6 +246,9 @@ pub struct MessageList {
     /// Ask for the messages after so many; `None` on the last page.
     #[serde(default)]
     pub next: Option<u32>,
+    /// Of a look by group or text: among how many of the first messages it has looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub searched: Option<u32>,
 }
 
 /// What a receive asks for.

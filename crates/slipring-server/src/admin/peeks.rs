@@ -17,6 +17,8 @@ use super::{Api, answer};
 const PAGE_BYTES_MAX: usize = 4 << 20;
 /// So many messages of a queue are looked at, at most: those that are passed over are read, too.
 const LOOKED_AT_MAX: u32 = 1_000;
+/// A look by group or text reads bodies of about so many bytes, but looks at one page at least.
+const SEARCHED_BYTES: u64 = 32 << 20;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -73,19 +75,30 @@ pub(super) async fn peek(
     }
     let queue = api.engine().queue(&name).await?;
     // One more than wanted tells whether there is a next page.
-    let asked = if query.is_selective() { LOOKED_AT_MAX } else { limit + after + 1 };
-    let asked = asked.min(LOOKED_AT_MAX);
-    let _room = answer::room(&api, most_bytes(&queue, asked).await?).await?;
+    let mut asked = (limit + after + 1).min(LOOKED_AT_MAX);
+    let mut bytes = most_bytes(&queue, asked).await?;
+    if query.is_selective() {
+        let stats = queue.stats().await?;
+        let each = (stats.bytes / stats.total().max(1)).max(1);
+        let fitting = u32::try_from(SEARCHED_BYTES / each).unwrap_or(LOOKED_AT_MAX);
+        asked = asked.max(fitting.min(LOOKED_AT_MAX));
+        // By their mean, for the most that they can have is the room of all answers.
+        bytes = usize::try_from(each * u64::from(asked)).unwrap_or(usize::MAX);
+    }
+    let mut room = answer::room(&api, bytes).await?;
     let found = queue.peek(PeekFilter { state: query.state, limit: asked }).await?;
-    // Bodies may be large: they are searched where nothing else waits.
-    let searched = tokio::task::spawn_blocking(move || {
+    let searched = query.is_selective().then_some(u32::try_from(found.len()).unwrap_or(asked));
+    room.shrink(found.iter().map(|peeked| peeked.message.body.len()).sum());
+    // Bodies may be large: they are searched where nothing else waits. The room goes along, for
+    // the search goes on when the client leaves.
+    let search = tokio::task::spawn_blocking(move || {
         let (page, next) = query.page(&found, limit as usize, after as usize);
-        (found, page, next)
+        (found, page, next, room)
     });
     let failed = |error| Error::new(ErrorKind::Internal, "a search failed").caused_by(error);
-    let (found, page, next) = searched.await.map_err(failed)?;
+    let (found, page, next, _room) = search.await.map_err(failed)?;
     let page = page.into_iter().filter_map(|at| found.get(at));
     let bytes = page.clone().map(|peeked| peeked.message.body.len()).sum();
     let messages = page.map(|peeked| MessageView::peeked(peeked, name.clone())).collect();
-    answer::json(MessageList { messages, next }, bytes).await
+    answer::json(MessageList { messages, next, searched }, bytes).await
 }

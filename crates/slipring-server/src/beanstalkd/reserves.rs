@@ -114,13 +114,17 @@ impl Session {
 
     /// Takes what is there.
     async fn receive_now(&mut self, wanted: usize) -> Result<Vec<Delivery>, Error> {
-        let jobs = self.receive_once(wanted).await?;
-        let engine = &self.shared.engine;
-        // A tube may have got its queue without being told yet: S5.5 holds for it, too.
-        if jobs.is_empty() && self.queues.as_mut().is_some_and(|all| all.take_in_all(engine)) {
-            return self.receive_once(wanted).await;
+        loop {
+            let jobs = self.receive_once(wanted).await?;
+            // A tube may have lost its queue, or got one without being told yet: S5.5 holds for
+            // the others, and for it. Each turn needs a queue that was deleted or made meanwhile.
+            let engine = &self.shared.engine;
+            let others = |all: &mut Watched| all.take_in_all(engine);
+            let again = self.lost_a_queue || self.queues.as_mut().is_some_and(others);
+            if !jobs.is_empty() || !again {
+                return Ok(jobs);
+            }
         }
-        Ok(jobs)
     }
 
     async fn receive_once(&mut self, wanted: usize) -> Result<Vec<Delivery>, Error> {
@@ -145,7 +149,11 @@ impl Session {
         let Some(mut queues) = self.queues.take() else {
             return ControlFlow::Continue(Ok(Waited::Jobs(Vec::new())));
         };
-        let waited = self.wait_for_jobs_of(&mut queues, wanted, wait).await?;
+        let mut waited = self.wait_for_jobs_of(&mut queues, wanted, wait).await?;
+        // The end of a wait may come before the word of a queue that was made by then (S5.5).
+        if matches!(waited, Ok(Waited::TimedOut)) && queues.take_in_all(&self.shared.engine) {
+            waited = Ok(Waited::Jobs(Vec::new()));
+        }
         if !self.lost_a_queue {
             self.queues = Some(queues);
         }

@@ -1,8 +1,8 @@
 //! The tubes that a connection watches as queues: those that have one are received from, and of
 //! those that have none the connection is told when they get one. Waiting makes no queue.
 //!
-//! A queue that appears is added to the others: the connection keeps its place in these, and the
-//! cost is that of one tube, however many are watched.
+//! A queue that appears is added to the others: the connection keeps its place in these, and only
+//! the new one is looked into.
 
 use std::collections::HashMap;
 use std::sync::Arc;

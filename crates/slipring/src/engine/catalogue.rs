@@ -113,8 +113,7 @@ impl Engine {
     }
 
     /// How many queues this engine has got to know so far. While the number stays, a name of which
-    /// [`Engine::known_queue`] knew none has none. It has moved when the call that makes a queue
-    /// returns.
+    /// [`Engine::known_queue`] knew none has none.
     pub fn queues_seen(&self) -> u64 {
         self.0.queues_seen.load(Ordering::Acquire)
     }
@@ -189,10 +188,11 @@ impl Engine {
         let name = info.name.clone();
         let core = registry.put(info, |info| {
             new = true;
+            // Before it can be found by its name.
+            self.0.queues_seen.fetch_add(1, Ordering::Release);
             QueueCore::new(info, &self.0.services, registry)
         });
         if new {
-            self.0.queues_seen.fetch_add(1, Ordering::Release);
             // Nobody may be listening.
             let _ = self.0.new_queues.send(name);
         }
