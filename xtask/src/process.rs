@@ -6,7 +6,8 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-/// After its end a command's output is read for at most so many times the grace, whoever writes it.
+/// After a command has ended, its output is read for at most this many grace periods more: a
+/// process that it left running may write without end.
 const ENDED_GRACES_MAX: u32 = 6;
 
 /// What everything here answers: a value, or a sentence that says what to do.
@@ -49,7 +50,8 @@ pub fn followed(
     let (sender, lines) = mpsc::channel();
     std::thread::spawn(move || read_lines(reader, &sender));
     let (mut status, mut asked) = (None, Instant::now());
-    // It is asked also while lines come: what it leaves running may go on to write.
+    // The command's end is looked for also while lines come, for they may be those of a process
+    // that it left running.
     loop {
         if status.is_none() && asked.elapsed() > grace {
             asked = Instant::now();

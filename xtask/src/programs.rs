@@ -15,13 +15,11 @@ use crate::failing::{self, CargoTest};
 use crate::process::{self, Outcome};
 use crate::repository::Repository;
 
-/// So many programs run at once for each processor.
-const FOR_EACH_PROCESSOR: usize = 1;
-
 /// The programs of this name take longest by far, so they begin first.
 const LONGEST: &str = "conformance";
 
-/// Programs that run for so long are named, and again each time it is over.
+/// A program that still runs after this time is named with its output so far, and again whenever
+/// this time has passed once more.
 const LONG: Duration = Duration::from_secs(300);
 
 /// What a program leaves running may keep its output open: a silence of this length after the
@@ -79,8 +77,8 @@ struct Ended<'a> {
     failing: Vec<String>,
 }
 
-/// Runs the programs, several at once, and shows the output of each when it has ended. All are run
-/// whatever fails; the error names the tests that failed.
+/// Runs the programs, as many at once as there are processors, and shows the output of each when it
+/// has ended. All are run whatever fails; the error names the tests that failed.
 pub fn run(programs: &[Program], environment: &[(&str, &Path)]) -> Outcome {
     if programs.is_empty() {
         return Err("there is no test program to run".to_owned());
@@ -90,7 +88,7 @@ pub fn run(programs: &[Program], environment: &[(&str, &Path)]) -> Outcome {
     let (sender, ended) = mpsc::channel::<Result<Ended<'_>, String>>();
     let mut failing = Vec::new();
     std::thread::scope(|scope| {
-        for _ in 0..processors * FOR_EACH_PROCESSOR {
+        for _ in 0..processors {
             let (sender, waiting) = (sender.clone(), &waiting);
             scope.spawn(move || {
                 loop {

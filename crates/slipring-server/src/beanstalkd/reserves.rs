@@ -116,12 +116,14 @@ impl Session {
     async fn receive_now(&mut self, wanted: usize) -> Result<Vec<Delivery>, Error> {
         loop {
             let jobs = self.receive_once(wanted).await?;
+            if !jobs.is_empty() {
+                return Ok(jobs);
+            }
             // A tube may have lost its queue, or got one without being told yet: S5.5 holds for
             // the others, and for it. Each turn needs a queue that was deleted or made meanwhile.
             let engine = &self.shared.engine;
             let others = |all: &mut Watched| all.take_in_all(engine);
-            let again = self.lost_a_queue || self.queues.as_mut().is_some_and(others);
-            if !jobs.is_empty() || !again {
+            if !self.lost_a_queue && !self.queues.as_mut().is_some_and(others) {
                 return Ok(jobs);
             }
         }
