@@ -8,11 +8,15 @@ mod beanstalkd_client;
 
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::time::Duration;
 
+use beanstalkd_client::running::Serves;
 use beanstalkd_client::{Client, TestServer};
+use slipring::stores::MemoryStore;
 use slipring::{NewMessage, QueueSettings, ReceiveRequest};
-use slipring_server::beanstalkd::{Listener, Settings};
+use slipring_conformance::fault::{Fault, FaultyStore, Verb};
+use slipring_server::beanstalkd::{Listener, Server, Settings};
 use tokio_util::sync::CancellationToken;
 
 fn value<'a>(pairs: &'a [(String, String)], key: &str) -> &'a str {
@@ -169,6 +173,24 @@ fn one_who_waits_is_told_of_the_job_that_runs_out_first_now_and_not_before_its_t
 }
 
 #[test]
+fn one_who_is_being_served_when_a_job_begins_to_run_out_gets_what_is_found() {
+    // S2.3: what is found would go back, and its time may be over by then.
+    let store = FaultyStore::new(MemoryStore::shared());
+    let server = TestServer::start_over(Arc::clone(&store) as _, <Server as Serves>::patient());
+    let mut client = server.connect();
+    client.send("put 0 0 4 1\r\na\r\nreserve\r\n");
+    client.expect("INSERTED 1\r\nRESERVED 1 1\r\na\r\n");
+    store.plan(Verb::Claim, 1, Fault::Hang);
+    client.send("reserve\r\n");
+    server.runtime.block_on(store.hanging(1));
+    server.clock.advance(Duration::from_millis(3500));
+    assert_eq!(server.connect().ask("put 0 0 100 1\r\nb"), "INSERTED 2");
+    store.release();
+    client.expect("RESERVED 2 1\r\nb\r\n");
+    assert_eq!(client.ask("reserve"), "DEADLINE_SOON");
+}
+
+#[test]
 fn a_job_that_ran_out_can_be_deleted_until_somebody_else_has_it() {
     // S3.4
     let server = TestServer::start();
@@ -278,29 +300,6 @@ fn a_job_is_a_message_of_the_queue_of_the_same_name() {
     let stats = client.yaml("stats-job 2");
     assert_eq!(value(&stats, "pri"), "1024");
     assert_eq!(value(&stats, "ttr"), "30");
-}
-
-#[test]
-fn the_limits_and_policies_of_the_queue_hold_for_the_tube() {
-    let server = TestServer::start();
-    let settings = QueueSettings {
-        max_attempts: Some(1),
-        messages_max: Some(1),
-        message_bytes_max: 4,
-        ..QueueSettings::default()
-    };
-    let made = server.engine.create_queue("small", settings);
-    server.runtime.block_on(made).unwrap();
-    let mut client = server.connect();
-    client.send("use small\r\nwatch small\r\nput 0 0 60 5\r\nhello\r\nput 0 0 60 4\r\nhell\r\n");
-    client.expect("USING small\r\nWATCHING 2\r\nJOB_TOO_BIG\r\nINSERTED 1\r\n");
-    client.send("put 0 0 60 4\r\nfull\r\n");
-    // S12.2
-    client.expect("OUT_OF_MEMORY\r\n");
-    // S6.2: its attempts are used up, so it is buried.
-    client.send("reserve\r\nrelease 1 0 0\r\n");
-    client.expect("RESERVED 1 4\r\nhell\r\nBURIED\r\n");
-    assert_eq!(value(&client.yaml("stats-job 1"), "state"), "buried");
 }
 
 #[test]

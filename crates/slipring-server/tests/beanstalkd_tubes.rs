@@ -240,3 +240,27 @@ fn tubes_are_limited_per_connection_and_altogether() {
     modest.send("use m1\r\nput 0 0 60 1\r\na\r\n");
     modest.expect("USING m1\r\nINSERTED 1\r\n");
 }
+
+#[test]
+fn the_limits_and_policies_of_the_queue_hold_for_the_tube() {
+    let server = TestServer::start();
+    let settings = QueueSettings {
+        max_attempts: Some(1),
+        messages_max: Some(1),
+        message_bytes_max: 4,
+        ..QueueSettings::default()
+    };
+    let made = server.engine.create_queue("small", settings);
+    server.runtime.block_on(made).unwrap();
+    let mut client = server.connect();
+    client.send("use small\r\nwatch small\r\nput 0 0 60 5\r\nhello\r\nput 0 0 60 4\r\nhell\r\n");
+    client.expect("USING small\r\nWATCHING 2\r\nJOB_TOO_BIG\r\nINSERTED 1\r\n");
+    client.send("put 0 0 60 4\r\nfull\r\n");
+    // S12.2
+    client.expect("OUT_OF_MEMORY\r\n");
+    // S6.2: its attempts are used up, so it is buried.
+    client.send("reserve\r\nrelease 1 0 0\r\n");
+    client.expect("RESERVED 1 4\r\nhell\r\nBURIED\r\n");
+    let stats = client.yaml("stats-job 1");
+    assert!(stats.contains(&("state".to_owned(), "buried".to_owned())), "{stats:?}");
+}

@@ -172,11 +172,14 @@ impl Session {
             ReceiveRequest { session: true, ..ReceiveRequest::up_to(self.ask_for(wanted)) };
         let shared = Arc::clone(&self.shared);
         let clock = shared.engine.clock();
-        let margin = self.held.margin_to_wait_for(clock.now()).map(|at| clock.sleep_until(at));
+        let margin = self.held.margin_to_wait_for(clock.now());
         let _waiting = Waiting::begin(&shared, queues);
         self.reserve_buffer();
         let appeared = queues.appeared();
+        // The margin ends the receive like the end of its wait: a look that is under way then is
+        // waited for, and takes nothing in vain.
         let until = clock.now().after(wait.unwrap_or(Duration::MAX));
+        let until = margin.map_or(until, |begins| begins.min(until));
         // No jobs are taken while the room for answers is scarce.
         let receive = async {
             while shared.leaving.has_plenty_by(&**clock, until).await {
@@ -188,13 +191,7 @@ impl Session {
             }
             Ok(Vec::new())
         };
-        let margin_begins = async {
-            match margin {
-                Some(sleep) => sleep.await,
-                None => std::future::pending().await,
-            }
-        };
-        tokio::pin!(receive, margin_begins);
+        tokio::pin!(receive);
         loop {
             let ahead = READ_AHEAD_BYTES.saturating_sub(self.parser.buffer_mut().len());
             let mut reading = self.parser.buffer_mut().limit(ahead);
@@ -206,6 +203,9 @@ impl Session {
                     let jobs = jobs.map(|jobs| (!jobs.is_empty()).then_some(jobs));
                     return ControlFlow::Continue(match self.look_again_or(jobs) {
                         Ok(Some(jobs)) => Ok(Waited::Jobs(jobs)),
+                        Ok(None) if margin.is_some_and(|begins| begins <= clock.now()) => {
+                            Ok(Waited::DeadlineSoon)
+                        }
                         // Not the end of the wait, but a reason to look again.
                         Ok(None) if wait.is_none() || self.lost_a_queue => {
                             Ok(Waited::Jobs(Vec::new()))
@@ -215,7 +215,6 @@ impl Session {
                     });
                 }
                 () = appeared.rung() => return ControlFlow::Continue(Ok(Waited::Jobs(Vec::new()))),
-                () = &mut margin_begins => return ControlFlow::Continue(Ok(Waited::DeadlineSoon)),
                 read = self.stream.read_buf(&mut reading), if ahead > 0 => read,
             };
             match read {
