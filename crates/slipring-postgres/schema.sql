@@ -444,7 +444,7 @@ FUNCTION generation_step(p_now regclass, p_low regclass, p_mark regclass, p_sinc
 FUNCTION headers_bytes(p_headers text) RETURNS integer
 FUNCTION headers_text(p_headers jsonb, p_queue text, p_index integer DEFAULT NULL::integer) RETURNS text
 FUNCTION id_take(p_queue slipring.queue, p_count integer) RETURNS bigint
-FUNCTION in_turn(p_what anyelement) RETURNS anyelement
+FUNCTION in_turn(p_what anyelement, p_wait_ms integer) RETURNS anyelement
 FUNCTION interval_ms(p_interval interval, p_name text, p_queue text DEFAULT NULL::text, p_receipts text[] DEFAULT NULL::text[]) RETURNS bigint
 FUNCTION isolation_check() RETURNS void
 FUNCTION item_content(p_id bigint) RETURNS SETOF slipring.item_body

@@ -7,7 +7,7 @@
 CREATE OR REPLACE FUNCTION slipring.queue_try(p_queue int)
 RETURNS slipring.queue LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM slipring.in_turn(p_queue);
+    PERFORM slipring.in_turn(p_queue, 50);
     RETURN slipring.queue_lock(p_queue, false);
 EXCEPTION WHEN lock_not_available THEN
     RETURN NULL;

@@ -19,6 +19,7 @@ use tokio_postgres::types::Type;
 use crate::escape;
 use crate::fault::garbled;
 use crate::pack::Packed;
+use crate::patience::Patience;
 use crate::queries;
 use crate::rows::{maybe_moment, moment, number, queue, queue_to_sql, to_sql, value};
 use crate::session::{Param, Session};
@@ -140,7 +141,10 @@ pub(crate) async fn prune(session: &Session, now: Timestamp) -> Result<Option<Ti
     let until = to_sql(now.as_millis().saturating_sub(kept_ms));
     for _ in 0..PASS_LOADS_MAX {
         let params: [Param<'_>; 1] = [(&until, Type::INT8)];
-        let rows = match session.turn(&queries::LOAD_PRUNE, &params, Duration::ZERO).await {
+        let rows = match session
+            .turn(&queries::LOAD_PRUNE, &params, Patience::of(Duration::ZERO))
+            .await
+        {
             // Another server was faster, or it was published meanwhile.
             Err(error) if matches!(error.kind(), ErrorKind::LoadGone | ErrorKind::WrongState) => {
                 return Ok(Some(now));

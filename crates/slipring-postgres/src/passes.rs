@@ -1,7 +1,7 @@
 //! Turns of queues over deadlines, each of them a transaction of its own, which queues need one,
 //! and the end of this holder's sessions.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -12,6 +12,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
 use crate::fault::garbled;
+use crate::patience::Patience;
 use crate::queries;
 use crate::rows::{maybe_moment, maybe_number, queue, queue_to_sql, to_sql, value};
 use crate::session::{Param, Session};
@@ -36,7 +37,7 @@ const MESSAGES_MAX: u64 = 10_000;
 
 /// For the lock of a queue that was not found taken before, a turn is tried for so long: another
 /// call of the queue has it for some milliseconds.
-const PATIENCE: Duration = Duration::from_millis(250);
+const PATIENCE: Patience = Patience::of(Duration::from_millis(250));
 
 /// A queue whose lock somebody holds gets its next turn so much later.
 const AGAIN_AFTER: Duration = Duration::from_millis(100);
@@ -50,10 +51,15 @@ pub(crate) enum Moment {
     Lapse,
 }
 
-/// Queues whose lock somebody held for longer than a turn waits. Each of them is only tried until
-/// it is free again, so that turns of others do not wait for these.
+/// One in so many turns of a queue that was found taken waits this long, if no other turn does: a
+/// lock that others come for all the time is never free when it is only tried.
+const LONG_EVERY: u32 = 8;
+const LONG: Patience = Patience { whole: Duration::ZERO, first: Duration::from_secs(1) };
+
+/// Queues whose lock somebody held for longer than a turn waits, and how often in a row. Each of
+/// them is mostly only tried until it is free again, so that turns of others do not wait for these.
 #[derive(Debug, Default)]
-pub(crate) struct Stuck(Mutex<HashSet<QueueId>>);
+pub(crate) struct Stuck(Mutex<HashMap<QueueId, u32>>);
 
 /// A turn of one queue.
 pub(crate) async fn turn(
@@ -69,13 +75,17 @@ pub(crate) async fn turn(
     };
     let (id, at) = (queue_to_sql(queue), to_sql(now.as_millis()));
     let params: [Param<'_>; 2] = [(&id, Type::INT4), (&at, Type::INT8)];
-    let known = stuck.0.lock().contains(&queue);
-    let patience = if known { Duration::ZERO } else { PATIENCE };
+    let known = stuck.0.lock().get(&queue).copied();
+    let patience = match known {
+        None => PATIENCE,
+        Some(times) if times % LONG_EVERY == 0 => LONG,
+        Some(_) => Patience::of(Duration::ZERO),
+    };
     let Some(rows) = session.turn(query, &params, patience).await? else {
-        stuck.0.lock().insert(queue);
+        *stuck.0.lock().entry(queue).or_default() += 1;
         return Ok(Pass { next: Some(now.after(AGAIN_AFTER)), ..Pass::default() });
     };
-    if known {
+    if known.is_some() {
         stuck.0.lock().remove(&queue);
     }
     let mut pass = Pass::default();

@@ -1,4 +1,4 @@
-//! How long an answer is waited for.
+//! How long an answer, and the lock of a queue, are waited for.
 
 use std::time::Duration;
 
@@ -6,6 +6,27 @@ use tokio::time::timeout;
 
 /// A limit is waited for in so many parts.
 const PARTS: u32 = 10;
+
+/// For a lock a statement waits so long at first, and twice as long each time it was in vain, if it
+/// has a seat to wait on (see [`crate::seats::Seats::patient`]). Where others come for the lock all
+/// the time and keep it, none gets it who waits for less than all of those before him.
+pub(crate) const LOCK_WAIT_MIN: Duration = Duration::from_millis(50);
+pub(crate) const LOCK_WAIT_MAX: Duration = Duration::from_millis(3200);
+
+/// How long a statement comes again for a lock that others hold.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Patience {
+    /// All tries together. It is tried once however short this is.
+    pub(crate) whole: Duration,
+    /// The wait of the first try.
+    pub(crate) first: Duration,
+}
+
+impl Patience {
+    pub(crate) const fn of(whole: Duration) -> Patience {
+        Patience { whole, first: LOCK_WAIT_MIN }
+    }
+}
 
 /// The answer, or `None` when it has not come within `limit`. Time in which the process is stopped
 /// or paused counts as a tenth of the limit at most: the answer may have come meanwhile, and has

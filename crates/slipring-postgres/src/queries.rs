@@ -7,6 +7,9 @@ pub(crate) enum Effect {
     Reads,
     /// It may be sent again only if it is certain that it was undone.
     Writes,
+    /// As [`Effect::Writes`], and it needs a queue's lock, for which it waits as long as its last
+    /// parameter says.
+    WritesInTurn,
 }
 
 /// A statement.
@@ -45,43 +48,43 @@ macro_rules! queries {
 }
 
 queries! {
-    ACK, "ack", Writes;
+    ACK, "ack", WritesInTurn;
     ACTIVITY, "activity", Reads;
     APPEND, "append", Writes;
     AWAIT_ACTIVITY, "await_activity", Reads;
     CATALOGUE, "catalogue", Reads;
-    CANCEL, "cancel", Writes;
+    CANCEL, "cancel", WritesInTurn;
     CHECK, "check", Reads;
-    CLAIM, "claim", Writes;
-    CLAIM_MESSAGE, "claim_message", Writes;
+    CLAIM, "claim", WritesInTurn;
+    CLAIM_MESSAGE, "claim_message", WritesInTurn;
     CLIENT_PORT, "client_port", Reads;
-    CONFIGURE, "configure", Writes;
+    CONFIGURE, "configure", WritesInTurn;
     CREATE_QUEUE, "create_queue", Writes;
     DEADLINES, "deadlines", Reads;
-    DELETE_QUEUE, "delete_queue", Writes;
-    DUE_IN, "due_in", Writes;
-    END_SESSIONS, "end_sessions", Writes;
-    EXPIRE_IN, "expire_in", Writes;
-    EXTEND, "extend", Writes;
+    DELETE_QUEUE, "delete_queue", WritesInTurn;
+    DUE_IN, "due_in", WritesInTurn;
+    END_SESSIONS, "end_sessions", WritesInTurn;
+    EXPIRE_IN, "expire_in", WritesInTurn;
+    EXTEND, "extend", WritesInTurn;
     FLUSH, "flush", Writes;
     HEADS, "heads", Reads;
     HOLDERS, "holders", Reads;
     IMPORT, "import", Writes;
-    KICK, "kick", Writes;
-    KICK_MESSAGE, "kick_message", Writes;
+    KICK, "kick", WritesInTurn;
+    KICK_MESSAGE, "kick_message", WritesInTurn;
     LOAD_ABANDON, "load_abandon", Writes;
     LOAD_APPEND, "load_append", Writes;
     LOAD_BEGIN, "load_begin", Writes;
     LOAD_PARTS, "load_parts", Reads;
-    LOAD_PRUNE, "load_prune", Writes;
+    LOAD_PRUNE, "load_prune", WritesInTurn;
     LOAD_PUBLISH, "load_publish", Writes;
     LOAD_RESERVE, "load_reserve", Writes;
     LOADS, "loads", Reads;
     LOOKUP, "lookup", Reads;
-    MOVE_MESSAGES, "move_messages", Writes;
+    MOVE_MESSAGES, "move_messages", WritesInTurn;
     PEEK, "peek", Reads;
     PRUNE, "prune", Writes;
-    PURGE, "purge", Writes;
+    PURGE, "purge", WritesInTurn;
     QUEUES, "queues", Reads;
     RECEIPT_KEY, "receipt_key", Reads;
     RETENTIONS, "retentions", Reads;
@@ -90,7 +93,7 @@ queries! {
     ROLES, "roles", Reads;
     SCHEMA_STATE, "schema_state", Reads;
     SERVER, "server", Reads;
-    SETTLE, "settle", Writes;
+    SETTLE, "settle", WritesInTurn;
     STATS, "stats", Reads;
     WRITE_SOMETHING, "write_something", Writes;
 }

@@ -2,9 +2,10 @@
 //!
 //! A quarter of the pool is kept for sends, flushes and looks whether the store can serve. What is
 //! asked of one queue takes a quarter at most, or two connections: statements that wait for a
-//! queue's lock leave the others of the pool to other queues.
+//! queue's lock leave the others of the pool to other queues. Of the statements that wait long for
+//! a lock there is one a queue, and they have a quarter of the rest at most.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -38,12 +39,28 @@ pub(crate) struct Taken {
     _rest: Option<OwnedSemaphorePermit>,
 }
 
+/// Held while a statement may wait long for a lock.
+#[derive(Debug)]
+pub(crate) struct Patient {
+    waiting: Arc<Mutex<HashSet<Option<QueueId>>>>,
+    whom: Option<QueueId>,
+}
+
+impl Drop for Patient {
+    fn drop(&mut self) {
+        self.waiting.lock().remove(&self.whom);
+    }
+}
+
 /// The seats of a pool.
 #[derive(Debug)]
 pub(crate) struct Seats {
     share: usize,
     rest: Arc<Semaphore>,
     queues: Mutex<Queues>,
+    /// Whose statements wait long for a lock; nothing stands for those that are about no queue.
+    waiting: Arc<Mutex<HashSet<Option<QueueId>>>>,
+    waiting_max: usize,
 }
 
 #[derive(Debug, Default)]
@@ -61,7 +78,25 @@ impl Seats {
         // A receive and a settlement of one queue do not wait for each other.
         let share = kept.max(2);
         let queues = Queues { shares: HashMap::new(), forget_at: FORGET_FROM };
-        Seats { share, rest: Arc::new(Semaphore::new(rest)), queues: Mutex::new(queues) }
+        Seats {
+            share,
+            rest: Arc::new(Semaphore::new(rest)),
+            queues: Mutex::new(queues),
+            waiting: Arc::default(),
+            waiting_max: rest / SHARE,
+        }
+    }
+
+    /// Leave to wait long for a lock, if there is some now: for one statement of a queue, and one
+    /// of those about none.
+    pub(crate) fn patient(&self, seat: Seat) -> Option<Patient> {
+        let whom = match seat {
+            Seat::Send(queue) | Seat::Queue(queue) => Some(queue),
+            Seat::Kept | Seat::Other => None,
+        };
+        let mut waiting = self.waiting.lock();
+        let free = waiting.len() < self.waiting_max && waiting.insert(whom);
+        free.then(|| Patient { waiting: Arc::clone(&self.waiting), whom })
     }
 
     /// Waits for a seat, at most for `limit`; none where that is over.
@@ -142,6 +177,20 @@ mod tests {
             assert!(seats.take(Seat::Send(ONE), SOON).await.is_some());
             assert!(seats.take(Seat::Kept, SOON).await.is_some());
         }
+    }
+
+    #[test]
+    fn one_statement_of_a_queue_waits_long_and_a_quarter_of_the_rest_in_all() {
+        let seats = Seats::of(16);
+        let one = seats.patient(Seat::Queue(ONE));
+        assert!(one.is_some() && seats.patient(Seat::Send(ONE)).is_none());
+        let other = seats.patient(Seat::Other);
+        let two = seats.patient(Seat::Queue(QueueId(2)));
+        assert!(other.is_some() && two.is_some());
+        assert!(seats.patient(Seat::Queue(QueueId(3))).is_none(), "12 / 4");
+        drop(one);
+        assert!(seats.patient(Seat::Queue(ONE)).is_some());
+        assert!(Seats::of(4).patient(Seat::Queue(ONE)).is_none(), "of 3 none is spared");
     }
 
     #[tokio::test(start_paused = true)]

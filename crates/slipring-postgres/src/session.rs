@@ -21,7 +21,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::address::Address;
 use crate::fault::{self, Fate, closed, pool_error, storage_error};
 use crate::options::PostgresOptions;
-use crate::patience::within;
+use crate::patience::{LOCK_WAIT_MAX, LOCK_WAIT_MIN, Patience, within};
 use crate::queries::{Effect, Query, WRITE_SOMETHING};
 use crate::seats::{Seat, Seats, Taken};
 use crate::statement::{Failure, Waiting, give_up, run};
@@ -145,7 +145,7 @@ impl Session {
         query: &Query,
         params: &[Param<'_>],
     ) -> Result<Vec<Row>, Error> {
-        match self.noted(seat, query, params, self.statement_timeout).await {
+        match self.noted(seat, query, params, Patience::of(self.statement_timeout)).await {
             Ok(rows) => Ok(rows),
             Err(Failed::Busy(error) | Failed::Otherwise(error)) => Err(error),
         }
@@ -162,12 +162,12 @@ impl Session {
     }
 
     /// Runs a statement that can come again; `None` where somebody held a lock that it needs for
-    /// longer than `patience`. Nothing is changed then.
+    /// longer than `patience`, and than the first wait for it. Nothing is changed then.
     pub(crate) async fn turn(
         &self,
         query: &Query,
         params: &[Param<'_>],
-        patience: Duration,
+        patience: Patience,
     ) -> Result<Option<Vec<Row>>, Error> {
         match self.noted(Seat::Other, query, params, patience).await {
             Ok(rows) => Ok(Some(rows)),
@@ -182,10 +182,10 @@ impl Session {
         seat: Seat,
         query: &Query,
         params: &[Param<'_>],
-        patience: Duration,
+        patience: Patience,
     ) -> Result<Vec<Row>, Failed> {
         let answer = self.tried(seat, query, params, patience).await;
-        if query.effect == Effect::Writes {
+        if query.effect != Effect::Reads {
             match &answer {
                 Ok(_) => self.full.store(false, Ordering::Relaxed),
                 Err(Failed::Otherwise(error)) if error.kind() == ErrorKind::StorageFull => {
@@ -276,13 +276,14 @@ impl Session {
         seat: Seat,
         query: &Query,
         params: &[Param<'_>],
-        patience: Duration,
+        patience: Patience,
     ) -> Result<Vec<Row>, Failed> {
         let began = monotonic_ns();
         let mut tries = 1;
         let mut pause = PAUSE_MIN;
+        let mut lock_wait = patience.first;
         loop {
-            let failure = match self.attempt(seat, query, params).await {
+            let failure = match self.in_turn(seat, query, params, lock_wait).await {
                 Ok(rows) => return Ok(rows),
                 Err(failure) => failure,
             };
@@ -295,11 +296,13 @@ impl Session {
             };
             if fate == Fate::Busy {
                 let waited = Duration::from_nanos(monotonic_ns().saturating_sub(began));
-                if waited >= patience {
+                if waited >= patience.whole {
                     return Err(Failed::Busy(storage_error(error)));
                 }
                 tokio::time::sleep(pause).await;
                 pause = (pause * 2).min(PAUSE_MAX);
+                let left = patience.whole.saturating_sub(waited);
+                lock_wait = (lock_wait * 2).min(LOCK_WAIT_MAX).min(left).max(LOCK_WAIT_MIN);
                 continue;
             }
             let unprepared = self.note_unprepared(&error);
@@ -323,6 +326,26 @@ impl Session {
             self.prepares.store(false, Ordering::Relaxed);
         }
         unprepared
+    }
+
+    /// Sends a statement once, and says how long it may wait for a lock: longer than the least
+    /// only with a seat for that.
+    async fn in_turn(
+        &self,
+        seat: Seat,
+        query: &Query,
+        params: &[Param<'_>],
+        lock_wait: Duration,
+    ) -> Result<Vec<Row>, Failure> {
+        if query.effect != Effect::WritesInTurn {
+            return self.attempt(seat, query, params).await;
+        }
+        let longer = lock_wait > LOCK_WAIT_MIN;
+        let patient = longer.then(|| self.seats.patient(seat)).flatten();
+        let lock_wait = if patient.is_some() { lock_wait } else { LOCK_WAIT_MIN };
+        let wait_ms = i32::try_from(lock_wait.as_millis()).unwrap_or(i32::MAX);
+        let wait: [Param<'_>; 1] = [(&wait_ms, Type::INT4)];
+        self.attempt(seat, query, &[params, &wait].concat()).await
     }
 
     async fn attempt(

@@ -9,6 +9,7 @@
 )]
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use slipring::store::{Pass, Store};
@@ -255,6 +256,46 @@ async fn heads_are_answered_though_somebody_holds_the_queues() {
     );
     let heads = soon("a look", ground.store.heads(&ground.queues, at(1))).await.unwrap();
     assert!(heads.iter().all(Option::is_some), "{heads:?}");
+}
+
+/// Has a queue's lock for a tenth of a second again and again, until `stop`, and counts how often.
+async fn works_by_sql(client: Client, turns: Arc<AtomicU64>, stop: Arc<AtomicBool>) {
+    while !stop.load(Ordering::Relaxed) {
+        run(&client, "BEGIN").await;
+        run(&client, "SELECT * FROM slipring.receive('q0')").await;
+        run(&client, "SELECT pg_sleep(0.1)").await;
+        run(&client, "COMMIT").await;
+        turns.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[tokio::test]
+async fn a_lock_that_is_never_free_is_had_in_turn() {
+    // So many turns of others pass by before a call has had its own.
+    const TURNS_MAX: u64 = 60;
+    let ground = Ground::with(1).await;
+    let (turns, stop) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
+    let mut workers = Vec::new();
+    for _ in 0..3 {
+        let client = ground.cluster.client(&ground.database).await;
+        workers.push(tokio::spawn(works_by_sql(client, Arc::clone(&turns), Arc::clone(&stop))));
+    }
+    waiting(&ground.client, "advisory", 2).await;
+    let begun = turns.load(Ordering::Relaxed);
+    soon("a receive", claim(&ground.store, ground.queues[0], 1, at(1))).await;
+    let received = turns.load(Ordering::Relaxed);
+    let now = late(&ground).await;
+    let lapse = async {
+        while ground.store.expire_in(ground.queues[0], now).await.unwrap().ready.is_empty() {}
+    };
+    soon("a lapse", lapse).await;
+    let lapsed = turns.load(Ordering::Relaxed);
+    stop.store(true, Ordering::Relaxed);
+    for worker in workers {
+        worker.await.unwrap();
+    }
+    assert!(received - begun < TURNS_MAX, "{} turns before a receive", received - begun);
+    assert!(lapsed - received < TURNS_MAX, "{} turns before a lapse", lapsed - received);
 }
 
 #[tokio::test]
