@@ -3,6 +3,7 @@
 use super::Violation;
 use super::facts::{Facts, Message, Settlement};
 use crate::crash::history::Kind;
+use crate::crash::queues;
 
 /// The pass.
 pub fn check(facts: &Facts) -> Vec<Violation> {
@@ -25,7 +26,7 @@ pub fn check(facts: &Facts) -> Vec<Violation> {
 
 /// Whether an answered ack proves that the message is gone. SQS answers the delete of a stale
 /// receipt with success and without effect; stale it can only be when somebody else got the
-/// message before.
+/// message before, or when it lapsed with its attempts used up and went to the dead-letter queue.
 fn proves(facts: &Facts, message: &Message, ack: &Settlement) -> bool {
     if ack.strict {
         return true;
@@ -38,6 +39,10 @@ fn proves(facts: &Facts, message: &Message, ack: &Settlement) -> bool {
     }
     if ack.span.end <= own.lapse {
         return true;
+    }
+    let rules = queues::rules(&own.queue);
+    if rules.is_some_and(|r| r.dead_letter.is_some() && own.count >= Some(r.receives_max)) {
+        return false;
     }
     let seen = message.hand_outs.iter().any(|other| {
         other.receipt != ack.receipt
@@ -76,5 +81,19 @@ mod tests {
         scenario.pass(3000).received("standard", "a", 2).acked_by("standard", "a", &stale);
         scenario.pass(3000).received("standard", "a", 3);
         assert!(scenario.properties().is_empty());
+    }
+    #[test]
+    fn a_delete_after_the_last_attempt_lapsed_proves_nothing() {
+        for (last_count, found) in [(2, vec![]), (1, vec!["gone is gone"])] {
+            let mut scenario = Scenario::new();
+            scenario.sent("poison", "a");
+            for count in 1..=last_count {
+                scenario.received("poison", "a", count).pass(2100);
+            }
+            scenario.acked("poison", "a");
+            let (queue, count) = if last_count == 2 { ("dead", 1) } else { ("poison", 2) };
+            scenario.pass(100).received(queue, "a", count);
+            assert_eq!(scenario.properties(), found, "{last_count} attempts");
+        }
     }
 }

@@ -4,6 +4,7 @@
 use super::facts::{Facts, HandOut, Message};
 use super::{CLOCK_STEP_NS, Violation};
 use crate::crash::history::Kind;
+use crate::crash::queues;
 
 /// The pass.
 pub fn check(facts: &Facts) -> Vec<Violation> {
@@ -32,21 +33,33 @@ pub fn check(facts: &Facts) -> Vec<Violation> {
 }
 
 /// Whether a hand-out is older than one that was answered before it, and was over when that began:
-/// its server was stopped with the answer on the way. The counts tell which of two that were asked
-/// for at the same time came first; where the protocol has none, that the older settles nothing.
+/// its server was stopped with the answer on the way.
 fn came_late(message: &Message, hand_out: &HandOut, answered: &HandOut) -> bool {
-    let older = match hand_out.count.zip(answered.count) {
-        Some((own, other)) => own < other,
-        None => {
-            let own = |receipt: &str| receipt == hand_out.receipt;
-            let mut settled = message.settlements.iter().filter(|s| s.kind == Kind::Ok);
-            let mut extended = message.extensions.iter();
-            !settled.any(|s| own(&s.receipt)) && !extended.any(|e| own(&e.receipt))
-        }
-    };
-    older
+    is_older(message, hand_out, answered)
         && hand_out.span.begin < answered.span.end
         && hand_out.valid_until <= answered.span.end + CLOCK_STEP_NS
+}
+
+/// Which of two hand-outs that were asked for at the same time came first. A message never comes
+/// back from a dead-letter queue; within a queue the counts tell. Where the protocol has none, the
+/// older settles nothing while the other's lease lasts: later a beanstalkd client may delete the
+/// job that is ready again, and an ack that is answered with success whether it had an effect or
+/// not does not count at all.
+fn is_older(message: &Message, hand_out: &HandOut, answered: &HandOut) -> bool {
+    if hand_out.queue != answered.queue {
+        let dead_letter = queues::rules(&hand_out.queue).and_then(|rules| rules.dead_letter);
+        return dead_letter == Some(&answered.queue);
+    }
+    if let Some((own, other)) = hand_out.count.zip(answered.count) {
+        return own < other;
+    }
+    let own = |receipt: &str| receipt == hand_out.receipt;
+    let mut settled = message
+        .settlements
+        .iter()
+        .filter(|s| s.kind == Kind::Ok && s.strict && s.span.end <= answered.valid_until);
+    let mut extended = message.extensions.iter();
+    !settled.any(|s| own(&s.receipt)) && !extended.any(|e| own(&e.receipt))
 }
 
 #[cfg(test)]
@@ -83,14 +96,60 @@ mod tests {
         for (after_ms, found) in [(2100, 0), (1500, 1)] {
             let mut scenario = Scenario::new();
             scenario.sent("standard", "a").pass(after_ms).received("standard", "a", 2);
-            scenario.pass(300).received_since(after_ms + 300, "a", 1);
+            scenario.pass(300).received_since(after_ms + 300, "standard", "a", 1);
             assert_eq!(scenario.properties().len(), found, "{after_ms} ms");
         }
         // The same count twice is of no hand-out that came before.
         let mut scenario = Scenario::new();
         scenario.sent("standard", "a").pass(2100).received("standard", "a", 2);
-        scenario.pass(300).received_since(2400, "a", 2);
+        scenario.pass(300).received_since(2400, "standard", "a", 2);
         assert!(scenario.properties().contains(&"one valid lease"));
+    }
+
+    #[test]
+    fn an_answer_that_comes_when_the_message_is_a_dead_letter_is_no_second_lease() {
+        for (after_ms, found) in [(2100, 0), (1500, 1)] {
+            let mut scenario = Scenario::new();
+            scenario.sent("poison", "a").received("poison", "a", 1).nacked("poison", "a", 0);
+            scenario.pass(after_ms).received("dead", "a", 1);
+            scenario.pass(300).received_since(after_ms + 300, "poison", "a", 2);
+            let violations = scenario.properties();
+            let found_here = violations.iter().filter(|what| **what == "one valid lease");
+            assert_eq!(found_here.count(), found, "{after_ms} ms");
+        }
+    }
+
+    #[test]
+    fn a_late_answer_whose_ack_may_be_without_effect_is_no_second_lease() {
+        // Reserved by somebody else when the lease of the late one was over, or within it.
+        for (after_ms, found) in [(2100, 0), (1500, 1)] {
+            let mut scenario = Scenario::new();
+            scenario.sent("standard", "a").pass(after_ms).reserved("standard", "a");
+            scenario.pass(300).received_since(after_ms + 300, "standard", "a", 1);
+            scenario.acked("standard", "a");
+            let violations = scenario.properties();
+            let found_here = violations.iter().filter(|what| **what == "one valid lease");
+            assert_eq!(found_here.count(), found, "{after_ms} ms");
+        }
+    }
+
+    #[test]
+    fn a_job_may_be_deleted_by_a_late_holder_when_it_is_ready_again() {
+        // Given back by the holder before the late one deletes it, or not.
+        for (nacked, found) in [(true, 0), (false, 1)] {
+            let mut scenario = Scenario::new();
+            scenario.sent("standard", "a").pass(2500).received("standard", "a", 2);
+            let held = scenario.receipt();
+            scenario.pass(500).reserved_among(3000, 0, "a");
+            let late = scenario.receipt();
+            if nacked {
+                scenario.nacked_by("standard", "a", &held);
+            }
+            scenario.acked_by("standard", "a", &late);
+            let violations = scenario.properties();
+            let found_here = violations.iter().filter(|what| **what == "one valid lease");
+            assert_eq!(found_here.count(), found, "given back: {nacked}");
+        }
     }
 
     #[test]

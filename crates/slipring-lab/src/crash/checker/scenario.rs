@@ -1,6 +1,6 @@
 //! Small histories written by hand, for the tests of the passes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::check;
 use crate::crash::history::{Delivery, Entry, Event, Kind, Operation, Sending};
@@ -12,13 +12,21 @@ pub struct Scenario {
     now: u64,
     process: u64,
     receipts: HashMap<String, String>,
+    /// Those of reserves: an ack with one of them says whether it had an effect.
+    reserved: HashSet<String>,
     last_receipt: String,
 }
 
 impl Scenario {
     pub fn new() -> Scenario {
-        let (events, receipts) = (Vec::new(), HashMap::new());
-        Scenario { events, now: 1_000_000_000, process: 1, receipts, last_receipt: String::new() }
+        Scenario {
+            events: Vec::new(),
+            now: 1_000_000_000,
+            process: 1,
+            receipts: HashMap::new(),
+            reserved: HashSet::new(),
+            last_receipt: String::new(),
+        }
     }
 
     /// The properties that do not hold, in the order of the passes.
@@ -73,9 +81,15 @@ impl Scenario {
     }
 
     /// A receive by another client that began so long ago and is answered now.
-    pub fn received_since(&mut self, milliseconds: u64, body: &str, count: u32) -> &mut Scenario {
+    pub fn received_since(
+        &mut self,
+        milliseconds: u64,
+        queue: &str,
+        body: &str,
+        count: u32,
+    ) -> &mut Scenario {
         let delivery = self.delivery(body, Some(count));
-        let operation = receive("standard", vec![delivery]);
+        let operation = receive(queue, vec![delivery]);
         for (kind, ago) in [(Kind::Invoke, milliseconds * 1_000_000), (Kind::Ok, 0)] {
             let (index, time) = (self.events.len() as u64, self.now - ago);
             let at = self.events.partition_point(|event| event.time <= time);
@@ -119,7 +133,15 @@ impl Scenario {
         self.receipts.insert(body.into(), self.last_receipt.clone());
         let (body, receipt) = (body.into(), self.last_receipt.clone());
         let session = count.is_none();
+        if session {
+            self.reserved.insert(receipt.clone());
+        }
         Delivery { body, receipt, count, lease_ms: LEASE_MS, session, answered_ns: None }
+    }
+
+    fn ack(&self, queue: &str, body: &str, receipt: &str) -> Operation {
+        let strict = self.reserved.contains(receipt);
+        Operation::Ack { queue: queue.into(), strict, entries: vec![entry(body, receipt)] }
     }
 
     pub fn acked(&mut self, queue: &str, body: &str) -> &mut Scenario {
@@ -128,12 +150,19 @@ impl Scenario {
     }
 
     pub fn acked_by(&mut self, queue: &str, body: &str, receipt: &str) -> &mut Scenario {
-        self.done(Kind::Ok, ack(queue, body, receipt))
+        let ack = self.ack(queue, body, receipt);
+        self.done(Kind::Ok, ack)
     }
 
     pub fn cut_ack(&mut self, queue: &str, body: &str) -> &mut Scenario {
         let receipt = self.receipts[body].clone();
-        self.done(Kind::Info, ack(queue, body, &receipt))
+        let ack = self.ack(queue, body, &receipt);
+        self.done(Kind::Info, ack)
+    }
+
+    pub fn nacked_by(&mut self, queue: &str, body: &str, receipt: &str) -> &mut Scenario {
+        let entry = entry(body, receipt);
+        self.done(Kind::Ok, Operation::Nack { queue: queue.into(), entry, delay_ms: 0 })
     }
 
     pub fn nacked(&mut self, queue: &str, body: &str, delay_ms: u64) -> &mut Scenario {
@@ -178,10 +207,6 @@ impl Scenario {
 
 fn receive(queue: &str, deliveries: Vec<Delivery>) -> Operation {
     Operation::Receive { queue: queue.into(), deliveries }
-}
-
-fn ack(queue: &str, body: &str, receipt: &str) -> Operation {
-    Operation::Ack { queue: queue.into(), strict: false, entries: vec![entry(body, receipt)] }
 }
 
 fn entry(body: &str, receipt: &str) -> Entry {

@@ -16,8 +16,6 @@ pub struct TubeClient {
     connection: Connection,
     used: String,
     watched: String,
-    /// Hand-outs of this connection so far: a job id alone would not tell them apart.
-    hand_outs: u64,
 }
 
 /// Reservations asked for in one receive.
@@ -73,7 +71,7 @@ impl Client for TubeClient {
     async fn open(places: &Places) -> Result<TubeClient> {
         let connection = Connection::open(&places.beanstalkd).await?;
         let (used, watched) = (DEFAULT_TUBE.to_owned(), DEFAULT_TUBE.to_owned());
-        Ok(TubeClient { connection, used, watched, hand_outs: 0 })
+        Ok(TubeClient { connection, used, watched })
     }
 
     fn queues() -> Vec<&'static Rules> {
@@ -127,14 +125,16 @@ impl Client for TubeClient {
         for _ in 0..PIPELINED {
             match self.connection.reply().await? {
                 Reply::Reserved { id, body } => {
-                    self.hand_outs += 1;
+                    let answered_ns = monotonic_ns();
                     deliveries.push(Delivery {
                         body: payload::read(&body, None)?,
-                        receipt: format!("{id}/{}", self.hand_outs),
+                        // A job id alone would not tell hand-outs apart, of which there may be
+                        // one on each connection.
+                        receipt: format!("{id}/{answered_ns}"),
                         count: None,
                         lease_ms: LEASE_MS,
                         session: true,
-                        answered_ns: Some(monotonic_ns()),
+                        answered_ns: Some(answered_ns),
                     });
                 }
                 Reply::TimedOut | Reply::DeadlineSoon => {}
