@@ -1,7 +1,8 @@
 //! Turns of queues over deadlines, each of them a transaction of its own, which queues need one,
 //! and the end of this holder's sessions.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -51,15 +52,35 @@ pub(crate) enum Moment {
     Lapse,
 }
 
-/// One in so many turns of a queue that was found taken waits this long, if no other turn does: a
+/// A turn of a queue that was found taken waits this long, if no other has done so for some time: a
 /// lock that others come for all the time is never free when it is only tried.
-const LONG_EVERY: u32 = 8;
 const LONG: Patience = Patience { whole: Duration::ZERO, first: Duration::from_secs(1) };
+const LONG_EVERY_NS: u64 = 4_000_000_000;
 
-/// Queues whose lock somebody held for longer than a turn waits, and how often in a row. Each of
-/// them is mostly only tried until it is free again, so that turns of others do not wait for these.
+/// Queues whose lock somebody held for longer than a turn waits. Each of them is mostly only tried
+/// until it is free again, so that turns of others do not wait for these.
 #[derive(Debug, Default)]
-pub(crate) struct Stuck(Mutex<HashMap<QueueId, u32>>);
+pub(crate) struct Stuck {
+    queues: Mutex<HashSet<QueueId>>,
+    /// When the last long turn began.
+    long_at_ns: AtomicU64,
+}
+
+impl Stuck {
+    /// For how long a turn of a queue is tried.
+    fn patience(&self, queue: QueueId) -> Patience {
+        if !self.queues.lock().contains(&queue) {
+            return PATIENCE;
+        }
+        let (now, last) = (monotonic_ns(), self.long_at_ns.load(Ordering::Relaxed));
+        let due = last == 0 || now.saturating_sub(last) >= LONG_EVERY_NS;
+        let relaxed = Ordering::Relaxed;
+        match due && self.long_at_ns.compare_exchange(last, now, relaxed, relaxed).is_ok() {
+            true => LONG,
+            false => Patience::of(Duration::ZERO),
+        }
+    }
+}
 
 /// A turn of one queue.
 pub(crate) async fn turn(
@@ -75,19 +96,12 @@ pub(crate) async fn turn(
     };
     let (id, at) = (queue_to_sql(queue), to_sql(now.as_millis()));
     let params: [Param<'_>; 2] = [(&id, Type::INT4), (&at, Type::INT8)];
-    let known = stuck.0.lock().get(&queue).copied();
-    let patience = match known {
-        None => PATIENCE,
-        Some(times) if times % LONG_EVERY == 0 => LONG,
-        Some(_) => Patience::of(Duration::ZERO),
-    };
+    let patience = stuck.patience(queue);
     let Some(rows) = session.turn(query, &params, patience).await? else {
-        *stuck.0.lock().entry(queue).or_default() += 1;
+        stuck.queues.lock().insert(queue);
         return Ok(Pass { next: Some(now.after(AGAIN_AFTER)), ..Pass::default() });
     };
-    if known.is_some() {
-        stuck.0.lock().remove(&queue);
-    }
+    stuck.queues.lock().remove(&queue);
     let mut pass = Pass::default();
     for row in &rows {
         add(&mut pass, row)?;

@@ -281,7 +281,9 @@ impl Session {
         let began = monotonic_ns();
         let mut tries = 1;
         let mut pause = PAUSE_MIN;
-        let mut lock_wait = patience.first;
+        // Well before the statement is given up.
+        let longest = LOCK_WAIT_MAX.min(self.statement_timeout / 2);
+        let mut lock_wait = patience.first.min(longest).max(LOCK_WAIT_MIN);
         loop {
             let failure = match self.in_turn(seat, query, params, lock_wait).await {
                 Ok(rows) => return Ok(rows),
@@ -302,7 +304,7 @@ impl Session {
                 tokio::time::sleep(pause).await;
                 pause = (pause * 2).min(PAUSE_MAX);
                 let left = patience.whole.saturating_sub(waited);
-                lock_wait = (lock_wait * 2).min(LOCK_WAIT_MAX).min(left).max(LOCK_WAIT_MIN);
+                lock_wait = (lock_wait * 2).min(longest).min(left).max(LOCK_WAIT_MIN);
                 continue;
             }
             let unprepared = self.note_unprepared(&error);

@@ -9,12 +9,13 @@ mod beanstalkd_client;
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use beanstalkd_client::running::Serves;
 use beanstalkd_client::{Client, TestServer};
 use slipring::stores::MemoryStore;
-use slipring::{NewMessage, QueueSettings, ReceiveRequest};
+use slipring::{NewMessage, ReceiveRequest};
 use slipring_conformance::fault::{Fault, FaultyStore, Verb};
 use slipring_server::beanstalkd::{Listener, Server, Settings};
 use tokio_util::sync::CancellationToken;
@@ -188,6 +189,23 @@ fn one_who_is_being_served_when_a_job_begins_to_run_out_gets_what_is_found() {
     store.release();
     client.expect("RESERVED 2 1\r\nb\r\n");
     assert_eq!(client.ask("reserve"), "DEADLINE_SOON");
+    // A look that does not end is not waited for until that job has run out.
+    assert_eq!(client.ask("touch 1"), "TOUCHED");
+    store.plan(Verb::Claim, 1, Fault::Hang);
+    assert_eq!(server.connect().ask("put 0 0 100 1\r\nc"), "INSERTED 3");
+    client.send("reserve\r\n");
+    server.runtime.block_on(store.hanging(1));
+    let (clock, told) = (server.clock.clone(), Arc::new(AtomicBool::new(false)));
+    let until_told = Arc::clone(&told);
+    let passing = std::thread::spawn(move || {
+        while !until_told.load(Ordering::Relaxed) {
+            clock.advance(Duration::from_millis(10));
+        }
+    });
+    client.expect("DEADLINE_SOON\r\n");
+    told.store(true, Ordering::Relaxed);
+    passing.join().unwrap();
+    store.release();
 }
 
 #[test]

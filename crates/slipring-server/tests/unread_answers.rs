@@ -112,8 +112,10 @@ async fn asked(address: std::net::SocketAddr, request: &str) -> String {
     tokio::time::timeout(PATIENCE, work).await.unwrap()
 }
 
-/// Waits until the other side has closed; reads nothing before.
+/// Waits until the other side has closed. What was on its way by then is read by large steps: by
+/// the small ones of a client that does not read it takes longer than anything else here.
 async fn closed(stream: &mut TcpStream) {
+    socket2::SockRef::from(&*stream).set_recv_buffer_size(MIB).unwrap();
     let mut answer = Vec::new();
     let read = stream.read_to_end(&mut answer);
     let ended = tokio::time::timeout(PATIENCE, read).await.unwrap();

@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use bytes::BufMut;
 use slipring::engine::ReceiveRequest;
-use slipring::{Delivery, Error, ErrorKind, MessageId};
+use slipring::{Clock, Delivery, Error, ErrorKind, MessageId, Timestamp};
 use slipring_wire::beanstalkd::{Command, Reply};
 use tokio::io::AsyncReadExt;
 
 use super::failure::is_no_such_job;
-use super::reservations::Reservation;
+use super::reservations::{Reservation, SAFETY_MARGIN};
 use super::server::Shared;
 use super::session::{OUT_BYTES_FULL, RUN_MAX, Session};
 use super::tube::Tube;
@@ -31,6 +31,11 @@ const RECEIVE_BYTES: usize = 512 * 1024;
 /// While a reserve waits, so many bytes of commands behind it are read ahead: they need no room,
 /// which one who waits could keep from others without end.
 const READ_AHEAD_BYTES: usize = FREE_BYTES;
+
+/// A look for jobs that is under way when a job of the connection begins to run out is waited for
+/// so long at most, so that the client can still touch that job.
+const GRACE: Duration = Duration::from_millis(500);
+const GRACE_PARTS: u32 = 10;
 
 /// How a wait for jobs ended.
 enum Waited {
@@ -177,9 +182,16 @@ impl Session {
         self.reserve_buffer();
         let appeared = queues.appeared();
         // The margin ends the receive like the end of its wait: a look that is under way then is
-        // waited for, and takes nothing in vain.
-        let until = clock.now().after(wait.unwrap_or(Duration::MAX));
-        let until = margin.map_or(until, |begins| begins.min(until));
+        // waited for, and takes nothing in vain; but not for long.
+        let wait_ends = clock.now().after(wait.unwrap_or(Duration::MAX));
+        let margin = margin.filter(|begins| *begins < wait_ends);
+        let until = margin.unwrap_or(wait_ends);
+        let given_up = async {
+            match margin {
+                Some(begins) => grace(&**clock, begins).await,
+                None => std::future::pending().await,
+            }
+        };
         // No jobs are taken while the room for answers is scarce.
         let receive = async {
             while shared.leaving.has_plenty_by(&**clock, until).await {
@@ -191,7 +203,7 @@ impl Session {
             }
             Ok(Vec::new())
         };
-        tokio::pin!(receive);
+        tokio::pin!(receive, given_up);
         loop {
             let ahead = READ_AHEAD_BYTES.saturating_sub(self.parser.buffer_mut().len());
             let mut reading = self.parser.buffer_mut().limit(ahead);
@@ -200,20 +212,9 @@ impl Session {
                 // First: what others give back while the server stops is not for those who wait.
                 () = self.stop.cancelled() => return ControlFlow::Break(()),
                 jobs = &mut receive => {
-                    let jobs = jobs.map(|jobs| (!jobs.is_empty()).then_some(jobs));
-                    return ControlFlow::Continue(match self.look_again_or(jobs) {
-                        Ok(Some(jobs)) => Ok(Waited::Jobs(jobs)),
-                        Ok(None) if margin.is_some_and(|begins| begins <= clock.now()) => {
-                            Ok(Waited::DeadlineSoon)
-                        }
-                        // Not the end of the wait, but a reason to look again.
-                        Ok(None) if wait.is_none() || self.lost_a_queue => {
-                            Ok(Waited::Jobs(Vec::new()))
-                        }
-                        Ok(None) => Ok(Waited::TimedOut),
-                        Err(error) => Err(error),
-                    });
+                    return ControlFlow::Continue(self.waited(jobs, wait, margin));
                 }
+                () = &mut given_up => return ControlFlow::Continue(Ok(Waited::DeadlineSoon)),
                 () = appeared.rung() => return ControlFlow::Continue(Ok(Waited::Jobs(Vec::new()))),
                 read = self.stream.read_buf(&mut reading), if ahead > 0 => read,
             };
@@ -225,6 +226,28 @@ impl Session {
                 return ControlFlow::Continue(Ok(Waited::TimedOut));
             }
             self.reserve_buffer();
+        }
+    }
+
+    /// What the end of a receive that waited means. Where the job has run out whose safety margin
+    /// begins at `margin`, there is reason to look again.
+    fn waited(
+        &mut self,
+        jobs: Result<Vec<Delivery>, Error>,
+        wait: Option<Duration>,
+        margin: Option<Timestamp>,
+    ) -> Result<Waited, Error> {
+        let now = self.shared.now();
+        let jobs = jobs.map(|jobs| (!jobs.is_empty()).then_some(jobs));
+        match (self.look_again_or(jobs)?, margin) {
+            (Some(jobs), _) => Ok(Waited::Jobs(jobs)),
+            (None, Some(begins)) if begins <= now => match now < begins.after(SAFETY_MARGIN) {
+                true => Ok(Waited::DeadlineSoon),
+                false => Ok(Waited::Jobs(Vec::new())),
+            },
+            // Not the end of the wait, but a reason to look again.
+            (None, _) if wait.is_none() || self.lost_a_queue => Ok(Waited::Jobs(Vec::new())),
+            (None, _) => Ok(Waited::TimedOut),
         }
     }
 
@@ -310,6 +333,15 @@ impl Session {
             Err(error) if is_no_such_job(&error) => Ok(Reply::NotFound),
             Err(error) => Err(error),
         }
+    }
+}
+
+/// Ends so much later than a safety margin begins. Time in which the process is stopped counts as a
+/// tenth at most: what a look has found meanwhile has only to be read.
+async fn grace(clock: &dyn Clock, begins: Timestamp) {
+    clock.sleep_until(begins).await;
+    for _ in 0..GRACE_PARTS {
+        clock.sleep_until(clock.now().after(GRACE / GRACE_PARTS)).await;
     }
 }
 

@@ -54,12 +54,23 @@ fn is_older(message: &Message, hand_out: &HandOut, answered: &HandOut) -> bool {
         return own < other;
     }
     let own = |receipt: &str| receipt == hand_out.receipt;
+    let held_until = held_until(message, answered);
     let mut settled = message
         .settlements
         .iter()
-        .filter(|s| s.kind == Kind::Ok && s.strict && s.span.end <= answered.valid_until);
+        .filter(|s| s.kind == Kind::Ok && s.strict && s.span.end <= held_until);
     let mut extended = message.extensions.iter();
     !settled.any(|s| own(&s.receipt)) && !extended.any(|e| own(&e.receipt))
+}
+
+/// Until when a hand-out was surely held. A settlement that was refused ends nothing.
+fn held_until(message: &Message, hand_out: &HandOut) -> u64 {
+    if hand_out.cut || hand_out.forgotten.is_some() {
+        return hand_out.valid_until;
+    }
+    let own = message.settlements.iter().filter(|s| s.receipt == hand_out.receipt);
+    let ended = own.filter(|s| s.kind != Kind::Fail).map(|s| s.span.begin);
+    ended.min().unwrap_or(u64::MAX).min(hand_out.lapse)
 }
 
 #[cfg(test)]
