@@ -52,13 +52,13 @@ pub(crate) enum Moment {
     Lapse,
 }
 
-/// A turn of a queue that was found taken waits this long, if no other has done so for some time: a
-/// lock that others come for all the time is never free when it is only tried.
+/// Of the turns of [`Stuck`] queues one in four seconds waits for one second: a lock for which
+/// other transactions queue all the time is never free when it is only tried.
 const LONG: Patience = Patience { whole: Duration::ZERO, first: Duration::from_secs(1) };
 const LONG_EVERY_NS: u64 = 4_000_000_000;
 
-/// Queues whose lock somebody held for longer than a turn waits. Each of them is mostly only tried
-/// until it is free again, so that turns of others do not wait for these.
+/// Queues whose lock another transaction held for longer than a turn waits. Until the lock is free
+/// their turns try it once, so that turns of other queues do not wait behind them.
 #[derive(Debug, Default)]
 pub(crate) struct Stuck {
     queues: Mutex<HashSet<QueueId>>,

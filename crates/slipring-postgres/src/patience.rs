@@ -7,9 +7,9 @@ use tokio::time::timeout;
 /// A limit is waited for in so many parts.
 const PARTS: u32 = 10;
 
-/// For a lock a statement waits so long at first, and twice as long each time it was in vain, if it
-/// has a seat to wait on (see [`crate::seats::Seats::patient`]). Where others come for the lock all
-/// the time and keep it, none gets it who waits for less than all of those before him.
+/// The first wait of a statement for a lock, as in `queue_try.sql`, and the longest one. Each try
+/// in vain doubles the wait, if [`crate::seats::Seats::patient`] permits: a statement gets a lock
+/// for which other transactions queue only if it waits longer than those before it hold it.
 pub(crate) const LOCK_WAIT_MIN: Duration = Duration::from_millis(50);
 pub(crate) const LOCK_WAIT_MAX: Duration = Duration::from_millis(3200);
 

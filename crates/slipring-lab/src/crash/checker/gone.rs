@@ -82,6 +82,7 @@ mod tests {
         scenario.pass(3000).received("standard", "a", 3);
         assert!(scenario.properties().is_empty());
     }
+
     #[test]
     fn a_delete_after_the_last_attempt_lapsed_proves_nothing() {
         for (last_count, found) in [(2, vec![]), (1, vec!["gone is gone"])] {

@@ -34,6 +34,11 @@ impl Scenario {
         check(&self.events).violations.into_iter().map(|v| v.property).collect()
     }
 
+    /// How often a property does not hold.
+    pub fn count(&self, property: &str) -> usize {
+        self.properties().iter().filter(|found| **found == property).count()
+    }
+
     pub fn receipt(&self) -> String {
         self.last_receipt.clone()
     }
@@ -89,14 +94,7 @@ impl Scenario {
         count: u32,
     ) -> &mut Scenario {
         let delivery = self.delivery(body, Some(count));
-        let operation = receive(queue, vec![delivery]);
-        for (kind, ago) in [(Kind::Invoke, milliseconds * 1_000_000), (Kind::Ok, 0)] {
-            let (index, time) = (self.events.len() as u64, self.now - ago);
-            let at = self.events.partition_point(|event| event.time <= time);
-            let operation = operation.clone();
-            self.events.insert(at, Event { index, time, process: u64::MAX, kind, operation });
-        }
-        self
+        self.done_by_another(milliseconds, receive(queue, vec![delivery]))
     }
 
     pub fn received_together(&mut self, queue: &str, bodies: &[&str]) -> &mut Scenario {
@@ -114,14 +112,7 @@ impl Scenario {
     pub fn reserved_among(&mut self, begun_ms: u64, answered_ms: u64, body: &str) -> &mut Scenario {
         let mut delivery = self.delivery(body, None);
         delivery.answered_ns = Some(self.now - answered_ms * 1_000_000);
-        let operation = receive("standard", vec![delivery]);
-        for (kind, ago) in [(Kind::Invoke, begun_ms * 1_000_000), (Kind::Ok, 0)] {
-            let (index, time) = (self.events.len() as u64, self.now - ago);
-            let at = self.events.partition_point(|event| event.time <= time);
-            let operation = operation.clone();
-            self.events.insert(at, Event { index, time, process: u64::MAX, kind, operation });
-        }
-        self
+        self.done_by_another(begun_ms, receive("standard", vec![delivery]))
     }
 
     pub fn cut_receive(&mut self, queue: &str) -> &mut Scenario {
@@ -191,6 +182,17 @@ impl Scenario {
 
     pub fn killed_database(&mut self) -> &mut Scenario {
         self.done(Kind::Ok, Operation::KillDatabase)
+    }
+
+    /// An operation of another client that began so long ago and is answered now.
+    fn done_by_another(&mut self, begun_ms: u64, operation: Operation) -> &mut Scenario {
+        for (kind, ago) in [(Kind::Invoke, begun_ms * 1_000_000), (Kind::Ok, 0)] {
+            let (index, time) = (self.events.len() as u64, self.now - ago);
+            let at = self.events.partition_point(|event| event.time <= time);
+            let operation = operation.clone();
+            self.events.insert(at, Event { index, time, process: u64::MAX, kind, operation });
+        }
+        self
     }
 
     fn done(&mut self, kind: Kind, operation: Operation) -> &mut Scenario {
