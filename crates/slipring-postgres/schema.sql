@@ -263,6 +263,7 @@ TABLE queue WITH (fillfactor=50)
   in_flight_max bigint NOT NULL
   ids_ended int8multirange
   ids_until_ms bigint
+  lock_key bigint NOT NULL
   CONSTRAINT queue_pkey PRIMARY KEY (queue_id)
   CONSTRAINT queue_place_fkey FOREIGN KEY (place) REFERENCES slipring.place(place)
 SEQUENCE queue_queue_id_seq
@@ -380,7 +381,7 @@ FUNCTION ack(receipts text[]) RETURNS bigint SECURITY DEFINER
 FUNCTION ack_enter(p_queue integer, p_generation bigint, p_before bigint, p_messages bigint[], p_fences bigint[], p_whole bigint[], p_ids int8multirange[]) RETURNS bigint
 FUNCTION ack_queue(p_queue integer, p_messages bigint[], p_fences bigint[]) RETURNS void
 FUNCTION ack_refused(p_queue slipring.queue, p_message bigint, p_fence bigint) RETURNS void
-FUNCTION ack_whole(p_queue integer, p_messages bigint[], p_fences bigint[]) RETURNS TABLE(fence bigint, ids int8multirange)
+FUNCTION ack_whole(p_queue slipring.queue, p_messages bigint[], p_fences bigint[]) RETURNS TABLE(fence bigint, ids int8multirange)
 FUNCTION ack_whole_open(p_queue integer, p_messages bigint[], p_fences bigint[]) RETURNS TABLE(fence bigint, ids int8multirange)
 FUNCTION acked(p_message bigint, p_fence bigint) RETURNS boolean
 FUNCTION acks_in(p_queue integer, p_ids int8multirange) RETURNS TABLE(message_id bigint, fence bigint)
@@ -391,6 +392,7 @@ FUNCTION append_fits(p_queue slipring.queue, p_before bigint, p_first integer, p
 FUNCTION append_plain(p_queue integer, p_now_ms bigint, p_bodies bytea[], p_priority bigint, p_delay_ms bigint, p_lease_ms bigint, p_ns integer[], p_eachs_bytes integer[]) RETURNS bigint
 FUNCTION append_refused(p_queue slipring.queue, p_now_ms bigint, p_units integer[], p_bodies bytea[], p_groups text[], p_dedup_ids text[], p_headers text[], p_before bigint, p_firsts bigint[]) RETURNS jsonb[]
 FUNCTION append_rows(p_queue slipring.queue, p_now_ms bigint, p_before bigint, p_bodies bytea[], p_priorities bigint[], p_delays_ms bigint[], p_leases_ms bigint[], p_groups text[], p_dedup_ids text[], p_headers text[], p_refused jsonb[], p_first bigint[]) RETURNS void
+FUNCTION await(IN queue text, IN at_most interval DEFAULT '00:00:20'::interval) RETURNS 
 FUNCTION claim_beside(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_up_to integer[], p_lease_ms bigint[], p_session boolean[], p_holder bigint, p_ready bigint, p_differences bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text, ids bigint[], sents_ms bigint[], bodies bytea[], groups text[], dedup_ids text[], headers_each text[], ns integer[], firsts bigint[], counts integer[], place bigint)
 FUNCTION claim_feed(p_queue slipring.queue, p_state slipring.state, p_mark slipring.mark, p_done int8multirange, p_limit bigint) RETURNS slipring.feed
 FUNCTION claim_fifo(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_up_to integer[], p_lease_ms bigint[], p_session boolean[], p_holder bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text)
@@ -478,7 +480,7 @@ FUNCTION lease_ack_ids(p_queue slipring.queue, INOUT p_state slipring.state, p_f
 FUNCTION lease_ack_runs(p_queue integer, INOUT p_state slipring.state, p_lows bigint[], p_highs bigint[], p_fences bigint[], OUT done boolean) RETURNS record
 FUNCTION lease_add(p_queue slipring.queue, INOUT p_state slipring.state, p_now_ms bigint, p_lane bigint, p_region int8multirange, p_ids bigint[], p_bytes integer[], p_own_ms bigint[], p_demands integer[], p_lease_ms bigint[], p_session boolean[], p_holder bigint, OUT fences bigint[], OUT deadlines bigint[]) RETURNS record
 FUNCTION lease_check(p_error text, p_message text, p_context jsonb) RETURNS void
-FUNCTION lease_key(p_queue integer, p_fence bigint, p_message bigint) RETURNS bigint
+FUNCTION lease_key(p_lock_key bigint, p_fence bigint, p_message bigint) RETURNS bigint
 FUNCTION lease_lost(p_why text) RETURNS text
 FUNCTION lease_members(p_from text, p_lease slipring.lease, p_limit bigint) RETURNS TABLE(id bigint, bytes integer, sent_ms bigint)
 FUNCTION lease_newest(p_queue integer, p_fences bigint[]) RETURNS SETOF slipring.lease
@@ -519,6 +521,9 @@ FUNCTION log_row(p_from text, p_lane text, p_id text) RETURNS text
 FUNCTION log_rows(p_from text, p_lane text, p_low text, p_high text) RETURNS text
 FUNCTION log_show(p_queue slipring.queue, p_state slipring.state, p_lanes bigint[], p_ids bigint[], p_leased_ms bigint[], p_untils_ms bigint[]) RETURNS TABLE(rank bigint, queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint, bytes integer)
 FUNCTION log_to_items(p_from text, p_to slipring.queue, p_lanes bigint[], p_ids bigint[], p_states integer[], p_untils_ms bigint[], p_priorities bigint[], p_attempts bigint[], p_fences bigint[], p_first_ms bigint[], p_delays_ms bigint[], p_source text, p_holders bigint[] DEFAULT NULL::bigint[], p_foreign boolean DEFAULT false, p_before bigint DEFAULT NULL::bigint) RETURNS void
+FUNCTION maintain(IN at_most interval DEFAULT '00:00:30'::interval) RETURNS 
+FUNCTION maintain_step(step text, at integer) RETURNS integer SECURITY DEFINER
+FUNCTION maintenance() RETURNS TABLE(step text, at integer) SECURITY DEFINER
 FUNCTION mark_read(p_queue integer, p_kind integer) RETURNS slipring.mark
 FUNCTION mark_write(p_mark slipring.mark, p_turn bigint, p_id bigint, p_done int8multirange) RETURNS void
 FUNCTION message_check(p_queue slipring.queue, p_body bytea, p_priority bigint, p_group text, p_dedup_id text, p_headers text, p_index integer) RETURNS void
@@ -554,7 +559,9 @@ FUNCTION queue_peek(p_queue slipring.queue, p_state text, p_limit integer) RETUR
 FUNCTION queue_retire(p_queue slipring.queue, p_now_ms bigint, p_age_ms bigint) RETURNS boolean
 FUNCTION queue_stats(p_queue slipring.queue) RETURNS TABLE(ready bigint, urgent bigint, delayed bigint, leased bigint, parked bigint, bytes bigint, oldest_ready_ms bigint)
 FUNCTION queue_try(p_queue integer) RETURNS slipring.queue
+FUNCTION queue_wait(p_queue integer) RETURNS void
 FUNCTION queues_lock(p_queues integer[]) RETURNS void
+FUNCTION ready(queue text) RETURNS boolean SECURITY DEFINER
 FUNCTION receipt_open(p_receipts text[]) RETURNS TABLE(n integer, queue integer, message bigint, fence bigint)
 FUNCTION receipt_parts(p_receipts text[]) RETURNS TABLE(n bigint, receipt text, what text)
 FUNCTION receipt_right(p_key bytea, p_receipt text, p_what text) RETURNS boolean

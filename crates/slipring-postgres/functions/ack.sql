@@ -27,7 +27,8 @@ BEGIN
     RETURN v_count;
 END $$;
 
+-- Some drivers send a list without a type, which is taken for a text: no receipt begins with a brace.
 CREATE OR REPLACE FUNCTION slipring.ack(receipt text)
 RETURNS void LANGUAGE sql SET search_path = pg_catalog, slipring, pg_temp AS $$
-    SELECT slipring.ack(ARRAY[$1]) WHERE true
+    SELECT slipring.ack(CASE WHEN $1 LIKE '{%' THEN $1::text[] ELSE ARRAY[$1] END) WHERE true
 $$;

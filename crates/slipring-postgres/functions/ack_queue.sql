@@ -20,7 +20,7 @@ BEGIN
         PERFORM slipring.message_gone(p_messages[1]);
     END IF;
     PERFORM pg_advisory_xact_lock_shared(k.key)
-    FROM (SELECT DISTINCT slipring.lease_key(p_queue, a.fence, a.message) AS key
+    FROM (SELECT DISTINCT slipring.lease_key(v_queue.lock_key, a.fence, a.message) AS key
           FROM unnest(p_messages, p_fences) AS a(message, fence) ORDER BY key) k;
     IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted')
     THEN
@@ -31,7 +31,7 @@ BEGIN
         END IF;
     END IF;
     SELECT array_agg(w.fence), array_agg(w.ids) INTO v_whole, v_ids
-    FROM slipring.ack_whole(p_queue, p_messages, p_fences) w;
+    FROM slipring.ack_whole(v_queue, p_messages, p_fences) w;
     WITH l AS MATERIALIZED (
         SELECT * FROM slipring.lease_newest(p_queue, p_fences) WHERE n > 0)
     SELECT min(a.message) INTO v_lost

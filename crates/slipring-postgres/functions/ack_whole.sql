@@ -8,7 +8,7 @@
 -- Index:   lease_newest; ack_N_once, one step in each slot.
 -- Answers: a row for each such lease: its fence, and the messages.
 CREATE OR REPLACE FUNCTION slipring.ack_whole(
-    p_queue int, p_messages bigint[], p_fences bigint[])
+    p_queue slipring.queue, p_messages bigint[], p_fences bigint[])
 RETURNS TABLE (fence bigint, ids int8multirange) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -19,16 +19,16 @@ BEGIN
     -- An older snapshot cannot tell whether others have acked messages of the lease since.
     IF cardinality(p_messages) > 1 AND v_committed THEN
         v_fences := ARRAY(SELECT o.fence
-            FROM slipring.ack_whole_open(p_queue, p_messages, p_fences) o);
+            FROM slipring.ack_whole_open(p_queue.queue_id, p_messages, p_fences) o);
     END IF;
     PERFORM CASE WHEN k.whole THEN pg_advisory_xact_lock(k.key)
         ELSE pg_advisory_xact_lock_shared(k.key) END
-    FROM (SELECT hashint8extended(f, -1 - p_queue) AS key, f = ANY (v_fences) AS whole
+    FROM (SELECT hashint8extended(f, ~p_queue.lock_key) AS key, f = ANY (v_fences) AS whole
           FROM (SELECT DISTINCT f FROM unnest(p_fences) f) f ORDER BY key) k;
     IF v_fences <> '{}' THEN
         -- Once more, now that nobody else can change the answer.
         RETURN QUERY SELECT o.fence, o.ids
-        FROM slipring.ack_whole_open(p_queue, p_messages, p_fences) o
+        FROM slipring.ack_whole_open(p_queue.queue_id, p_messages, p_fences) o
         WHERE o.fence = ANY (v_fences);
     END IF;
 END $$;

@@ -12,7 +12,7 @@ DECLARE
     v_ids bigint[] := ARRAY(SELECT i.id FROM unnest(p_ids) u
         CROSS JOIN LATERAL slipring.item_now(u) i
         WHERE i.queue_id = p_queue.queue_id AND i.state = 2 AND pg_try_advisory_xact_lock(
-            slipring.lease_key(i.queue_id, i.fence, i.id)));
+            slipring.lease_key(p_queue.lock_key, i.fence, i.id)));
     v_ready bigint[];
     v_over bigint[];
 BEGIN

@@ -2,10 +2,11 @@
 --          transactions, exclusive for whoever ends the lease otherwise. The messages of a lease
 --          have 64 locks between them, so that an ack of a thousand takes few and an ack of one
 --          does not stand in the way of most others.
--- Inputs:  p_queue, p_fence, p_message.
+-- Inputs:  p_lock_key, the queue's secret, so that nobody else knows the number beforehand; p_fence,
+--          p_message.
 -- Lock:    none; it names one.
 -- Index:   none.
-CREATE OR REPLACE FUNCTION slipring.lease_key(p_queue int, p_fence bigint, p_message bigint)
+CREATE OR REPLACE FUNCTION slipring.lease_key(p_lock_key bigint, p_fence bigint, p_message bigint)
 RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
-    SELECT hashint8extended(p_fence, p_queue) & ~63::bigint | (p_message & 63)
+    SELECT hashint8extended(p_fence, p_lock_key) & ~63::bigint | (p_message & 63)
 $$;

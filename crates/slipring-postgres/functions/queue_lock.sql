@@ -13,7 +13,7 @@ BEGIN
     IF NOT slipring.queue_free(p_queue) THEN
         -- Whoever has the lock may be deleting the queue: afterwards nothing tells its name.
         v_name := (SELECT q.name FROM slipring.queue q WHERE q.queue_id = p_queue AND p_needed);
-        PERFORM pg_advisory_xact_lock(1397511505, p_queue);
+        PERFORM slipring.queue_wait(p_queue);
     END IF;
     SELECT * INTO v_queue FROM slipring.queue q WHERE q.queue_id = p_queue;
     IF v_queue.queue_id IS NULL AND p_needed THEN

@@ -25,7 +25,7 @@ BEGIN
             SELECT array_agg(m.id) AS ids, count(*) AS n INTO v_old
             FROM slipring.lease_members(v_from, v_lease, p_limit - v_removed) m
             WHERE m.sent_ms <= p_sent_until_ms AND pg_try_advisory_xact_lock(
-                slipring.lease_key(v_lease.queue_id, v_lease.fence, m.id));
+                slipring.lease_key(p_queue.lock_key, v_lease.fence, m.id));
             CONTINUE WHEN v_old.n = 0;
             v_state := (slipring.lease_ack(p_queue, v_state, v_old.ids,
                 array_fill(v_lease.fence, ARRAY[v_old.n::int]))).p_state;
@@ -49,5 +49,5 @@ BEGIN
             WHERE i.queue_id = p_queue.queue_id AND i.sent_ms <= p_sent_until_ms
             ORDER BY i.sent_ms, i.id LIMIT p_limit - v_removed) i
         WHERE (i.state <> 2 OR pg_try_advisory_xact_lock(
-            slipring.lease_key(i.queue_id, i.fence, i.id)))));
+            slipring.lease_key(p_queue.lock_key, i.fence, i.id)))));
 END $$;

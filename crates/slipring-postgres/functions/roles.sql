@@ -3,7 +3,7 @@
 -- Inputs:  none; runs after all functions.
 -- Lock:    the catalogue's.
 -- Index:   none.
-REVOKE ALL ON ALL FUNCTIONS IN SCHEMA slipring FROM PUBLIC;
+REVOKE ALL ON ALL ROUTINES IN SCHEMA slipring FROM PUBLIC;
 
 DO $$
 DECLARE
@@ -31,14 +31,15 @@ BEGIN
             WHEN 'slipring_producer' THEN ARRAY['send', 'send_batch', 'load_begin',
                 'load_reserve', 'load_append', 'load_publish', 'load_abandon']
             WHEN 'slipring_consumer' THEN
-                ARRAY['receive', 'ack', 'nack', 'extend']
+                ARRAY['receive', 'ack', 'nack', 'extend', 'ready', 'await']
             ELSE ARRAY['send', 'send_batch', 'receive', 'ack', 'nack', 'extend', 'create_queue',
                 'configure', 'pause', 'resume', 'purge', 'redrive', 'peek', 'stats', 'load_begin',
-                'load_reserve', 'load_append', 'load_publish', 'load_abandon'] END
+                'load_reserve', 'load_append', 'load_publish', 'load_abandon', 'ready', 'await',
+                'maintain', 'maintenance', 'maintain_step'] END
         LOOP
             FOR v_function IN SELECT p.oid FROM pg_proc p
                 WHERE p.pronamespace = 'slipring'::regnamespace AND p.proname = v_name LOOP
-                EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', v_function, v_role);
+                EXECUTE format('GRANT EXECUTE ON ROUTINE %s TO %I', v_function, v_role);
             END LOOP;
         END LOOP;
     END LOOP;

@@ -12,7 +12,7 @@ SET search_path = pg_catalog, slipring, pg_temp AS $$
 DECLARE
     v_queue slipring.queue;
 BEGIN
-    PERFORM pg_advisory_xact_lock(1397511506, 0);
+    LOCK TABLE slipring.lock_administration IN SHARE UPDATE EXCLUSIVE MODE;
     SELECT * INTO v_queue FROM slipring.queue q WHERE q.name = p_name;
     IF v_queue.queue_id IS NOT NULL THEN
         IF v_queue.settings <> p_settings THEN
@@ -36,6 +36,8 @@ BEGIN
     EXECUTE format('CREATE SEQUENCE slipring.generation_%s MINVALUE -1 START 0',
         v_queue.queue_id);
     EXECUTE format('CREATE SEQUENCE slipring.endings_%s MINVALUE 0 START 0', v_queue.queue_id);
+    EXECUTE format('CREATE VIEW slipring.lock_%1$s AS SELECT %1$s AS queue_id', v_queue.queue_id);
+    v_queue.lock_key := hashtextextended(gen_random_uuid()::text, 0);
     v_queue.generation := format('slipring.generation_%s', v_queue.queue_id)::regclass;
     v_queue.endings := format('slipring.endings_%s', v_queue.queue_id)::regclass;
     v_queue.activity := format('slipring.activity_%s', v_queue.queue_id % 16)::regclass;

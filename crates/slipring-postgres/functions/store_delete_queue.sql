@@ -10,7 +10,8 @@ DECLARE
     v_queue slipring.queue;
 BEGIN
     v_queue := slipring.queue_lock(p_queue);
-    PERFORM pg_advisory_xact_lock(1397511506, 0);
+    LOCK TABLE slipring.lock_administration IN SHARE UPDATE EXCLUSIVE MODE;
+    EXECUTE format('DROP VIEW slipring.lock_%s', p_queue);
     DELETE FROM slipring.queue q WHERE q.queue_id = p_queue;
     DELETE FROM slipring.load_block b USING slipring.load l
     WHERE l.queue_id = p_queue AND b.load_id = l.load_id;

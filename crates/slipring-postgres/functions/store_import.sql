@@ -18,7 +18,7 @@ DECLARE
     v_found bigint;
     v_base bigint;
 BEGIN
-    PERFORM pg_advisory_xact_lock(1397511506, 0);
+    LOCK TABLE slipring.lock_administration IN SHARE UPDATE EXCLUSIVE MODE;
     LOCK TABLE slipring.queue IN EXCLUSIVE MODE;
     v_most := greatest(v_most, (SELECT max(a.id) FROM slipring.ack a),
         (SELECT max(b.base) FROM slipring.load_block b),

@@ -21,10 +21,12 @@ BEGIN
         PERFORM slipring.fail('SR007', 'the transaction has written something already; call '
             'store_rotate in a transaction of its own', '{}');
     END IF;
-    IF NOT pg_try_advisory_xact_lock(1397511507, 0) THEN
+    BEGIN
+        LOCK TABLE slipring.lock_rotation IN SHARE UPDATE EXCLUSIVE MODE NOWAIT;
+    EXCEPTION WHEN lock_not_available THEN
         RETURN QUERY SELECT false, NULL::int;
         RETURN;
-    END IF;
+    END;
     CASE p_part
     WHEN 'queues' THEN
         SELECT * INTO done, after

@@ -15,7 +15,7 @@ BEGIN
             AND p.proname <> ALL (ARRAY['send', 'send_batch', 'receive', 'ack', 'nack', 'extend',
                 'create_queue', 'configure', 'pause', 'resume', 'purge', 'redrive', 'peek',
                 'stats', 'load_begin', 'load_reserve', 'load_append', 'load_publish',
-                'load_abandon'])
+                'load_abandon', 'ready', 'await', 'maintain', 'maintenance', 'maintain_step'])
             AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass
                 AND d.objid = p.oid AND d.deptype = 'e') LOOP
         EXECUTE pg_catalog.format('DROP ROUTINE %s', v_routine);

@@ -242,8 +242,11 @@ async fn killed_at_every_stop(fifo: bool) {
     for stop in STOPS {
         let mut verbs = Verbs::new(&store, &format!("q-{}", &stop[..3]), fifo).await;
         let hold = match stop {
-            QUEUE_LOCK => format!("SELECT pg_advisory_xact_lock(1397511505, {})", verbs.q.0),
-            ADMINISTRATION => "SELECT pg_advisory_xact_lock(1397511506, 0)".to_owned(),
+            QUEUE_LOCK => format!("SELECT slipring.queue_wait({})", verbs.q.0),
+            ADMINISTRATION => {
+                let view = "slipring.lock_administration";
+                format!("LOCK TABLE {view} IN SHARE UPDATE EXCLUSIVE MODE")
+            }
             table => format!("LOCK TABLE slipring.{table} IN ACCESS EXCLUSIVE MODE"),
         };
         for step in 0..STEPS {

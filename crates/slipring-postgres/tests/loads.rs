@@ -118,7 +118,7 @@ async fn a_publication_waits_for_sessions_that_append_and_has_all_they_have_comm
     let publisher = cluster.client(&g.database).await;
     let publish = format!("SELECT slipring.load_publish({load}, 2)");
     let publishing = tokio::spawn(async move { one(&publisher, &publish).await });
-    waiting(&g.client, "advisory", 1).await;
+    waiting(&g.client, "transactionid", 1).await;
     // Nobody else waits for them.
     send(&g.store, g.q, &["sent"]).await;
     assert_eq!(drain(&g.store, g.q).await, ["sent"]);

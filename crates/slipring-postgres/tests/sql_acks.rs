@@ -85,6 +85,17 @@ async fn refused(client: &Client, sql: &str) -> String {
 }
 
 #[tokio::test]
+async fn a_list_without_a_type_is_a_list() {
+    // S10.3
+    let g = Ground::new().await;
+    let receipts = g.held(3).await;
+    run(&g.user, &format!("SELECT slipring.ack('{{{}}}')", receipts.join(","))).await;
+    assert_eq!(g.left().await, NONE);
+    assert_eq!(refused(&g.user, "SELECT slipring.ack('{made up}')").await, "SR005");
+    assert_eq!(refused(&g.user, "SELECT slipring.ack('{made up')").await, "22P02");
+}
+
+#[tokio::test]
 async fn all_of_a_lease_is_one_row() {
     // S10.3
     let g = Ground::new().await;

@@ -207,7 +207,7 @@ async fn a_queue_that_is_gone_or_given_twice_is_told_by_its_name() {
             let sql = format!("SELECT slipring.{call}");
             refused(&other, &sql, "SR001", "queue q does not exist").await
         });
-        waiting(&cluster.client(&database).await, "advisory", 1).await;
+        waiting(&cluster.client(&database).await, "relation", 1).await;
         run(&client, "COMMIT").await;
         assert_eq!(late.await.unwrap()["queue"], "q", "{call}");
     }

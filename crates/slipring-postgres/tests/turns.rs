@@ -237,7 +237,7 @@ async fn who_settles_in_several_queues_waits_for_one_and_holds_none() {
         let sql = "SELECT slipring.nack($1::text[])";
         user.query_one(sql, &[&receipts]).await.unwrap().get::<_, Vec<String>>(0)
     });
-    waiting(&ground.client, "advisory", 1).await;
+    waiting(&ground.client, "relation", 1).await;
     assert_eq!(ground.held().await, 1, "only the one that is waited for");
     run(&holder, "COMMIT").await;
     assert_eq!(soon("the nack", nacked).await.unwrap(), ["ready"; 3]);
@@ -280,7 +280,7 @@ async fn a_lock_that_is_never_free_is_had_in_turn() {
         let client = ground.cluster.client(&ground.database).await;
         workers.push(tokio::spawn(works_by_sql(client, Arc::clone(&turns), Arc::clone(&stop))));
     }
-    waiting(&ground.client, "advisory", 2).await;
+    waiting(&ground.client, "relation", 2).await;
     let begun = turns.load(Ordering::Relaxed);
     soon("a receive", claim(&ground.store, ground.queues[0], 1, at(1))).await;
     let received = turns.load(Ordering::Relaxed);

@@ -1,0 +1,43 @@
+-- Purpose: one step of background work, with the limits that a server has by default. Must be a
+--          transaction of its own.
+-- Inputs:  step and at, from maintenance.
+-- Lock:    see store_due_in, store_expire_in, store_prune, store_rotate, store_load_prune; none is
+--          waited for longer than 50 ms.
+-- Index:   see there.
+-- Answers: the at of the next step of the same kind, null when that has time: nothing is left for
+--          now, or somebody has the lock.
+CREATE OR REPLACE FUNCTION slipring.maintain_step(step text, at int)
+RETURNS int LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
+DECLARE
+    v_now bigint := slipring.now_ms();
+    v_next bigint;
+    v_rotated record;
+BEGIN
+    PERFORM slipring.isolation_check(), slipring.in_turn(0, 50);
+    IF at IS NULL OR step IS NULL OR step <> ALL (ARRAY['due', 'lapse', 'retention', 'load',
+        'queues', 'journal', 'shelf', 'dedup', 'places']) THEN
+        PERFORM slipring.fail('SR007', format('%s at %s is no step; take one that maintenance '
+            'answers', coalesce(step, 'null'), coalesce(at::text, 'null')), '{}');
+    END IF;
+    CASE step
+    WHEN 'due' THEN
+        v_next := (SELECT min(d.next_ms) FROM slipring.store_due_in(at, v_now) d);
+    WHEN 'lapse' THEN
+        v_next := (SELECT min(d.next_ms) FROM slipring.store_expire_in(at, v_now) d);
+    WHEN 'retention' THEN
+        v_next := (SELECT p.next_ms FROM slipring.store_prune(at, v_now, 1000) p);
+    WHEN 'load' THEN
+        -- A load with which nobody goes on for 24 hours has ended (S15).
+        v_next := (SELECT CASE WHEN p.ended THEN v_now END
+            FROM slipring.store_load_prune(v_now - 86400000) p);
+    ELSE
+        -- A crash undoes the last steps, and they are done again.
+        PERFORM set_config('synchronous_commit', 'off', true);
+        SELECT r.done, r.after INTO v_rotated
+        FROM slipring.store_rotate(step, v_now, 67108864, 60000, at) r;
+        RETURN coalesce(v_rotated.after, CASE WHEN v_rotated.done THEN 0 END);
+    END CASE;
+    RETURN CASE WHEN v_next <= v_now THEN at END;
+EXCEPTION WHEN lock_not_available THEN
+    RETURN NULL;
+END $$;

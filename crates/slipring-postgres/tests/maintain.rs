@@ -1,0 +1,179 @@
+//! SQL users without a server: `CALL slipring.maintain()` does a server's background work, and
+//! `CALL slipring.await()` waits for a message without a lock or a transaction.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failed step fails the test"
+)]
+
+use std::time::Duration;
+
+use slipring_testbed::{Cluster, Database, one, run};
+use tokio_postgres::Client;
+
+/// Long for a step that waits for nobody, and shorter than a statement may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+struct Ground {
+    cluster: &'static Cluster,
+    database: Database,
+    admin: Client,
+    consumer: Client,
+}
+
+/// A database on which no server runs, and a session of each of the roles.
+async fn ground() -> Ground {
+    let cluster = Cluster::shared();
+    let database = cluster.database().await;
+    let admin = cluster.superuser(&database.name).await;
+    run(&admin, "SET SESSION AUTHORIZATION slipring_admin").await;
+    let consumer = cluster.superuser(&database.name).await;
+    run(&consumer, "SET SESSION AUTHORIZATION slipring_consumer").await;
+    Ground { cluster, database, admin, consumer }
+}
+
+impl Ground {
+    async fn ready(&self, queue: &str) -> i64 {
+        let sql = format!("SELECT ready FROM slipring.stats('{queue}')");
+        one(&self.admin, &sql).await
+    }
+
+    async fn maintain(&self) {
+        let done = tokio::time::timeout(PATIENCE, run(&self.admin, "CALL slipring.maintain()"));
+        done.await.expect("maintain ends soon");
+    }
+
+    /// Maintains until so many messages are ready.
+    async fn until_ready(&self, queue: &str, count: i64) {
+        let ready = async {
+            while self.ready(queue).await != count {
+                self.maintain().await;
+            }
+        };
+        let in_time = tokio::time::timeout(PATIENCE, ready).await;
+        in_time.unwrap_or_else(|_| panic!("{count} of {queue} become ready"));
+    }
+}
+
+#[tokio::test]
+async fn delays_and_leases_end_by_sql_alone() {
+    // S5.1, S5.2, S6.2
+    let g = ground().await;
+    run(&g.admin, "SELECT slipring.create_queue('dead')").await;
+    let settings = r#"{"max_attempts": 2, "dead_letter": "dead"}"#;
+    run(&g.admin, &format!("SELECT slipring.create_queue('jobs', '{settings}')")).await;
+    run(&g.admin, "SELECT slipring.send('jobs', 'a'::text, delay => '20 ms')").await;
+    g.until_ready("jobs", 1).await;
+    for ready in [1, 0] {
+        let received = "SELECT count(*) FROM slipring.receive('jobs', 10, '20 ms')";
+        assert_eq!(one(&g.consumer, received).await, 1);
+        g.until_ready(if ready == 1 { "jobs" } else { "dead" }, 1).await;
+    }
+    assert_eq!(g.ready("jobs").await, 0);
+}
+
+#[tokio::test]
+async fn retention_and_rotation_go_on_by_sql_alone() {
+    let g = ground().await;
+    let settings = r#"{"retention_ms": 1000}"#;
+    run(&g.admin, &format!("SELECT slipring.create_queue('short', '{settings}')")).await;
+    run(&g.admin, "SELECT slipring.create_queue('jobs')").await;
+    run(&g.admin, "SELECT slipring.send('short', 'old'::text)").await;
+    // Three generations of messages of one size, all of them received and acked: the first table is
+    // written again only if it was emptied.
+    let owner = g.cluster.client(&g.database).await;
+    let size = "SELECT sum(pg_table_size(c.oid))::int8 FROM pg_class c
+        WHERE c.relname LIKE 'message\\_%' AND c.relkind = 'r'";
+    let mut most = 0;
+    for _ in 0..8 {
+        let sent = "SELECT slipring.send_batch('jobs', ARRAY(
+            SELECT repeat(md5(n::text), 250) FROM generate_series(1, 2000) n))";
+        run(&g.admin, sent).await;
+        let acked = "SELECT slipring.ack(ARRAY(
+            SELECT receipt FROM slipring.receive('jobs', 10000)))";
+        run(&g.admin, acked).await;
+        // As if a minute had passed for each generation.
+        for (now_s, part) in [(60, "queues"), (60, "queues"), (60, "queues"), (60, "journal")] {
+            let step = format!(
+                "SELECT slipring.store_rotate('{part}', slipring.now_ms() + {now_s}000, 1, 1)"
+            );
+            run(&owner, &step).await;
+        }
+        g.maintain().await;
+        most = most.max(one(&owner, size).await);
+    }
+    assert!(most < 3 * 20_000_000, "{most} bytes of messages, 16 MB a generation");
+    g.until_ready("short", 0).await;
+}
+
+#[tokio::test]
+async fn several_may_maintain_at_a_time_and_nobody_waits_for_a_queue_that_is_held() {
+    let g = ground().await;
+    for queue in ["held", "free"] {
+        run(&g.admin, &format!("SELECT slipring.create_queue('{queue}')")).await;
+        for n in 0..50 {
+            let sent = format!("SELECT slipring.send('{queue}', '{n}'::text, delay => '1 ms')");
+            run(&g.admin, &sent).await;
+        }
+    }
+    let holder = g.cluster.client(&g.database).await;
+    run(&holder, "BEGIN; SELECT * FROM slipring.receive('held')").await;
+    let mut sessions = Vec::new();
+    for _ in 0..4 {
+        let session = g.cluster.client(&g.database).await;
+        sessions.push(tokio::spawn(async move { run(&session, "CALL slipring.maintain()").await }));
+    }
+    g.until_ready("free", 50).await;
+    for session in sessions {
+        tokio::time::timeout(PATIENCE, session).await.expect("maintain ends").unwrap();
+    }
+    assert_eq!(g.ready("held").await, 0);
+    run(&holder, "COMMIT").await;
+    g.until_ready("held", 50).await;
+}
+
+#[tokio::test]
+async fn a_wait_ends_with_a_message_or_its_time_and_holds_nothing() {
+    // S5.4
+    let g = ground().await;
+    for (queue, settings) in [("plain", "{}"), ("fifo", r#"{"fifo": true}"#)] {
+        run(&g.admin, &format!("SELECT slipring.create_queue('{queue}', '{settings}')")).await;
+        let now_ms = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::int8";
+        let began_ms = one(&g.consumer, now_ms).await;
+        run(&g.consumer, &format!("CALL slipring.await('{queue}', '300 ms')")).await;
+        let waited_ms = one(&g.consumer, now_ms).await - began_ms;
+        assert!(waited_ms >= 299, "{waited_ms} ms");
+        let waiter = g.cluster.client(&g.database).await;
+        let wait = format!("CALL slipring.await('{queue}', '5 minutes')");
+        let waiting = tokio::spawn(async move { run(&waiter, &wait).await });
+        // Many looks later others still work on the queue at once.
+        for _ in 0..20 {
+            run(&g.admin, "SET lock_timeout = '1s'").await;
+            run(&g.admin, &format!("SELECT slipring.purge('{queue}')")).await;
+            assert!(!waiting.is_finished(), "nothing was sent");
+        }
+        run(&g.admin, &format!("SELECT slipring.send('{queue}', 'a'::text)")).await;
+        tokio::time::timeout(PATIENCE, waiting).await.expect("the wait ends").unwrap();
+        let received = format!("SELECT count(*) FROM slipring.receive('{queue}')");
+        assert_eq!(one(&g.consumer, &received).await, 1);
+    }
+}
+
+#[tokio::test]
+async fn what_maintain_does_step_by_step_refuses_other_steps() {
+    let g = ground().await;
+    for call in
+        ["maintain_step('vacuum', 0)", "maintain_step(NULL, 0)", "maintain_step('due', NULL)"]
+    {
+        let refused = g.admin.batch_execute(&format!("SELECT slipring.{call}")).await;
+        let error = refused.expect_err(call);
+        assert_eq!(error.code().unwrap().code(), "SR007", "{call}");
+    }
+    let refused = g.consumer.batch_execute("CALL slipring.await('nowhere')").await;
+    assert_eq!(refused.unwrap_err().code().unwrap().code(), "SR001");
+    let refused = g.consumer.batch_execute("CALL slipring.maintain()").await;
+    assert_eq!(refused.unwrap_err().code().unwrap().code(), "42501");
+    let inside = g.admin.batch_execute("BEGIN; CALL slipring.maintain()").await;
+    assert_eq!(inside.unwrap_err().code().unwrap().code(), "2D000");
+}
