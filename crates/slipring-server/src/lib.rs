@@ -6,6 +6,7 @@ mod bodies;
 mod browsers;
 mod budget;
 pub mod deadlines;
+pub mod declared;
 mod failures;
 mod http;
 mod keepalive;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer};
+use slipring_server::declared::DeclaredQueues;
 use slipring_server::names::{HostNames, PublicUrl};
 
 use crate::failure::Failure;
@@ -49,6 +50,7 @@ pub struct FileSettings {
     pub log_format: Option<LogFormat>,
     pub sqs_minute_rules: Option<bool>,
     pub sqs_test_mode: Option<bool>,
+    pub queues: DeclaredQueues,
 }
 
 /// A file's values, and its path when there is one.

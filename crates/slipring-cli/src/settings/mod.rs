@@ -11,6 +11,8 @@ use std::path::PathBuf;
 use clap::builder::BoolishValueParser;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
+use slipring::QueueName;
+use slipring_server::declared::DeclaredQueues;
 use slipring_server::names::{HostNames, PublicUrl};
 
 use crate::failure::Failure;
@@ -151,6 +153,8 @@ pub struct Settings {
     pub sqs_minute_rules: Setting<bool>,
     /// The SQS test mode.
     pub sqs_test_mode: Setting<bool>,
+    /// Queues that the file declares.
+    pub queues: Setting<DeclaredQueues>,
 }
 
 /// One row of `slipring config`.
@@ -232,6 +236,10 @@ impl Settings {
                 file.sqs_test_mode,
                 || false,
             ),
+            queues: {
+                let declared = Some(file.queues).filter(|queues| !queues.is_empty());
+                layers.pick("queues", None, declared, DeclaredQueues::default)
+            },
         })
     }
 
@@ -265,6 +273,12 @@ impl Settings {
             row("log_format", &self.log_format),
         ];
         rows.extend(self.limits.rows());
+        if !self.queues.value.is_empty() {
+            let names = |queues: &DeclaredQueues| {
+                queues.names().map(QueueName::as_str).collect::<Vec<_>>().join(", ")
+            };
+            rows.push(row("queues", &shown(&self.queues, names)));
+        }
         if self.sqs_test_mode.value {
             rows.push(row("sqs_test_mode", &self.sqs_test_mode));
         }

@@ -3,7 +3,8 @@
 use std::net::SocketAddr;
 
 use clap::{ArgMatches, Args};
-use slipring::Durability;
+use slipring::{Durability, Engine};
+use slipring_server::declared::DeclaredQueues;
 use slipring_server::listen::{Reach, Request};
 use slipring_server::names::HostNames;
 use slipring_server::{
@@ -42,6 +43,7 @@ impl ServeArgs {
         }
         // The store comes last: a busy port must not touch the file.
         let engine = settings.store.value.open(true).await?;
+        declare(&settings.queues.value, &engine).await?;
         let ready = format!(
             "slipring is ready: {}, storing in {}",
             places.join(", "),
@@ -51,6 +53,17 @@ impl ServeArgs {
         let options = ServerOptions { engine, sqs, beanstalkd, admin, leaving_bytes_max };
         running::run(options, &ready).await
     }
+}
+
+/// Makes and changes the queues that the file declares, before the first client is served.
+async fn declare(queues: &DeclaredQueues, engine: &Engine) -> Result<(), Failure> {
+    let done = queues.declare(engine).await?;
+    for (what, names) in [("made", &done.made), ("changed", &done.changed)] {
+        for name in names {
+            tracing::info!(queue = %name, "a queue of the configuration file was {what}");
+        }
+    }
+    Ok(())
 }
 
 /// The names that are allowed: those that were given, and that of the public URL.

@@ -9,6 +9,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use slipring::{ErrorKind, Queue, QueueSettings};
 
+use crate::declared::{changed, plain_settings};
+
 use super::Api;
 use super::failure::Failure;
 use super::input::{InPath, Input, Params};
@@ -68,16 +70,12 @@ async fn view(queue: &Queue) -> Result<QueueView, slipring::Error> {
     })
 }
 
-/// Queues whose names end so are FIFO queues, as they are for SQS.
-const FIFO_SUFFIX: &str = ".fifo";
-
 pub(super) async fn create(
     State(api): State<Api>,
     Input(new): Input<NewQueue>,
 ) -> Result<(StatusCode, Json<QueueView>), Failure> {
     let engine = api.engine();
-    let fifo = new.name.ends_with(FIFO_SUFFIX);
-    let plain = QueueSettings { fifo, ..QueueSettings::default() };
+    let plain = plain_settings(&new.name);
     let there = engine.queue(&new.name).await.is_ok();
     let queue = match new.settings {
         None => engine.queue_or_create(&new.name, &plain).await?,
@@ -131,26 +129,6 @@ pub(super) async fn change(
     }
     queue.change(|present| changed(present, &changes)).await?.map_err(Failure::invalid)?;
     Ok(Json(view(&queue).await?))
-}
-
-fn changed(
-    settings: &QueueSettings,
-    changes: &Map<String, Value>,
-) -> Result<QueueSettings, String> {
-    let mut all = match serde_json::to_value(settings) {
-        Ok(Value::Object(all)) => all,
-        _ => return Err("the present settings are no JSON object".to_owned()),
-    };
-    for (key, value) in changes {
-        if value.is_null() {
-            if all.remove(key).is_none() {
-                return Err(format!("unknown setting {key:?}"));
-            }
-        } else {
-            all.insert(key.clone(), value.clone());
-        }
-    }
-    serde_json::from_value(Value::Object(all)).map_err(|error| error.to_string())
 }
 
 pub(super) async fn delete(
