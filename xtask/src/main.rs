@@ -4,12 +4,12 @@
 mod browser;
 mod clients;
 mod cluster;
+mod examples;
 mod failing;
 mod package;
 mod pages;
 mod process;
 mod programs;
-mod readme;
 mod repository;
 mod schema;
 mod server;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::process::{self, Outcome};
 use crate::repository::Repository;
-use crate::{browser, clients, failing, package, pages, programs, readme, schema, setup, tidy};
+use crate::{browser, clients, examples, failing, package, pages, programs, schema, setup, tidy};
 
 /// One step: its name, what it shows, what it does, and the step without which it cannot.
 struct Step {
@@ -171,10 +171,10 @@ const STEPS: [Step; 16] = [
         run: pages::run,
     },
     Step {
-        name: "readme",
-        what: "the examples of README.md as printed",
+        name: "examples",
+        what: "the examples of README.md and docs/ as printed",
         needs: Some("release"),
-        run: readme::run,
+        run: examples::run,
     },
 ];
 

@@ -95,6 +95,13 @@ pub const PGBOUNCER: Need = Need {
     packages: &["pgbouncer"],
 };
 
+/// Calls the admin API in the examples of the documentation.
+pub const CURL: Need = Need { what: "curl", check: &["curl", "--version"], packages: &["curl"] };
+
+/// Copies a file in the examples of the documentation.
+pub const SQLITE: Need =
+    Need { what: "the shell of SQLite", check: &["sqlite3", "--version"], packages: &["sqlite3"] };
+
 /// Makes the image.
 pub const BUILDAH: Need =
     Need { what: "buildah", check: &["buildah", "--version"], packages: &["buildah"] };
@@ -110,7 +117,7 @@ pub const SYSTEMD: Need = Need {
 pub const PACKAGING: [&Need; 2] = [&BUILDAH, &SYSTEMD];
 
 /// Everything that `cargo xtask test` needs.
-pub const ALL: [&Need; 13] = [
+pub const ALL: [&Need; 15] = [
     &PYTHON,
     &NODE,
     &NPM,
@@ -124,6 +131,8 @@ pub const ALL: [&Need; 13] = [
     &FIREFOX,
     &REDIS,
     &RABBITMQ,
+    &CURL,
+    &SQLITE,
 ];
 
 /// Makes sure that each of `needs` is there; installs what is missing as root on Debian, else
