@@ -3,6 +3,7 @@
 //! A step that fails does not stop the others, except those that work with what it makes.
 
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::process::{self, Outcome};
@@ -40,7 +41,7 @@ const QUICK_CLIENTS: [&str; 3] = ["boto3", "greenstalk", "crossing"];
 /// Where the lab keeps what the cases found.
 const CASES: [&str; 5] = ["case-1", "case-2", "case-3", "case-4", "case-5"];
 
-const STEPS: [Step; 16] = [
+const STEPS: [Step; 17] = [
     Step {
         name: "set-up",
         what: "install what is missing: databases, servers, Python, Node.js, Go, the clients",
@@ -58,6 +59,12 @@ const STEPS: [Step; 16] = [
         what: "the house rules",
         needs: None,
         run: |repository| tidy::run(repository.root()),
+    },
+    Step {
+        name: "deny",
+        what: "licences and sources of the dependencies, and crates that are not to be used",
+        needs: None,
+        run: deny,
     },
     Step {
         name: "clippy",
@@ -177,6 +184,12 @@ const STEPS: [Step; 16] = [
         run: examples::run,
     },
 ];
+
+fn deny(repository: &Repository) -> Outcome {
+    let mut check = Command::new(setup::deny::run(repository)?);
+    check.args(["--locked", "check", "licenses", "bans", "sources"]);
+    process::run(check.current_dir(repository.root()))
+}
 
 /// Which steps to run.
 #[derive(Default)]

@@ -3,6 +3,7 @@
 //! Each part leaves a finished installation alone, so that a second run costs a second.
 
 pub mod debian;
+pub mod deny;
 pub mod go;
 pub mod node;
 pub mod postgres;
@@ -19,5 +20,6 @@ pub fn run(repository: &Repository) -> Outcome {
     }
     node::run(repository)?;
     postgres::run(repository)?;
-    go::run(repository)
+    go::run(repository)?;
+    deny::run(repository).map(drop)
 }
