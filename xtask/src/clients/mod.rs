@@ -14,7 +14,7 @@ use crate::process::Outcome;
 use crate::repository::Repository;
 use crate::server::Server;
 use crate::setup::python::{Environment, OLD_BOTO3, TODAY};
-use crate::setup::{go, node};
+use crate::setup::{go, java, node};
 use counts::Count;
 
 /// Where the servers under test keep their messages.
@@ -49,12 +49,14 @@ enum Program {
     Moto,
     Pytest(&'static Environment, &'static str),
     Node(&'static str),
-    Go,
+    /// A Go module below `tests/clients`.
+    Go(&'static str),
+    Java,
 }
 
 const BOTO3_TESTS: &str = "test_boto3*.py";
 
-const CLIENTS: [Client; 10] = [
+const CLIENTS: [Client; 12] = [
     client("moto", "the SQS tests that moto ships", Program::Moto),
     client("boto3", "the AWS SDK for Python", Program::Pytest(&TODAY, BOTO3_TESTS)),
     client(
@@ -67,6 +69,8 @@ const CLIENTS: [Client; 10] = [
         "the AWS SDK for JavaScript v3, which checks digests",
         Program::Node("aws_sdk.test.mjs"),
     ),
+    client("aws-sdk-go", "the AWS SDK for Go v2", Program::Go("go/sqs")),
+    client("aws-sdk-java", "the AWS SDK for Java v2", Program::Java),
     client(
         "greenstalk",
         "a beanstalkd client for Python",
@@ -74,7 +78,7 @@ const CLIENTS: [Client; 10] = [
     ),
     client("pystalk", "a beanstalkd client for Python", Program::Pytest(&TODAY, "test_pystalk.py")),
     client("jackd", "a beanstalkd client for Node.js", Program::Node("jackd.test.mjs")),
-    client("go-beanstalk", "a beanstalkd client for Go", Program::Go),
+    client("go-beanstalk", "a beanstalkd client for Go", Program::Go("go")),
     client(
         "crossing",
         "one queue, both protocols: boto3 and greenstalk",
@@ -98,7 +102,8 @@ impl Program {
             Program::Moto => TODAY.set_up(repository),
             Program::Pytest(environment, _) => environment.set_up(repository),
             Program::Node(_) => node::run(repository),
-            Program::Go => go::run(repository),
+            Program::Go(_) => go::run(repository),
+            Program::Java => java::run(repository),
         }
     }
 
@@ -107,7 +112,8 @@ impl Program {
             Program::Moto => programs::moto(bench),
             Program::Pytest(environment, files) => programs::pytest(bench, environment, files),
             Program::Node(file) => programs::node(bench, file),
-            Program::Go => programs::go(bench),
+            Program::Go(module) => programs::go(bench, module),
+            Program::Java => programs::java(bench),
         }
     }
 }

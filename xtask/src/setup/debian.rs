@@ -29,8 +29,18 @@ pub const NODE: Need = Need {
 /// Installs the JavaScript clients.
 pub const NPM: Need = Need { what: "npm", check: &["npm", "--version"], packages: &["npm"] };
 
-/// Builds and runs the Go client.
+/// Builds and runs the Go clients.
 pub const GO: Need = Need { what: "Go", check: &["go", "version"], packages: &["golang-go"] };
+
+/// Compiles and runs the Java client.
+pub const JAVA: Need = Need {
+    what: "a JDK 17 or newer",
+    check: &["sh", "-c", "javac --version | grep -Eq '^javac (1[7-9]|[2-9][0-9])'"],
+    packages: &["default-jdk-headless"],
+};
+
+/// Installs the Java client.
+pub const MAVEN: Need = Need { what: "Maven", check: &["mvn", "--version"], packages: &["maven"] };
 
 /// The lab measures against it.
 pub const BEANSTALKD: Need =
@@ -110,11 +120,13 @@ pub const SYSTEMD: Need = Need {
 pub const PACKAGING: [&Need; 2] = [&BUILDAH, &SYSTEMD];
 
 /// Everything that `cargo xtask test` needs.
-pub const ALL: [&Need; 13] = [
+pub const ALL: [&Need; 15] = [
     &PYTHON,
     &NODE,
     &NPM,
     &GO,
+    &JAVA,
+    &MAVEN,
     &BEANSTALKD,
     &POSTGRES,
     &PGBOUNCER,

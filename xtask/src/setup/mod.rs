@@ -4,6 +4,7 @@
 
 pub mod debian;
 pub mod go;
+pub mod java;
 pub mod node;
 pub mod postgres;
 pub mod python;
@@ -19,5 +20,6 @@ pub fn run(repository: &Repository) -> Outcome {
     }
     node::run(repository)?;
     postgres::run(repository)?;
-    go::run(repository)
+    go::run(repository)?;
+    java::run(repository)
 }
