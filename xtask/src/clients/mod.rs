@@ -56,7 +56,7 @@ enum Program {
 
 const BOTO3_TESTS: &str = "test_boto3*.py";
 
-const CLIENTS: [Client; 12] = [
+const CLIENTS: [Client; 15] = [
     client("moto", "the SQS tests that moto ships", Program::Moto),
     client("boto3", "the AWS SDK for Python", Program::Pytest(&TODAY, BOTO3_TESTS)),
     client(
@@ -71,6 +71,13 @@ const CLIENTS: [Client; 12] = [
     ),
     client("aws-sdk-go", "the AWS SDK for Go v2", Program::Go("go/sqs")),
     client("aws-sdk-java", "the AWS SDK for Java v2", Program::Java),
+    client(
+        "celery",
+        "tasks of Celery, by kombu's SQS transport",
+        Program::Pytest(&TODAY, "test_celery.py"),
+    ),
+    client("dramatiq", "actors, by dramatiq-sqs", Program::Pytest(&TODAY, "test_dramatiq.py")),
+    client("sqs-consumer", "consumers in Node.js", Program::Node("sqs_consumer.test.mjs")),
     client(
         "greenstalk",
         "a beanstalkd client for Python",
