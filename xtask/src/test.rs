@@ -44,7 +44,7 @@ const CASES: [&str; 5] = ["case-1", "case-2", "case-3", "case-4", "case-5"];
 const STEPS: [Step; 17] = [
     Step {
         name: "set-up",
-        what: "install what is missing: databases, servers, Python, Node.js, Go, the clients",
+        what: "install what is missing: databases, servers, languages, the clients",
         needs: None,
         run: setup::run,
     },

@@ -23,6 +23,11 @@ const MARKS: [HeaderName; 6] = [
     HeaderName::from_static("upgrade-insecure-requests"),
 ];
 
+/// Programs whose name begins like that of a browser: kombu, by which Celery receives over SQS. No
+/// browser has these names, and a page that can choose its name needs none of them.
+const PROGRAMS: [&[u8]; 2] =
+    [b"Mozilla/5.0 (compatible; pycurl)", b"Mozilla/5.0 (compatible; urllib3)"];
+
 /// Under which names one listener may be called, and by whom.
 #[derive(Debug, Clone)]
 pub(crate) struct Gate {
@@ -98,11 +103,9 @@ impl Gate {
 }
 
 fn is_browser(headers: &HeaderMap) -> bool {
-    let begins = |name: &HeaderName, text: &[u8]| {
-        headers.get(name).is_some_and(|value| value.as_bytes().starts_with(text))
-    };
+    let agent = headers.get(USER_AGENT).map_or(&b""[..], HeaderValue::as_bytes);
     MARKS.iter().any(|name| headers.contains_key(name))
-        || begins(&USER_AGENT, b"Mozilla/")
+        || (agent.starts_with(b"Mozilla/") && !PROGRAMS.contains(&agent))
         // Some libraries send `*` only.
         || headers.get(ACCEPT_LANGUAGE).is_some_and(|value| value.as_bytes() != b"*")
 }
@@ -129,7 +132,8 @@ mod tests {
 
     #[test]
     fn programs_are_let_in_by_the_names_of_this_machine() {
-        for agent in ["aws-cli/2.0", "node", "Boto3/1.34"] {
+        let kombu = ["Mozilla/5.0 (compatible; pycurl)", "Mozilla/5.0 (compatible; urllib3)"];
+        for agent in ["aws-cli/2.0", "node", "Boto3/1.34"].into_iter().chain(kombu) {
             let marks = [LOCAL, (USER_AGENT, agent), (ACCEPT_LANGUAGE, "*")];
             let mode = (HeaderName::from_static("sec-fetch-mode"), "cors");
             let all = [&marks[..], &[mode]].concat();
@@ -170,6 +174,7 @@ mod tests {
     fn each_mark_of_a_browser_gives_it_away() {
         for mark in [
             (USER_AGENT, "Mozilla/5.0 (X11; Linux x86_64)"),
+            (USER_AGENT, "Mozilla/5.0 (compatible; Konqueror/4.5; Linux) KHTML/4.5.4"),
             (ACCEPT_LANGUAGE, "en-US,en;q=0.9"),
             (REFERER, "http://evil.example/"),
             (SITE, "none"),

@@ -88,6 +88,19 @@ def receive(sqs):
 
 
 @pytest.fixture
+def left(sqs):
+    """A function that counts the messages of a queue: visible, in flight and delayed."""
+
+    def counted(name):
+        url = sqs.get_queue_url(QueueName=name)["QueueUrl"]
+        states = ["ApproximateNumberOfMessages" + state for state in ["", "NotVisible", "Delayed"]]
+        asked = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=states)
+        return [int(asked["Attributes"][state]) for state in states]
+
+    return counted
+
+
+@pytest.fixture
 def system_attributes(sqs):
     """A function that gives the parameter which asks for system attributes.
 

@@ -1,4 +1,4 @@
-//! How many tests passed, read from the last lines of pytest, of node's TAP and of `go test -v`.
+//! How many tests passed, read from the last lines of pytest, of TAP and of `go test -v`.
 
 use std::fmt;
 
@@ -54,17 +54,19 @@ pub fn exclusions(output: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Reads the totals at the end of TAP output: `# pass 12`.
+/// Reads the totals at the end of TAP output: `# pass 12`. Mocha's have none of skipped tests.
 pub fn tap(output: &str) -> Count {
+    let skips = output.lines().filter(|line| line.starts_with("ok ") && line.contains(" # SKIP "));
     let total = |name: &str| {
         let lines = output.lines().filter_map(|line| line.strip_prefix("# "));
         let mut numbers = lines.filter_map(|line| line.strip_prefix(name)?.trim().parse().ok());
-        numbers.next_back().unwrap_or(0)
+        numbers.next_back()
     };
+    let or_none = |name| total(name).unwrap_or(0);
     Count {
-        passed: total("pass "),
-        failed: total("fail ") + total("cancelled "),
-        excluded: total("skipped ") + total("todo "),
+        passed: or_none("pass "),
+        failed: or_none("fail ") + or_none("cancelled "),
+        excluded: total("skipped ").unwrap_or_else(|| skips.count()) + or_none("todo "),
     }
 }
 
@@ -96,6 +98,8 @@ mod tests {
         let output = "ok 1 - a\n# Subtest: # pass 9\n# tests 4\n# pass 2\n# fail 1\n\
                       # cancelled 1\n# skipped 1\n# todo 0\n";
         assert_eq!(tap(output), Count { passed: 2, failed: 2, excluded: 1 });
+        let mocha = "ok 1 a\nok 2 b # SKIP -\nnot ok 3 c\n# tests 2\n# pass 1\n# fail 1\n1..3\n";
+        assert_eq!(tap(mocha), Count { passed: 1, failed: 1, excluded: 1 });
     }
 
     #[test]

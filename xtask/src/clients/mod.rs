@@ -14,7 +14,7 @@ use crate::process::Outcome;
 use crate::repository::Repository;
 use crate::server::Server;
 use crate::setup::python::{Environment, OLD_BOTO3, TODAY};
-use crate::setup::{go, node};
+use crate::setup::{debian, go, java, node};
 use counts::Count;
 
 /// Where the servers under test keep their messages.
@@ -49,12 +49,17 @@ enum Program {
     Moto,
     Pytest(&'static Environment, &'static str),
     Node(&'static str),
-    Go,
+    /// The tests that fivebeans ships.
+    Fivebeans,
+    /// A Go module below `tests/clients`.
+    Go(&'static str),
+    Java,
+    Php(&'static str),
 }
 
 const BOTO3_TESTS: &str = "test_boto3*.py";
 
-const CLIENTS: [Client; 10] = [
+const CLIENTS: [Client; 17] = [
     client("moto", "the SQS tests that moto ships", Program::Moto),
     client("boto3", "the AWS SDK for Python", Program::Pytest(&TODAY, BOTO3_TESTS)),
     client(
@@ -67,6 +72,15 @@ const CLIENTS: [Client; 10] = [
         "the AWS SDK for JavaScript v3, which checks digests",
         Program::Node("aws_sdk.test.mjs"),
     ),
+    client("aws-sdk-go", "the AWS SDK for Go v2", Program::Go("go/sqs")),
+    client("aws-sdk-java", "the AWS SDK for Java v2", Program::Java),
+    client(
+        "celery",
+        "tasks of Celery, by kombu's SQS transport",
+        Program::Pytest(&TODAY, "test_celery.py"),
+    ),
+    client("dramatiq", "actors, by dramatiq-sqs", Program::Pytest(&TODAY, "test_dramatiq.py")),
+    client("sqs-consumer", "consumers in Node.js", Program::Node("sqs_consumer.test.mjs")),
     client(
         "greenstalk",
         "a beanstalkd client for Python",
@@ -74,7 +88,9 @@ const CLIENTS: [Client; 10] = [
     ),
     client("pystalk", "a beanstalkd client for Python", Program::Pytest(&TODAY, "test_pystalk.py")),
     client("jackd", "a beanstalkd client for Node.js", Program::Node("jackd.test.mjs")),
-    client("go-beanstalk", "a beanstalkd client for Go", Program::Go),
+    client("fivebeans", "a beanstalkd client for Node.js, by its own tests", Program::Fivebeans),
+    client("go-beanstalk", "a beanstalkd client for Go", Program::Go("go")),
+    client("laravel", "Laravel's queue over Pheanstalk, in PHP", Program::Php("laravel_queue.php")),
     client(
         "crossing",
         "one queue, both protocols: boto3 and greenstalk",
@@ -97,8 +113,10 @@ impl Program {
         match self {
             Program::Moto => TODAY.set_up(repository),
             Program::Pytest(environment, _) => environment.set_up(repository),
-            Program::Node(_) => node::run(repository),
-            Program::Go => go::run(repository),
+            Program::Node(_) | Program::Fivebeans => node::run(repository),
+            Program::Go(_) => go::run(repository),
+            Program::Java => java::run(repository),
+            Program::Php(_) => debian::run(&[&debian::PHP]),
         }
     }
 
@@ -107,7 +125,10 @@ impl Program {
             Program::Moto => programs::moto(bench),
             Program::Pytest(environment, files) => programs::pytest(bench, environment, files),
             Program::Node(file) => programs::node(bench, file),
-            Program::Go => programs::go(bench),
+            Program::Fivebeans => programs::fivebeans(bench),
+            Program::Go(module) => programs::go(bench, module),
+            Program::Java => programs::java(bench),
+            Program::Php(file) => programs::php(bench, file),
         }
     }
 }

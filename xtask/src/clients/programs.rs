@@ -11,6 +11,7 @@ use super::Bench;
 use super::counts::{self, Count};
 use crate::process::{self, Outcome};
 use crate::server::Server;
+use crate::setup::java;
 use crate::setup::python::{self, Environment, TODAY};
 
 /// No client takes as long; moto's suite needs the most, about a minute.
@@ -61,12 +62,39 @@ pub fn node(bench: &Bench<'_>, file: &str) -> Outcome<Count> {
     with_server(bench, command, counts::tap)
 }
 
-/// Runs the package in `tests/clients/go`.
-pub fn go(bench: &Bench<'_>) -> Outcome<Count> {
+/// Runs the tests that fivebeans ships, by mocha as their authors do, from its own folder.
+pub fn fivebeans(bench: &Bench<'_>) -> Outcome<Count> {
+    let folder = bench.repository.clients("node");
+    let mut command = process::limited(LIMIT_SECONDS, "node");
+    command.arg(folder.join("node_modules/mocha/bin/mocha.js"));
+    command.args(["--no-config", "--exit", "--reporter", "tap", "--timeout", "8000", "--require"]);
+    command.arg(folder.join("fivebeans_tests.cjs")).arg("test");
+    command.current_dir(folder.join("node_modules/fivebeans"));
+    with_server(bench, command, counts::tap)
+}
+
+/// Runs the package of a module below `tests/clients`.
+pub fn go(bench: &Bench<'_>, module: &str) -> Outcome<Count> {
     let mut command = process::limited(LIMIT_SECONDS, "go");
-    command.args(["test", "-v", "-count=1", "./..."]);
-    command.current_dir(bench.repository.clients("go"));
+    command.args(["test", "-v", "-vet=off", "-count=1", "./..."]);
+    command.current_dir(bench.repository.clients(module));
     with_server(bench, command, counts::go)
+}
+
+/// Runs the program in `tests/clients/java`, which the JDK compiles in memory.
+pub fn java(bench: &Bench<'_>) -> Outcome<Count> {
+    let mut command = process::limited(LIMIT_SECONDS, "java");
+    command.arg("-Dfile.encoding=UTF-8").arg("--class-path");
+    command.arg(java::jars(bench.repository)?.join("*")).arg("AwsSdk.java");
+    command.current_dir(bench.repository.clients("java"));
+    with_server(bench, command, counts::tap)
+}
+
+/// Runs one test file in `tests/clients/php`.
+pub fn php(bench: &Bench<'_>, file: &str) -> Outcome<Count> {
+    let mut command = process::limited(LIMIT_SECONDS, "php");
+    command.arg(file).current_dir(bench.repository.clients("php"));
+    with_server(bench, command, counts::tap)
 }
 
 /// Runs `command` against a server of its own, which must end well afterwards.

@@ -29,8 +29,39 @@ pub const NODE: Need = Need {
 /// Installs the JavaScript clients.
 pub const NPM: Need = Need { what: "npm", check: &["npm", "--version"], packages: &["npm"] };
 
-/// Builds and runs the Go client.
+/// Builds and runs the Go clients.
 pub const GO: Need = Need { what: "Go", check: &["go", "version"], packages: &["golang-go"] };
+
+/// Compiles and runs the Java client.
+pub const JAVA: Need = Need {
+    what: "a JDK 17 or newer",
+    check: &["sh", "-c", "javac --version | grep -Eq '^javac (1[7-9]|[2-9][0-9])'"],
+    packages: &["default-jdk-headless"],
+};
+
+/// Installs the Java client.
+pub const MAVEN: Need = Need { what: "Maven", check: &["mvn", "--version"], packages: &["maven"] };
+
+/// The PHP client is tested as Debian ships it.
+pub const PHP: Need = Need {
+    what: "PHP 8 with pcntl and posix, Laravel's queue, bus and events, and Pheanstalk",
+    check: &[
+        "php",
+        "-r",
+        "error_reporting(E_ALL & ~E_DEPRECATED); \
+         foreach (['Bus', 'Events', 'Queue'] as $part) \
+             require_once \"Illuminate/$part/autoload.php\"; \
+         require_once 'Pheanstalk/autoload.php'; \
+         exit(function_exists('pcntl_alarm') && function_exists('posix_kill') ? 0 : 1);",
+    ],
+    packages: &[
+        "php-cli",
+        "php-illuminate-bus",
+        "php-illuminate-events",
+        "php-illuminate-queue",
+        "php-pda-pheanstalk",
+    ],
+};
 
 /// The lab measures against it.
 pub const BEANSTALKD: Need =
@@ -117,11 +148,14 @@ pub const SYSTEMD: Need = Need {
 pub const PACKAGING: [&Need; 2] = [&BUILDAH, &SYSTEMD];
 
 /// Everything that `cargo xtask test` needs.
-pub const ALL: [&Need; 15] = [
+pub const ALL: [&Need; 18] = [
     &PYTHON,
     &NODE,
     &NPM,
     &GO,
+    &JAVA,
+    &MAVEN,
+    &PHP,
     &BEANSTALKD,
     &POSTGRES,
     &PGBOUNCER,

@@ -1,5 +1,5 @@
-//! What is written in Go: the modules of the client, `tests/clients/go/go.sum`, and those of the
-//! NATS server, which the tests of the lab build and start.
+//! What is written in Go: the modules of the clients, `go.sum` in `tests/clients/go` and in the
+//! folder `sqs` there, and those of the NATS server, which the tests of the lab build and start.
 
 use std::process::Command;
 
@@ -13,7 +13,8 @@ const NATS: &str = "crates/slipring-lab/peers/nats";
 /// Downloads the modules; quick when the module cache has them.
 pub fn run(repository: &Repository) -> Outcome {
     debian::run(&[&debian::GO])?;
-    for folder in [repository.clients("go"), repository.root().join(NATS)] {
+    let clients = ["go", "go/sqs"].map(|module| repository.clients(module));
+    for folder in clients.into_iter().chain([repository.root().join(NATS)]) {
         let mut download = Command::new("go");
         process::run(download.args(["mod", "download"]).current_dir(folder))?;
     }

@@ -5,6 +5,7 @@
 pub mod debian;
 pub mod deny;
 pub mod go;
+pub mod java;
 pub mod node;
 pub mod postgres;
 pub mod python;
@@ -21,5 +22,6 @@ pub fn run(repository: &Repository) -> Outcome {
     node::run(repository)?;
     postgres::run(repository)?;
     go::run(repository)?;
+    java::run(repository)?;
     deny::run(repository).map(drop)
 }

@@ -10,7 +10,7 @@ const RULE: &str = "file length";
 const LINES_MAX: usize = 400;
 const LINES_WARNED: usize = 600;
 const LINES_NEVER: usize = 1_000;
-const KINDS: [&str; 5] = ["rs", "py", "mjs", "go", "sql"];
+const KINDS: [&str; 8] = ["rs", "py", "mjs", "cjs", "go", "java", "php", "sql"];
 /// Written by a test from a migrated store, and as long as that is.
 const GENERATED: &str = "schema.sql";
 
