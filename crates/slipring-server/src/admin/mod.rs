@@ -156,7 +156,7 @@ impl Api {
         all.into_iter().find(|queue| queue.id() == id)
     }
 
-    async fn metrics(&self, filter: Option<&Filter>) -> String {
+    async fn metrics(&self, filter: Option<Filter>) -> Result<String, Error> {
         self.0.metrics.render(filter).await
     }
 

@@ -34,7 +34,7 @@ pub(super) async fn metrics(
 ) -> Result<Response, Failure> {
     let filter = scrape.queue.as_deref().map(Filter::parse).transpose();
     let filter = filter.map_err(Failure::invalid)?;
-    let text = api.metrics(filter.as_ref()).await;
+    let text = api.metrics(filter).await?;
     let mut response = match wants_gzip(&headers) {
         false => text.into_response(),
         true => {

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use slipring::{Engine, Error, Queue, QueueStats, StoreSpace, Timestamp, WaitSnapshot};
+use slipring::{Engine, Error, ErrorKind, Queue, QueueStats, StoreSpace, Timestamp, WaitSnapshot};
 
 use crate::process::Usage;
 
@@ -84,9 +84,30 @@ impl Metrics {
     ///
     /// A store that is away takes only its own families with it: the others tell why it is.
     /// `slipring_store_up` says whether the store answered.
-    pub(crate) async fn render(&self, filter: Option<&Filter>) -> String {
+    ///
+    /// # Errors
+    /// `Internal` for a fault of the program.
+    pub(crate) async fn render(&self, filter: Option<Filter>) -> Result<String, Error> {
+        let stored = answered(STORE_WITHIN, self.stored(filter.clone())).await;
+        let metrics = self.clone();
+        beside(move || metrics.write(stored, filter.as_ref())).await
+    }
+
+    async fn stored(&self, filter: Option<Filter>) -> Result<Stored, Error> {
+        // With no queues nothing else would ask the store.
+        self.engine.check().await?;
+        let (metrics, all) = (self.clone(), self.engine.queues().await?);
+        let chosen = beside(move || metrics.choose(&all, filter.as_ref())).await?;
+        let stats = self.engine.stats_of(&chosen.seen).await?;
+        Ok(Stored { chosen, stats, space: self.engine.space().await? })
+    }
+
+    fn choose(&self, all: &[Queue], filter: Option<&Filter>) -> Chosen {
+        Chosen::of(all, filter, &mut self.others.lock())
+    }
+
+    fn write(&self, stored: Option<Stored>, filter: Option<&Filter>) -> String {
         let mut text = Text::default();
-        let stored = answered(STORE_WITHIN, self.stored(filter)).await;
         text.gauge("slipring_store_up", "1 when the store gave its figures, 0 when it did not.")
             .plain(u8::from(stored.is_some()));
         match stored {
@@ -101,19 +122,6 @@ impl Metrics {
         self.protocols(&mut text);
         self.process(&mut text);
         text.finish()
-    }
-
-    async fn stored(&self, filter: Option<&Filter>) -> Result<Stored, Error> {
-        // With no queues nothing else would ask the store.
-        self.engine.check().await?;
-        let all = self.engine.queues().await?;
-        let chosen = self.choose(&all, filter);
-        let stats = self.engine.stats_of(&chosen.seen).await?;
-        Ok(Stored { chosen, stats, space: self.engine.space().await? })
-    }
-
-    fn choose(&self, all: &[Queue], filter: Option<&Filter>) -> Chosen {
-        Chosen::of(all, filter, &mut self.others.lock())
     }
 
     fn protocols(&self, text: &mut Text) {
@@ -148,6 +156,12 @@ impl Metrics {
         text.gauge("process_start_time_seconds", "When the server started, since 1970-01-01 UTC.")
             .plain(self.started.as_millis() as f64 / 1000.0);
     }
+}
+
+/// Does what takes milliseconds beside the threads that serve connections.
+async fn beside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Error> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|_| Error::new(ErrorKind::Internal, "the figures could not be put together"))
 }
 
 /// What the store answered; nothing when it failed, or had not by then.
@@ -213,8 +227,8 @@ fn seconds(ns: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use slipring::Waits;
     use slipring::stores::MemoryStore;
-    use slipring::{ErrorKind, Waits};
 
     #[tokio::test]
     async fn a_store_that_fails_or_hangs_gives_nothing() {
@@ -229,10 +243,10 @@ mod tests {
     async fn a_store_that_is_away_takes_only_its_own_families_with_it() {
         let engine = Engine::open(MemoryStore::shared(), Default::default()).await.unwrap();
         let metrics = Metrics::new(engine.clone(), Vec::new());
-        let up = metrics.render(None).await;
+        let up = metrics.render(None).await.unwrap();
         assert!(up.contains("\nslipring_store_up 1\n"), "{up}");
         engine.shutdown().await;
-        let away = metrics.render(None).await;
+        let away = metrics.render(None).await.unwrap();
         for line in ["slipring_store_up 0", "# TYPE slipring_store_up gauge"] {
             assert!(away.lines().any(|given| given == line), "{line} is not in\n{away}");
         }
