@@ -7,11 +7,12 @@
 //!
 //! The files in reading order: `address`, `tls` and `options` (where the database is), `schema`
 //! and `migrate` (bringing it up to date), `store` and `admin` (the two traits), `session` (one
-//! statement, its retries and its time limit), `statement` (sending it), `seats` (who may use how
-//! many connections), `patience` (what a time limit means), `straight` (whether a pooler stands in
-//! between), `flush` (waiting for the disk), `fault` (what the caller is told), `append`, `claim`,
-//! `settle`, `passes`, `retention`, `inspect` and `catalog` (the verbs), `pack`, `message` and
-//! `rows` (what is in a row), `changes` (what others did).
+//! statement, its retries and its time limit), `statement` (sending it), `classes` (what is waited
+//! for), `seats` (who may use how many connections), `patience` (what a time limit means),
+//! `straight` (whether a pooler stands in between), `flush` (waiting for the disk), `fault` (what
+//! the caller is told), `append`, `claim`, `settle`, `passes`, `retention`, `inspect` and
+//! `catalog` (the verbs), `pack`, `message` and `rows` (what is in a row), `changes` (what others
+//! did).
 
 mod address;
 mod admin;
@@ -19,6 +20,7 @@ mod append;
 mod catalog;
 mod changes;
 mod claim;
+mod classes;
 mod escape;
 mod fault;
 mod flush;

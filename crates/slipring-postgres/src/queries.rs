@@ -23,6 +23,13 @@ pub(crate) struct Query {
     pub(crate) effect: Effect,
 }
 
+impl Query {
+    /// Whether it is a look in the background, for what others have changed.
+    pub(crate) fn polls(&self) -> bool {
+        [ACTIVITY.operation, AWAIT_ACTIVITY.operation, RUNNING.operation].contains(&self.operation)
+    }
+}
+
 /// The part of a file after the comments at its beginning.
 const fn body(file: &'static str) -> &'static str {
     let mut rest = file;

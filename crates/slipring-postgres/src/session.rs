@@ -5,7 +5,6 @@
 //! session it is unnamed, so that nothing is kept on a connection; where connections lead straight
 //! to the server (see `straight`) it is prepared once for each.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -13,12 +12,13 @@ use deadpool_postgres::{
     Manager, ManagerConfig, Object, Pool, QueueMode, RecyclingMethod, Runtime,
 };
 use slipring::clock::monotonic_ns;
-use slipring::{Error, ErrorKind, Retry, WaitClass, Waits};
+use slipring::{Error, ErrorKind, Retry};
 use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::address::Address;
+use crate::classes::Classes;
 use crate::fault::{self, Fate, closed, pool_error, storage_error};
 use crate::options::PostgresOptions;
 use crate::patience::{LOCK_WAIT_MAX, LOCK_WAIT_MIN, Patience, within};
@@ -47,8 +47,7 @@ pub(crate) struct Session {
     shown: String,
     user: String,
     statement_timeout: Duration,
-    connection_wait: Arc<WaitClass>,
-    statement_wait: Arc<WaitClass>,
+    classes: Classes,
     /// The last write found no room.
     full: AtomicBool,
     /// Statements are kept on connections.
@@ -81,7 +80,6 @@ impl Session {
             Error::new(ErrorKind::Internal, "the pool of connections cannot be made")
                 .caused_by(error)
         })?;
-        let waits: &Waits = &options.waits;
         Ok(Session {
             pool,
             seats: Seats::of(options.connections.max(1)),
@@ -90,8 +88,7 @@ impl Session {
             shown: address.to_string(),
             user: address.user().to_owned(),
             statement_timeout: options.statement_timeout,
-            connection_wait: waits.class("postgres.connection"),
-            statement_wait: waits.class("postgres.statement"),
+            classes: Classes::new(&options.waits),
             full: AtomicBool::new(false),
             prepares: AtomicBool::new(false),
         })
@@ -209,7 +206,7 @@ impl Session {
         query: &Query,
         params: &[Param<'_>],
     ) -> Result<bool, Error> {
-        let connection = self.connection().await?;
+        let connection = self.connection_for(Some(query)).await?;
         let mut waiting = Waiting { connection: Some(connection), connector: &self.connector };
         let Some(connection) = &waiting.connection else { return Ok(false) };
         let statement = run(connection, query.text, params, self.prepares());
@@ -248,9 +245,13 @@ impl Session {
 
     /// A connection for a transaction of several statements.
     pub(crate) async fn connection(&self) -> Result<Object, Error> {
+        self.connection_for(None).await
+    }
+
+    async fn connection_for(&self, query: Option<&Query>) -> Result<Object, Error> {
         let began = monotonic_ns();
         let connection = self.pool.get().await.map_err(pool_error);
-        self.connection_wait.waited(monotonic_ns().saturating_sub(began));
+        self.classes.connected(query, began);
         connection.map_err(|error| self.located(error))
     }
 
@@ -358,12 +359,12 @@ impl Session {
     ) -> Result<Vec<Row>, Failure> {
         let mut began = monotonic_ns();
         let Some(_taken) = self.seats.take(seat, self.connect_timeout).await else {
-            self.connection_wait.waited(monotonic_ns().saturating_sub(began));
+            self.classes.connected(Some(query), began);
             return Err(Failure::Unsent(fault::all_busy()));
         };
         let connection = loop {
             let connection = self.pool.get().await;
-            self.connection_wait.waited(monotonic_ns().saturating_sub(began));
+            self.classes.connected(Some(query), began);
             let connection = connection.map_err(|error| Failure::Unsent(pool_error(error)))?;
             // One that broke since it was checked is left to the pool to throw away.
             if !connection.is_closed() {
@@ -375,7 +376,7 @@ impl Session {
         let prepares = self.prepares();
         let statement = run(&connection, query.text, params, prepares);
         let answer = within(self.statement_timeout, statement).await;
-        self.statement_wait.waited(monotonic_ns().saturating_sub(began));
+        self.classes.answered(query, began);
         match answer {
             Some(answer) => answer,
             None => {

@@ -5,12 +5,16 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use slipring::{
     AdminStore, Error, MessageId, MoveRequest, PeekFilter, Peeked, QueueId, QueueInfo, QueueName,
-    QueueSettings, QueueStats, ReceiptKey, Reconfigured, Timestamp,
+    QueueSettings, QueueStats, ReceiptKey, Reconfigured, StoreSpace, Timestamp,
 };
 
 use crate::bulk::STEP_MESSAGES_MAX;
+use crate::space;
 use crate::store::SqliteStore;
 use crate::writer::Writer;
+
+/// The statistics of so many queues are one look; others come between two of them.
+const STATS_MAX: usize = 100;
 
 #[async_trait]
 impl AdminStore for SqliteStore {
@@ -62,6 +66,24 @@ impl AdminStore for SqliteStore {
 
     async fn stats(&self, queue: QueueId, _now: Timestamp) -> Result<QueueStats, Error> {
         self.read("stats", move |reader| reader.stats(queue)).await
+    }
+
+    async fn stats_of(
+        &self,
+        queues: &[QueueId],
+        _now: Timestamp,
+    ) -> Result<Vec<Option<QueueStats>>, Error> {
+        let mut all = Vec::with_capacity(queues.len());
+        for part in queues.chunks(STATS_MAX) {
+            let part = part.to_vec();
+            all.extend(self.read("stats", move |reader| reader.stats_of(&part)).await?);
+        }
+        Ok(all)
+    }
+
+    async fn space(&self) -> Result<StoreSpace, Error> {
+        let path = self.path().to_owned();
+        self.read("space", move |reader| space::of(reader, &path)).await
     }
 
     async fn peek(

@@ -321,7 +321,8 @@ struct Round<'a> {
 impl Calls for Round<'_> {
     fn next(&mut self, took_ns: u64) -> Option<WriterTask> {
         let mut task = self.driver.ring.lock().next(&mut self.turn, took_ns)?;
-        task.taken(&self.driver.classes.writer_inbox);
+        let classes = &self.driver.classes;
+        task.taken(if task.polls() { &classes.poll } else { &classes.writer_inbox });
         Some(task)
     }
 

@@ -62,6 +62,7 @@ mod sessions;
 mod settle;
 mod slots;
 mod sound;
+mod space;
 mod statements;
 mod store;
 mod task;

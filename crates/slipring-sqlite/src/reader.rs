@@ -104,9 +104,23 @@ impl Reader<'_> {
         Ok(gate.fifo)
     }
 
+    /// What several queues hold; `None` for one that is not there.
+    pub(crate) fn stats_of(&mut self, queues: &[QueueId]) -> Outcome<Vec<Option<QueueStats>>> {
+        let one = |queue: &QueueId| match self.gate(*queue)? {
+            Some(_) => self.held(*queue).map(Some),
+            None => Ok(None),
+        };
+        queues.iter().map(one).collect()
+    }
+
     /// What a queue holds.
     pub(crate) fn stats(&mut self, queue: QueueId) -> Outcome<QueueStats> {
         self.is_fifo(queue)?;
+        self.held(queue)
+    }
+
+    /// What a queue holds that is there.
+    fn held(&mut self, queue: QueueId) -> Outcome<QueueStats> {
         let items = image::item_count(&self.db, queue)?;
         let lanes = image::lanes(&self.db, queue)?;
         let sum = |of: fn(&Lane) -> u64| lanes.iter().map(of).sum::<u64>();

@@ -388,7 +388,7 @@ impl Store for SqliteStore {
     async fn foreign_changes(&self) -> Result<u64, Error> {
         let (call, answer) = Call::new(1, |writer: &mut Writer<'_>| Ok(writer.foreign_changes()));
         // It comes again and again, and says nothing of how many callers there are.
-        self.hold.driver.leave(Box::new(call.without_transaction()))?;
+        self.hold.driver.leave(Box::new(call.polling()))?;
         answer.await.unwrap_or_else(|_| Err(closed()))
     }
 

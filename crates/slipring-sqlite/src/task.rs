@@ -15,6 +15,11 @@ pub(crate) trait Task<C: ?Sized>: Send {
     fn load(&self) -> Load;
     /// Whether it needs the transaction that its thread opens for those that wait.
     fn needs_transaction(&self) -> bool;
+    /// Whether it is a look in the background that comes again and again. Its waits are a class of
+    /// their own: they say nothing of those of callers.
+    fn polls(&self) -> bool {
+        false
+    }
     /// When it was left, on the monotonic clock.
     fn left_ns(&self) -> u64;
     /// Called when it is taken up; again each time it was put back since.
@@ -35,6 +40,7 @@ pub(crate) struct Call<F, T> {
     work: F,
     load: Load,
     needs_transaction: bool,
+    polls: bool,
     result: Option<Result<T, Error>>,
     slot: oneshot::Sender<Result<T, Error>>,
     since_ns: u64,
@@ -53,6 +59,7 @@ impl<F, T> Call<F, T> {
             work,
             load: load.into(),
             needs_transaction: true,
+            polls: false,
             result: None,
             slot,
             since_ns,
@@ -61,9 +68,10 @@ impl<F, T> Call<F, T> {
         (call, answer)
     }
 
-    /// The same call, outside of any transaction.
-    pub(crate) fn without_transaction(mut self) -> Call<F, T> {
+    /// The same call as a look in the background, outside of any transaction.
+    pub(crate) fn polling(mut self) -> Call<F, T> {
         self.needs_transaction = false;
+        self.polls = true;
         self
     }
 }
@@ -79,6 +87,10 @@ where
 
     fn needs_transaction(&self) -> bool {
         self.needs_transaction
+    }
+
+    fn polls(&self) -> bool {
+        self.polls
     }
 
     fn left_ns(&self) -> u64 {
@@ -117,7 +129,9 @@ where
 pub(crate) struct Classes {
     /// From leaving a call to its being taken up by the writer.
     pub(crate) writer_inbox: Arc<WaitClass>,
-    /// The same for the readers.
+    /// The same for looks in the background, for changes by other processes.
+    pub(crate) poll: Arc<WaitClass>,
+    /// The same as that of the writer for the readers.
     pub(crate) reader_inbox: Arc<WaitClass>,
     /// Beginning a transaction, which waits while another process writes.
     pub(crate) write_lock: Arc<WaitClass>,
@@ -137,6 +151,7 @@ impl Classes {
     pub(crate) fn new(waits: &slipring::Waits) -> Classes {
         Classes {
             writer_inbox: waits.class("sqlite.writer_inbox"),
+            poll: waits.class("sqlite.poll"),
             reader_inbox: waits.class("sqlite.reader_inbox"),
             write_lock: waits.class("sqlite.write_lock"),
             commit: waits.class("sqlite.commit"),

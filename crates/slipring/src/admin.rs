@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::clock::Timestamp;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::lease::ReceiptKey;
 use crate::message::{Message, MessageId};
 use crate::queue::{QueueId, QueueInfo, QueueName, QueueSettings, QueueStats};
@@ -44,6 +44,19 @@ pub struct MoveRequest {
     pub target: Option<QueueId>,
     /// At most so many in this step, 1 to 10,000.
     pub limit: u32,
+}
+
+/// The room that a store takes and has, in bytes. `None` for what it has not or does not know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StoreSpace {
+    /// The file of the data.
+    pub file: Option<u64>,
+    /// Of that, what is free to be used again.
+    pub file_free: Option<u64>,
+    /// The log beside it.
+    pub log: Option<u64>,
+    /// What is free on the disk for a process without special rights.
+    pub disk_free: Option<u64>,
 }
 
 /// What became of a change of settings that were read before.
@@ -118,6 +131,35 @@ pub trait AdminStore: Send + Sync + 'static {
     /// # Errors
     /// `QueueNotFound`; storage errors.
     async fn stats(&self, queue: QueueId, now: Timestamp) -> Result<QueueStats, Error>;
+
+    /// What several queues hold, in the order asked; `None` for one that is not there. A store
+    /// that can answer for many queues at once does so in bounded portions.
+    ///
+    /// # Errors
+    /// Storage errors.
+    async fn stats_of(
+        &self,
+        queues: &[QueueId],
+        now: Timestamp,
+    ) -> Result<Vec<Option<QueueStats>>, Error> {
+        let mut all = Vec::with_capacity(queues.len());
+        for queue in queues {
+            all.push(match self.stats(*queue, now).await {
+                Ok(stats) => Some(stats),
+                Err(error) if error.kind() == ErrorKind::QueueNotFound => None,
+                Err(error) => return Err(error),
+            });
+        }
+        Ok(all)
+    }
+
+    /// The room that the store takes and has; nothing (the default) where it is in no file.
+    ///
+    /// # Errors
+    /// Storage errors.
+    async fn space(&self) -> Result<StoreSpace, Error> {
+        Ok(StoreSpace::default())
+    }
 
     /// Looks at messages in hand-out order (delayed ones by due time) without taking them.
     ///

@@ -43,6 +43,26 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    /// Every kind.
+    pub const ALL: [ErrorKind; 16] = [
+        ErrorKind::QueueNotFound,
+        ErrorKind::QueueExists,
+        ErrorKind::MessageGone,
+        ErrorKind::LeaseLost,
+        ErrorKind::ReceiptInvalid,
+        ErrorKind::LimitExceeded,
+        ErrorKind::Invalid,
+        ErrorKind::WrongState,
+        ErrorKind::StorageFull,
+        ErrorKind::StorageCorrupt,
+        ErrorKind::StorageTooNew,
+        ErrorKind::LoadGone,
+        ErrorKind::StorageUnavailable,
+        ErrorKind::Closed,
+        ErrorKind::Unsupported,
+        ErrorKind::Internal,
+    ];
+
     /// The stable name used in logs, JSON and `docs/semantics.md`, e.g. `lease_lost`.
     pub fn name(self) -> &'static str {
         match self {

@@ -39,9 +39,11 @@ pub mod timers;
 pub mod waits;
 pub mod worker;
 
-pub use admin::{AdminStore, MessageState, MoveRequest, PeekFilter, Peeked, Reconfigured};
+pub use admin::{
+    AdminStore, MessageState, MoveRequest, PeekFilter, Peeked, Reconfigured, StoreSpace,
+};
 pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
-pub use engine::{Engine, EngineOptions, Load, Queue, ReceiveRequest, Several};
+pub use engine::{Engine, EngineOptions, Load, Queue, QueueCounts, ReceiveRequest, Several};
 pub use error::{Error, ErrorKind, Retry};
 pub use lease::{Fence, Receipt, ReceiptKey};
 pub use limits::Limits;

@@ -6,6 +6,7 @@ mod along;
 mod arrival;
 mod cancelled;
 mod combining;
+mod counts;
 mod dividing;
 mod faults;
 mod neighbours;
@@ -44,6 +45,7 @@ pub fn all() -> impl Iterator<Item = &'static Case> {
         several::CASES,
         cancelled::CASES,
         combining::CASES,
+        counts::CASES,
         dividing::CASES,
         faults::CASES,
         settings::CASES,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use slipring::{
     AdminStore, Error, MessageId, MoveRequest, PeekFilter, Peeked, QueueId, QueueInfo, QueueName,
-    QueueSettings, QueueStats, ReceiptKey, Reconfigured, Timestamp,
+    QueueSettings, QueueStats, ReceiptKey, Reconfigured, StoreSpace, Timestamp,
 };
 
 use super::{FaultyStore, Verb};
@@ -54,6 +54,10 @@ impl AdminStore for FaultyStore {
 
     async fn stats(&self, queue: QueueId, now: Timestamp) -> Result<QueueStats, Error> {
         self.through(Verb::Stats, self.inner.stats(queue, now)).await
+    }
+
+    async fn space(&self) -> Result<StoreSpace, Error> {
+        self.inner.space().await
     }
 
     async fn peek(

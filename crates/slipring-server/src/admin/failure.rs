@@ -108,6 +108,14 @@ pub(super) fn is_servers(kind: ErrorKind) -> bool {
 #[derive(Debug, Clone)]
 pub(super) struct Cause(pub(super) Error);
 
+/// The name of the failure that a response tells of, for whoever counts.
+#[derive(Debug, Clone)]
+pub(super) struct Kind(pub(super) String);
+
+/// The names of failures that are no engine's error.
+pub(super) const OWN_KINDS: [&str; 5] =
+    ["forbidden", "method_not_allowed", "not_found", "timeout", "unauthorized"];
+
 /// The status of an engine's error.
 fn status(kind: ErrorKind) -> StatusCode {
     match kind {
@@ -128,8 +136,9 @@ impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.status);
         let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let cause = self.cause.clone();
+        let (cause, kind) = (self.cause.clone(), Kind(self.kind.clone()));
         let mut response = (status, Json(self)).into_response();
+        response.extensions_mut().insert(kind);
         if let Some(cause) = cause {
             response.extensions_mut().insert(Cause(cause));
         }

@@ -1,4 +1,4 @@
-//! How the server is: probes, waits, metrics, and the description of this API.
+//! How the server is: probes, waits, and the description of this API.
 
 use std::time::Duration;
 
@@ -52,11 +52,6 @@ fn wait(seen: WaitSnapshot) -> WaitView {
         p95_ns: seen.p95_ns,
         p99_ns: seen.p99_ns,
     }
-}
-
-pub(super) async fn metrics(State(api): State<Api>) -> Response {
-    let text = api.metrics().await;
-    ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response()
 }
 
 pub(super) async fn openapi() -> Response {

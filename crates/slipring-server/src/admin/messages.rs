@@ -16,6 +16,7 @@ use super::model::{
     DeliveryView, Extend, MessageView, Receive, ReceiveAnswer, Send, SendAnswer, SentView, Settle,
     SettleAnswer, SettledView,
 };
+use super::routes::Polled;
 use super::{Api, answer};
 
 /// Most messages of one receive or look, as whole bodies go into one answer.
@@ -66,7 +67,12 @@ pub(super) async fn receive(
     let deliveries = deliveries.iter().map(|delivery| {
         DeliveryView::of(delivery, name.clone(), api.engine().seal(&delivery.receipt))
     });
-    answer::json(ReceiveAnswer { deliveries: deliveries.collect() }, bytes).await
+    let answer = ReceiveAnswer { deliveries: deliveries.collect() };
+    let mut response = answer::json(answer, bytes).await?;
+    if !wait.is_zero() {
+        response.extensions_mut().insert(Polled);
+    }
+    Ok(response)
 }
 
 /// Receives. What is there at once has room before it is fetched; who waits is given nothing while

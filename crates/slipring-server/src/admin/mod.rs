@@ -15,6 +15,7 @@ mod passes;
 mod peeks;
 mod queues;
 mod routes;
+mod scrape;
 
 use std::fmt;
 use std::sync::Arc;
@@ -29,7 +30,7 @@ use tower::ServiceExt as _;
 use crate::budget::Budget;
 use crate::deadlines::Deadlines;
 use crate::failures::FailureLog;
-use crate::metrics::{Counted, Metrics};
+use crate::metrics::{Counted, Filter, Metrics};
 
 pub use failure::{Failure, MayRetry};
 pub use input::BODY_BYTES_MAX;
@@ -135,8 +136,11 @@ impl Api {
     pub(crate) fn router(&self, settings: &Settings, loopback: bool, calls: Arc<Calls>) -> Router {
         let gate = Gate::new(settings.names.clone(), loopback);
         let guard = Arc::new(Guard::new(settings.token.as_deref(), gate, self.engine().clock()));
+        // Outermost, so that it sees what the guard answers.
+        let errors = axum::middleware::from_fn_with_state(Arc::clone(&calls), routes::errors);
         routes::router(self.clone(), calls)
             .layer(axum::middleware::from_fn_with_state(guard, guard::guard))
+            .layer(errors)
     }
 
     pub(crate) fn engine(&self) -> &Engine {
@@ -152,8 +156,8 @@ impl Api {
         all.into_iter().find(|queue| queue.id() == id)
     }
 
-    async fn metrics(&self) -> String {
-        self.0.metrics.render().await
+    async fn metrics(&self, filter: Option<Filter>) -> Result<String, Error> {
+        self.0.metrics.render(filter).await
     }
 
     /// The room for answers.

@@ -9,12 +9,14 @@ use axum::http::{Method, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodRouter, delete, get, patch, post};
+use slipring::ErrorKind;
+use slipring::clock::monotonic_ns;
 
-use crate::metrics::Counted;
+use crate::metrics::{Counted, Ledger};
 use crate::places::Places;
 
-use super::failure::{Cause, Failure};
-use super::{Api, answer, guard, health, messages, passes, peeks, queues};
+use super::failure::{Cause, Failure, Kind, OWN_KINDS};
+use super::{Api, answer, guard, health, messages, passes, peeks, queues, scrape};
 
 /// An operation of the API, as `openapi.json` names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,7 +67,7 @@ fn routes() -> Vec<Route> {
         on(MESSAGE, "delete", "cancel_message", delete(messages::cancel)),
         on("/v1/messages/{id}/kick", "post", "kick_message", post(messages::kick)),
         on("/v1/waits", "get", "show_waits", get(health::waits)),
-        on("/metrics", "get", "metrics", get(health::metrics)),
+        on("/metrics", "get", "metrics", get(scrape::metrics)),
         on("/healthz", "get", "healthz", get(health::healthz)),
         on("/readyz", "get", "readyz", get(health::readyz)),
         on("/openapi.json", "get", "openapi", get(health::openapi)),
@@ -84,7 +86,7 @@ pub(super) fn router(api: Api, calls: Arc<Calls>) -> Router {
         let handler = match operation.path {
             QUEUES | MESSAGES if operation.method == "get" => handler,
             path if path.starts_with("/v1/") => handler.layer(middleware::from_fn(no_query)),
-            // Probes and scrapers may be configured to send a query.
+            // Probes may be configured to send a query; that of `/metrics` is read.
             _ => handler,
         };
         let handler = handler.layer(middleware::from_fn(guard::json_only));
@@ -120,15 +122,18 @@ async fn not_allowed(method: Method) -> Failure {
 #[derive(Debug)]
 pub(crate) struct Calls {
     counts: Vec<(&'static str, AtomicU64)>,
+    ledger: Ledger,
     places: Arc<Places>,
 }
 
 impl Calls {
     /// For a listener with room for so many connections, and a share of them for each address.
     pub(crate) fn new(connections_max: usize, peer_share_percent: u8) -> Calls {
-        let names = operations().into_iter().map(|operation| operation.name);
-        let counts = names.map(|name| (name, AtomicU64::new(0))).collect();
-        Calls { counts, places: Places::new(connections_max, peer_share_percent) }
+        let names: Vec<_> = operations().into_iter().map(|operation| operation.name).collect();
+        let kinds = ErrorKind::ALL.iter().map(|kind| kind.name()).chain(OWN_KINDS);
+        let ledger = Ledger::new(names.iter().copied(), kinds);
+        let counts = names.into_iter().map(|name| (name, AtomicU64::new(0))).collect();
+        Calls { counts, ledger, places: Places::new(connections_max, peer_share_percent) }
     }
 
     /// The connections of the listener.
@@ -147,10 +152,18 @@ impl Counted for Calls {
         counts.map(|(name, count)| (*name, count.load(Ordering::Relaxed))).collect()
     }
 
+    fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
     fn connections(&self) -> u64 {
         self.places.taken()
     }
 }
+
+/// Marks the response to a receive that was ready to wait.
+#[derive(Debug, Clone)]
+pub(super) struct Polled;
 
 /// Who counts and logs the calls of one operation.
 #[derive(Clone)]
@@ -164,9 +177,25 @@ async fn watch(State(watch): State<Watch>, request: Request, next: Next) -> Resp
     if let Some((_, count)) = watch.calls.counts.get(watch.index) {
         count.fetch_add(1, Ordering::Relaxed);
     }
+    let began_ns = monotonic_ns();
     let response = next.run(request).await;
+    let polls = response.extensions().get::<Polled>().is_some();
+    watch.calls.ledger.took(watch.index, began_ns, polls, 1);
     if let Some(Cause(error)) = response.extensions().get() {
         watch.api.note(error);
+    }
+    response
+}
+
+/// Counts the failures that are answered, whoever answers them.
+pub(super) async fn errors(
+    State(calls): State<Arc<Calls>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let response = next.run(request).await;
+    if let Some(Kind(kind)) = response.extensions().get() {
+        calls.ledger.failed(kind, 1);
     }
     response
 }

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::measures::COMMANDS;
+
 /// A number that only its readers look at; it orders nothing.
 #[derive(Debug, Default)]
 pub(super) struct Counter(AtomicU64);
@@ -42,6 +44,9 @@ pub(super) struct Counters {
     pub(super) ignore: Counter,
     pub(super) bury: Counter,
     pub(super) kick: Counter,
+    pub(super) kick_job: Counter,
+    pub(super) reserve_job: Counter,
+    pub(super) quit: Counter,
     pub(super) touch: Counter,
     pub(super) stats: Counter,
     pub(super) stats_job: Counter,
@@ -60,33 +65,36 @@ pub(super) struct Counters {
 }
 
 impl Counters {
-    /// The commands by the names of the protocol's statistics.
+    /// How often each command came, in the order of [`COMMANDS`].
     pub(super) fn commands(&self) -> Vec<(&'static str, u64)> {
         let counters = [
-            ("put", &self.put),
-            ("peek", &self.peek),
-            ("peek-ready", &self.peek_ready),
-            ("peek-delayed", &self.peek_delayed),
-            ("peek-buried", &self.peek_buried),
-            ("reserve", &self.reserve),
-            ("reserve-with-timeout", &self.reserve_with_timeout),
-            ("delete", &self.delete),
-            ("release", &self.release),
-            ("use", &self.use_tube),
-            ("watch", &self.watch),
-            ("ignore", &self.ignore),
-            ("bury", &self.bury),
-            ("kick", &self.kick),
-            ("touch", &self.touch),
-            ("stats", &self.stats),
-            ("stats-job", &self.stats_job),
-            ("stats-tube", &self.stats_tube),
-            ("list-tubes", &self.list_tubes),
-            ("list-tube-used", &self.list_tube_used),
-            ("list-tubes-watched", &self.list_tubes_watched),
-            ("pause-tube", &self.pause_tube),
+            &self.put,
+            &self.peek,
+            &self.peek_ready,
+            &self.peek_delayed,
+            &self.peek_buried,
+            &self.reserve,
+            &self.reserve_with_timeout,
+            &self.delete,
+            &self.release,
+            &self.use_tube,
+            &self.watch,
+            &self.ignore,
+            &self.bury,
+            &self.kick,
+            &self.touch,
+            &self.stats,
+            &self.stats_job,
+            &self.stats_tube,
+            &self.list_tubes,
+            &self.list_tube_used,
+            &self.list_tubes_watched,
+            &self.pause_tube,
+            &self.kick_job,
+            &self.reserve_job,
+            &self.quit,
         ];
-        counters.iter().map(|(name, counter)| (*name, counter.get())).collect()
+        COMMANDS.into_iter().zip(counters.map(Counter::get)).collect()
     }
 }
 

@@ -28,6 +28,7 @@ impl Session {
     }
 
     pub(super) async fn kick_job(&mut self, id: u64) -> Result<Reply, Error> {
+        self.shared.counters.kick_job.add(1);
         let engine = &self.shared.engine;
         let Some(found) = engine.lookup(MessageId(id)).await? else {
             return Ok(Reply::NotFound);

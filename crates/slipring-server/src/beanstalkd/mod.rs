@@ -17,6 +17,7 @@ mod host;
 mod kicks;
 mod listener;
 mod lists;
+mod measures;
 mod patience;
 mod peeks;
 mod puts;

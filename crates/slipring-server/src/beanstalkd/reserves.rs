@@ -310,6 +310,7 @@ impl Session {
 
     pub(super) async fn reserve_job(&mut self, id: u64) -> Result<Reply, Error> {
         let shared = Arc::clone(&self.shared);
+        shared.counters.reserve_job.add(1);
         let Some(found) = shared.engine.lookup(MessageId(id)).await? else {
             return Ok(Reply::NotFound);
         };

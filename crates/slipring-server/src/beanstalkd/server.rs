@@ -11,13 +11,14 @@ use tokio::sync::broadcast::{self, error::RecvError};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::metrics::Counted;
+use crate::metrics::{Counted, Ledger};
 
 use super::Settings;
 use super::counters::{Counters, Presence};
 use super::failure::reply_for;
 use super::host::Machine;
 use super::listener::{Listener, Stream};
+use super::measures;
 use super::session::Session;
 use super::tubes::Tubes;
 use crate::budget::Budget;
@@ -40,6 +41,7 @@ pub(super) struct Shared {
     /// The settings of queues that are made for tubes.
     pub(super) queue_settings: QueueSettings,
     pub(super) counters: Arc<Counters>,
+    pub(super) ledger: Ledger,
     pub(super) tubes: Arc<Tubes>,
     pub(super) failures: FailureLog,
     /// Job bodies that are arriving.
@@ -93,6 +95,10 @@ impl Counted for Server {
         self.0.counters.commands()
     }
 
+    fn ledger(&self) -> &Ledger {
+        &self.0.ledger
+    }
+
     fn connections(&self) -> u64 {
         Server::connections(self)
     }
@@ -120,6 +126,7 @@ impl Server {
         Server(Arc::new(Shared {
             queue_settings,
             counters: Arc::default(),
+            ledger: measures::ledger(),
             tubes: Arc::new(Tubes::new()),
             failures: FailureLog::of("beanstalkd"),
             arriving: Budget::new(settings.arriving_bytes_max, job_bytes_max as usize),

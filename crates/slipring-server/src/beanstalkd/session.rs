@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::counters::Presence;
 use super::flow::READ_BYTES_MIN;
 use super::listener::Stream;
+use super::measures::{self, Run};
 use super::patience::Patience;
 use super::reservations::Reservations;
 use super::server::Shared;
@@ -43,6 +44,8 @@ pub(super) struct Session {
     pub(super) stream: Stream,
     pub(super) stop: CancellationToken,
     pub(super) parser: Parser,
+    /// The commands that are answered together, for the metrics.
+    answered: Run,
     /// A command that was taken from the parser and turned out not to belong to the run.
     ahead: Option<Result<Command, Refusal>>,
     pub(super) out: BytesMut,
@@ -92,6 +95,7 @@ impl Session {
             stream,
             stop,
             ahead: None,
+            answered: Run::default(),
             out: BytesMut::new(),
             held: Reservations::default(),
             presence,
@@ -114,7 +118,9 @@ impl Session {
         loop {
             while let Some(next) = self.next() {
                 self.place.works();
+                self.answered = Run::beginning_with(&next);
                 self.dispatch(next).await?;
+                self.answered.over(&self.shared.ledger);
                 self.patience.finished();
                 if self.out.len() >= OUT_BYTES_FULL {
                     self.flush().await?;
@@ -142,6 +148,7 @@ impl Session {
             Ok(command) if Session::settles(&command) => self.settle_run(command).await,
             Ok(Command::Touch { id }) => self.touches(id).await,
             Ok(Command::Quit) => {
+                self.shared.counters.quit.add(1);
                 let _ = self.flush().await;
                 ControlFlow::Break(())
             }
@@ -225,9 +232,12 @@ impl Session {
         take: impl FnOnce(Command) -> Result<T, Command>,
     ) -> Option<T> {
         match self.next()? {
-            Ok(command) => match take(command) {
-                Ok(wanted) => Some(wanted),
-                Err(other) => {
+            Ok(command) => match (measures::number(&command), take(command)) {
+                (number, Ok(wanted)) => {
+                    self.answered.take(number);
+                    Some(wanted)
+                }
+                (_, Err(other)) => {
                     self.ahead = Some(Ok(other));
                     None
                 }
@@ -248,6 +258,7 @@ impl Session {
     }
 
     pub(super) fn say(&mut self, reply: &Reply) -> ControlFlow<()> {
+        measures::said(&self.shared.ledger, reply, 1);
         reply.write(&mut self.out);
         ControlFlow::Continue(())
     }
@@ -259,6 +270,7 @@ impl Session {
             return ControlFlow::Break(());
         }
         let reply = self.shared.reply_to(error);
+        measures::said(&self.shared.ledger, &reply, times);
         for _ in 0..times {
             reply.write(&mut self.out);
         }

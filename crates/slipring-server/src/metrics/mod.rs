@@ -1,9 +1,13 @@
-//! The figures of `/metrics`: queues, waits, commands, the process. `docs/operating/metrics.md`
-//! lists them.
+//! The figures of `/metrics`: queues, commands, waits, the store, the process.
+//! `docs/operating/metrics.md` lists them.
 //!
 //! The number of lines is bounded: at most [`QUEUES_MAX`] queues have lines of their own, and
 //! every other label has a fixed set of values.
 
+mod filter;
+mod latency;
+mod ledger;
+mod queues;
 mod text;
 
 use std::fmt;
@@ -11,13 +15,18 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use slipring::{Engine, Error, ErrorKind, QueueStats, Timestamp, WaitSnapshot};
+use parking_lot::Mutex;
+use slipring::{Engine, Error, ErrorKind, Queue, QueueStats, StoreSpace, Timestamp, WaitSnapshot};
 
 use crate::process::Usage;
 
+use self::queues::{Chosen, Others};
 use self::text::Text;
 
-/// Queues with lines of their own, the first by name; the others are only counted.
+pub(crate) use self::filter::Filter;
+pub(crate) use self::ledger::Ledger;
+
+/// Queues with lines of their own, the first by name; the others are counted together.
 pub const QUEUES_MAX: usize = 1000;
 
 /// A store that has not given its figures within this time counts as one that does not answer:
@@ -25,12 +34,12 @@ pub const QUEUES_MAX: usize = 1000;
 /// Prometheus by default gives up.
 const STORE_WITHIN: Duration = Duration::from_secs(8);
 
-/// What the store says of the queues.
+/// What the store says.
 struct Stored {
-    /// How many there are.
-    queues: usize,
-    /// Name, receives that wait, and statistics of those with lines of their own.
-    seen: Vec<(String, usize, QueueStats)>,
+    chosen: Chosen,
+    /// Of the queues with lines of their own.
+    stats: Vec<Option<QueueStats>>,
+    space: StoreSpace,
 }
 
 /// What a protocol has counted since the start.
@@ -40,6 +49,9 @@ pub(crate) trait Counted: Send + Sync {
 
     /// Each command with how often it came; the same commands at every call.
     fn commands(&self) -> Vec<(&'static str, u64)>;
+
+    /// How long they took, and which errors were answered.
+    fn ledger(&self) -> &Ledger;
 
     /// Connections open now.
     fn connections(&self) -> u64;
@@ -51,6 +63,8 @@ pub(crate) struct Metrics {
     engine: Engine,
     started: Timestamp,
     protocols: Vec<Arc<dyn Counted>>,
+    /// Only scrapes take it, for as long as they read counters.
+    others: Arc<Mutex<Others>>,
 }
 
 impl fmt::Debug for Metrics {
@@ -61,71 +75,53 @@ impl fmt::Debug for Metrics {
 
 impl Metrics {
     pub(crate) fn new(engine: Engine, protocols: Vec<Arc<dyn Counted>>) -> Metrics {
-        Metrics { started: engine.clock().now(), engine, protocols }
+        let started = engine.clock().now();
+        Metrics { started, engine, protocols, others: Arc::default() }
     }
 
-    /// The figures in Prometheus' text format. Costs one look at the statistics of each of the
-    /// first [`QUEUES_MAX`] queues.
+    /// The figures in Prometheus' text format; of queues, those that `filter` takes. Costs the
+    /// statistics of [`QUEUES_MAX`] queues at most, and a look at the counters of all.
     ///
     /// A store that is away takes only its own families with it: the others tell why it is.
     /// `slipring_store_up` says whether the store answered.
-    pub(crate) async fn render(&self) -> String {
+    ///
+    /// # Errors
+    /// `Internal` for a fault of the program.
+    pub(crate) async fn render(&self, filter: Option<Filter>) -> Result<String, Error> {
+        let stored = answered(STORE_WITHIN, self.stored(filter.clone())).await;
+        let metrics = self.clone();
+        beside(move || metrics.write(stored, filter.as_ref())).await
+    }
+
+    async fn stored(&self, filter: Option<Filter>) -> Result<Stored, Error> {
+        // With no queues nothing else would ask the store.
+        self.engine.check().await?;
+        let (metrics, all) = (self.clone(), self.engine.queues().await?);
+        let chosen = beside(move || metrics.choose(&all, filter.as_ref())).await?;
+        let stats = self.engine.stats_of(&chosen.seen).await?;
+        Ok(Stored { chosen, stats, space: self.engine.space().await? })
+    }
+
+    fn choose(&self, all: &[Queue], filter: Option<&Filter>) -> Chosen {
+        Chosen::of(all, filter, &mut self.others.lock())
+    }
+
+    fn write(&self, stored: Option<Stored>, filter: Option<&Filter>) -> String {
         let mut text = Text::default();
-        let stored = answered(STORE_WITHIN, self.stored()).await;
         text.gauge("slipring_store_up", "1 when the store gave its figures, 0 when it did not.")
             .plain(u8::from(stored.is_some()));
-        if let Some(stored) = stored {
-            self.queues(&mut text, &stored);
+        match stored {
+            Some(Stored { chosen, stats, space }) => {
+                chosen.write_held(&mut text, &stats, self.engine.clock().now());
+                chosen.write_counts(&mut text);
+                write_space(&mut text, space);
+            }
+            None => self.choose(&self.engine.known_queues(), filter).write_counts(&mut text),
         }
         waits(&mut text, &self.engine.waits());
         self.protocols(&mut text);
         self.process(&mut text);
         text.finish()
-    }
-
-    async fn stored(&self) -> Result<Stored, Error> {
-        // With no queues nothing else would ask the store.
-        self.engine.check().await?;
-        let all = self.engine.queues().await?;
-        let mut seen = Vec::new();
-        for queue in all.iter().take(QUEUES_MAX) {
-            match queue.stats().await {
-                Ok(stats) => seen.push((queue.name().to_string(), queue.waiting(), stats)),
-                // Deleted since the list was made.
-                Err(error) if error.kind() == ErrorKind::QueueNotFound => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(Stored { queues: all.len(), seen })
-    }
-
-    fn queues(&self, text: &mut Text, stored: &Stored) {
-        let Stored { queues, seen } = stored;
-        text.gauge("slipring_queues", "Queues there are.").plain(queues);
-        text.gauge("slipring_queues_without_lines", "Queues beyond the first 1000 by name.")
-            .plain(queues.saturating_sub(QUEUES_MAX));
-        let mut family = text.gauge("slipring_queue_messages", "Messages of a queue by state.");
-        for (name, _, stats) in seen {
-            for (state, count) in by_state(stats) {
-                family.sample(&[("queue", name), ("state", state)], count);
-            }
-        }
-        let mut family = text.gauge("slipring_queue_bytes", "Bytes of a queue's messages.");
-        for (name, _, stats) in seen {
-            family.sample(&[("queue", name)], stats.bytes);
-        }
-        let help = "Age of a queue's oldest ready message; 0 when none is ready.";
-        let mut family = text.gauge("slipring_queue_oldest_ready_seconds", help);
-        let now = self.engine.clock().now();
-        for (name, _, stats) in seen {
-            let age = stats.oldest_ready_sent_at.map(|sent| sent.until(now)).unwrap_or_default();
-            family.sample(&[("queue", name)], age.as_secs_f64());
-        }
-        let help = "Receives that wait on a queue in this server.";
-        let mut family = text.gauge("slipring_queue_waiting_receives", help);
-        for (name, waiting, _) in seen {
-            family.sample(&[("queue", name)], *waiting as u64);
-        }
     }
 
     fn protocols(&self, text: &mut Text) {
@@ -141,6 +137,9 @@ impl Metrics {
         for protocol in &self.protocols {
             family.sample(&[("protocol", protocol.protocol())], protocol.connections());
         }
+        let named = |protocol: &Arc<dyn Counted>| protocol.protocol();
+        let ledgers = self.protocols.iter().map(|protocol| (named(protocol), protocol.ledger()));
+        ledger::write(text, &ledgers.collect::<Vec<_>>());
     }
 
     fn process(&self, text: &mut Text) {
@@ -159,18 +158,31 @@ impl Metrics {
     }
 }
 
+/// Does what takes milliseconds beside the threads that serve connections.
+async fn beside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Error> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|_| Error::new(ErrorKind::Internal, "the figures could not be put together"))
+}
+
 /// What the store answered; nothing when it failed, or had not by then.
 async fn answered<T>(within: Duration, asked: impl Future<Output = Result<T, Error>>) -> Option<T> {
     tokio::time::timeout(within, asked).await.ok()?.ok()
 }
 
-fn by_state(stats: &QueueStats) -> [(&'static str, u64); 4] {
-    [
-        ("ready", stats.ready),
-        ("delayed", stats.delayed),
-        ("leased", stats.leased),
-        ("parked", stats.parked),
-    ]
+/// What the store does not know has no family.
+fn write_space(text: &mut Text, space: StoreSpace) {
+    let StoreSpace { file, file_free, log, disk_free } = space;
+    let families = [
+        ("slipring_store_file_bytes", "The store's file.", file),
+        ("slipring_store_file_free_bytes", "Of the file, free to be used again.", file_free),
+        ("slipring_store_log_bytes", "The log beside the file.", log),
+        ("slipring_store_disk_free_bytes", "Free on the disk of the file.", disk_free),
+    ];
+    for (name, help, bytes) in families {
+        if let Some(bytes) = bytes {
+            text.gauge(name, help).plain(bytes);
+        }
+    }
 }
 
 fn waits(text: &mut Text, waits: &[WaitSnapshot]) {
@@ -187,7 +199,7 @@ fn waits(text: &mut Text, waits: &[WaitSnapshot]) {
     let help = "Waits of a class, of those that had to wait.";
     let mut family = text.histogram("slipring_wait_seconds", help);
     for wait in waits {
-        family.histogram(("class", wait.name), &bounds(wait), seconds(wait.total_ns));
+        family.histogram(&[("class", wait.name)], &bounds(wait), seconds(wait.total_ns));
     }
 }
 
@@ -231,10 +243,10 @@ mod tests {
     async fn a_store_that_is_away_takes_only_its_own_families_with_it() {
         let engine = Engine::open(MemoryStore::shared(), Default::default()).await.unwrap();
         let metrics = Metrics::new(engine.clone(), Vec::new());
-        let up = metrics.render().await;
+        let up = metrics.render(None).await.unwrap();
         assert!(up.contains("\nslipring_store_up 1\n"), "{up}");
         engine.shutdown().await;
-        let away = metrics.render().await;
+        let away = metrics.render(None).await.unwrap();
         for line in ["slipring_store_up 0", "# TYPE slipring_store_up gauge"] {
             assert!(away.lines().any(|given| given == line), "{line} is not in\n{away}");
         }
@@ -245,7 +257,7 @@ mod tests {
         let lost: Vec<String> =
             names(&up).into_iter().filter(|name| !names(&away).contains(name)).collect();
         assert!(lost.iter().all(|name| name.starts_with("slipring_queue")), "{lost:?}");
-        assert_eq!(lost.len(), 6);
+        assert_eq!(lost.len(), 7);
     }
 
     #[test]

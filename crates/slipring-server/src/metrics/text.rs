@@ -1,5 +1,6 @@
 //! Prometheus' text format, version 0.0.4.
 
+use std::borrow::Cow;
 use std::fmt::{Display, Write};
 
 /// A document that grows family by family.
@@ -49,13 +50,13 @@ impl Family<'_> {
 
     /// The samples of one histogram: `bounds` are upper bounds with the counts up to them, the
     /// last one of all.
-    pub(super) fn histogram(&mut self, label: (&str, &str), bounds: &[(f64, u64)], sum: f64) {
+    pub(super) fn histogram(&mut self, labels: &[(&str, &str)], bounds: &[(f64, u64)], sum: f64) {
         for (bound, count) in bounds {
             let bound = if bound.is_finite() { bound.to_string() } else { "+Inf".to_owned() };
-            self.labelled("_bucket", &[label, ("le", &bound)], count);
+            self.labelled("_bucket", &[labels, &[("le", bound.as_str())]].concat(), count);
         }
-        self.labelled("_sum", &[label], sum);
-        self.labelled("_count", &[label], bounds.last().map_or(0, |(_, count)| *count));
+        self.labelled("_sum", labels, sum);
+        self.labelled("_count", labels, bounds.last().map_or(0, |(_, count)| *count));
     }
 
     fn labelled(&mut self, suffix: &str, labels: &[(&str, &str)], value: impl Display) {
@@ -68,8 +69,12 @@ impl Family<'_> {
     }
 }
 
-fn escaped(value: &str) -> String {
-    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+fn escaped(value: &str) -> Cow<'_, str> {
+    // Names of queues, and all other labels, need none.
+    if !value.contains(['\\', '"', '\n']) {
+        return Cow::Borrowed(value);
+    }
+    Cow::Owned(value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
 }
 
 #[cfg(test)]
@@ -81,7 +86,11 @@ mod tests {
         let mut text = Text::default();
         text.gauge("a", "Help.").plain(1);
         text.counter("b_total", "More.").sample(&[("x", "q\"\\"), ("y", "z")], 2.5);
-        text.histogram("c", "Waits.").histogram(("k", "v"), &[(0.5, 1), (f64::INFINITY, 3)], 9.0);
+        text.histogram("c", "Waits.").histogram(
+            &[("k", "v")],
+            &[(0.5, 1), (f64::INFINITY, 3)],
+            9.0,
+        );
         assert_eq!(
             text.finish(),
             "# HELP a Help.\n# TYPE a gauge\na 1\n\

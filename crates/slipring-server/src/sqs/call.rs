@@ -1,6 +1,7 @@
 //! One call of an action: what it works with, and which handler it goes to.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use slipring::{Error, Queue, QueueSettings, Timestamp};
 use slipring_wire::sqs::{
@@ -19,6 +20,8 @@ pub(super) struct Call<'c> {
     pub(super) host: &'c str,
     /// Ends waiting receives.
     pub(super) stop: &'c CancellationToken,
+    /// Set by a receive that is ready to wait.
+    pub(super) polls: AtomicBool,
 }
 
 impl Call<'_> {

@@ -1,6 +1,7 @@
 //! ReceiveMessage.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use slipring::{Delivery, Error, Queue, ReceiveRequest};
@@ -28,6 +29,7 @@ impl Call<'_> {
             lease: p.visibility_timeout.map(seconds),
             session: false,
         };
+        self.polls.store(!request.wait.is_zero(), Ordering::Relaxed);
         let deliveries = match &p.receive_request_attempt_id {
             Some(id) if fifo => self.receive_once(&queue, request, id).await?,
             _ => self.receive(&queue, request, fifo).await?,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use slipring::Engine;
-use slipring_wire::sqs::Action;
+use slipring_wire::sqs::{Action, ErrorCode};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -20,7 +20,7 @@ use crate::browsers::Gate;
 use crate::budget::Budget;
 use crate::failures::FailureLog;
 use crate::http::{self, Terms};
-use crate::metrics::Counted;
+use crate::metrics::{Counted, Ledger};
 use crate::places::Places;
 use crate::server::LEAVING_BYTES_MAX;
 
@@ -58,6 +58,7 @@ pub(super) struct Shared {
     instance: u64,
     /// How often each action came, in the order of `Action::NAMES`.
     counts: Vec<AtomicU64>,
+    pub(super) ledger: Ledger,
 }
 
 impl Shared {
@@ -111,6 +112,10 @@ impl Server {
             requests: AtomicU64::new(0),
             instance: u64::from_be_bytes(instance),
             counts: Action::NAMES.iter().map(|_| AtomicU64::new(0)).collect(),
+            ledger: Ledger::new(
+                Action::NAMES.iter().copied(),
+                ErrorCode::ALL.iter().map(|code| code.code()),
+            ),
             engine,
             settings,
         }))
@@ -143,6 +148,10 @@ impl Counted for Server {
     fn commands(&self) -> Vec<(&'static str, u64)> {
         let counts = self.0.counts.iter().map(|count| count.load(Ordering::Relaxed));
         Action::NAMES.iter().copied().zip(counts).collect()
+    }
+
+    fn ledger(&self) -> &Ledger {
+        &self.0.ledger
     }
 
     fn connections(&self) -> u64 {

@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use http::Method;
@@ -12,6 +13,7 @@ use http::header::{CONTENT_TYPE, HOST, HeaderName, HeaderValue};
 use http::request::Parts;
 use http_body_util::Full;
 use hyper::body::Incoming;
+use slipring::clock::monotonic_ns;
 use slipring_wire::sqs::{Action, Answer, ErrorCode, Head, Protocol, Request, Response, SqsError};
 use tokio_util::sync::CancellationToken;
 
@@ -67,16 +69,36 @@ impl Service {
         let protocol = head.protocol();
         let id = self.shared.request_id();
         let made = match self.run(&parts, &head, body).await {
-            Ok((action, answer)) => written(protocol, action, answer, &id).await,
+            Ok((action, answer)) => {
+                self.count_failed(&answer);
+                written(protocol, action, answer, &id).await
+            }
             Err(error) => Err(error),
         };
-        let mut response = made.unwrap_or_else(|error| Response::of_error(protocol, &error, &id));
+        let mut response = made.unwrap_or_else(|error| self.refuse(protocol, &error, &id));
         let mut room = self.shared.leaving.room();
         let clock = &**self.shared.engine.clock();
         if room.within(response.body.len(), clock, &self.stop).await == Err(NoRoom::Late) {
-            response = Response::of_error(protocol, &no_room_to_answer(), &id);
+            response = self.refuse(protocol, &no_room_to_answer(), &id);
         }
         finish(response, &id, protocol, room)
+    }
+
+    /// The response for an error, which is counted.
+    fn refuse(&self, protocol: Protocol, error: &SqsError, id: &str) -> Response {
+        self.shared.ledger.failed(error.code.code(), 1);
+        Response::of_error(protocol, error, id)
+    }
+
+    /// Counts the entries of a batch that were refused.
+    fn count_failed(&self, answer: &Answer) {
+        let failed = match answer {
+            Answer::SendMessageBatch(answer) => &answer.failed,
+            Answer::DeleteMessageBatch(answer) => &answer.0.failed,
+            Answer::ChangeMessageVisibilityBatch(answer) => &answer.0.failed,
+            _ => return,
+        };
+        failed.iter().for_each(|entry| self.shared.ledger.failed(&entry.code, 1));
     }
 
     async fn run(
@@ -88,7 +110,9 @@ impl Service {
         let caller = self.gate.check(&parts.method, &parts.uri, &parts.headers);
         let caller = caller.map_err(|refused| kept_out(&refused))?;
         let (body, _room) = self.read(body).await?;
-        let call = Call { shared: &self.shared, host: host_of(parts), stop: &self.stop };
+        let began_ns = monotonic_ns();
+        let (host, polls) = (host_of(parts), AtomicBool::new(false));
+        let call = Call { shared: &self.shared, host, stop: &self.stop, polls };
         if self.shared.settings.test_mode && head.path == "/moto-api/reset" {
             if caller == Caller::Browser {
                 return Err(kept_out(&Refused::Page));
@@ -102,9 +126,14 @@ impl Service {
             return Err(kept_out(&Refused::Page));
         }
         self.shared.count(&action);
-        action.check(&self.shared.settings.limits)?;
-        let name = action.name();
-        call.run(action).await.map(|answer| (name, answer))
+        let (name, number) = (action.name(), action.number());
+        let answer = match action.check(&self.shared.settings.limits) {
+            Ok(()) => call.run(action).await,
+            Err(error) => Err(error),
+        };
+        let polls = call.polls.load(Ordering::Relaxed);
+        self.shared.ledger.took(number, began_ns, polls, 1);
+        answer.map(|answer| (name, answer))
     }
 
     /// The body, and its room.

@@ -371,9 +371,10 @@ async fn claim_any(
         let _under_way = receives.under_way();
         let services = &engine.services;
         let now = services.clock.now();
-        let expire_at = |queue: QueueId, at: Timestamp| {
+        let handed_out = |queue: QueueId, messages: u64, until: Timestamp| {
             if let Some(core) = engine.registry.by_id(queue) {
-                core.schedule.expire_at(at);
+                core.schedule.expire_at(until);
+                core.counts.received(messages);
             }
         };
         let claim = ClaimAny { queues: ids.clone(), now, demand };
@@ -381,12 +382,12 @@ async fn claim_any(
         match &claimed {
             Ok(claimed) => {
                 for delivery in &claimed.deliveries {
-                    expire_at(delivery.receipt.queue, delivery.deadline);
+                    handed_out(delivery.receipt.queue, 1, delivery.deadline);
                 }
             }
             // Messages may be leased all the same; the store knows until when.
             Err(error) if error.retry() == Retry::Unknown => {
-                ids.into_iter().for_each(|queue| expire_at(queue, now));
+                ids.into_iter().for_each(|queue| handed_out(queue, 0, now));
             }
             Err(_) => {}
         }

@@ -131,10 +131,7 @@ impl Engine {
         if self.capabilities().shared {
             self.refresh().await?;
         }
-        let mut queues: Vec<Queue> =
-            self.0.registry.all().into_iter().map(|core| self.handle(core)).collect();
-        queues.sort_by_cached_key(Queue::name);
-        Ok(queues)
+        Ok(self.known_queues())
     }
 
     /// Deletes a queue with all that is in it (S4.2); its receives end with `QueueNotFound`.
@@ -206,7 +203,7 @@ impl Engine {
         self.handle(core)
     }
 
-    fn handle(&self, core: Arc<QueueCore>) -> Queue {
+    pub(super) fn handle(&self, core: Arc<QueueCore>) -> Queue {
         Queue { engine: Arc::clone(&self.0), core }
     }
 }

@@ -9,6 +9,7 @@ use crate::queue::{QueueId, QueueInfo};
 
 use super::Services;
 use super::combiner::{Combiner, CombinerClasses};
+use super::counts::Counts;
 use super::receives::{ReceiveParts, Receives};
 use super::registry::Registry;
 use super::schedule::Schedule;
@@ -23,6 +24,7 @@ pub(super) struct QueueCore {
     pub(super) extensions: Arc<Combiner<ExtendTurn>>,
     pub(super) receives: Arc<Receives>,
     pub(super) schedule: Arc<Schedule>,
+    pub(super) counts: Arc<Counts>,
 }
 
 impl QueueCore {
@@ -34,6 +36,7 @@ impl QueueCore {
         let capabilities = services.store.capabilities();
         let turnstile = services.turnstile();
         let schedule = services.schedule_of(info.id);
+        let counts = Arc::new(Counts::default());
         let receive_parts = ReceiveParts {
             store: Arc::clone(&services.store),
             clock: Arc::clone(&services.clock),
@@ -44,6 +47,7 @@ impl QueueCore {
             waiters_max: services.limits.waiters_max,
             call_max: services.call_max(),
             turnstile: Arc::clone(&turnstile),
+            counts: Arc::clone(&counts),
         };
         let receives = Receives::new(info.id, receive_parts, &services.waits);
         let parts = TurnParts {
@@ -54,6 +58,7 @@ impl QueueCore {
             receives: Arc::clone(&receives),
             schedule: Arc::clone(&schedule),
             registry: Arc::clone(registry),
+            counts: Arc::clone(&counts),
             along: capabilities.appends_and_claims && !capabilities.calls_one_by_one,
         };
         let classes = |lock, turn| CombinerClasses { lock, turn };
@@ -77,6 +82,7 @@ impl QueueCore {
             ),
             receives,
             schedule,
+            counts,
         })
     }
 

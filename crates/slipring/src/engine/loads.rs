@@ -97,8 +97,13 @@ impl Load {
         let Load { queue, id } = self.clone();
         let call = async move {
             let services = &queue.engine.services;
-            let published = services.store.publish_load(id, messages, services.clock.now()).await;
+            let now = services.clock.now();
+            let published = services.store.publish_load(id, messages, now).await;
             let info = published.map_err(|e| queue.named(e, "publish_load"))?;
+            // One that was published before stays as it is.
+            if info.touched_at == now {
+                queue.core.counts.sent(info.messages);
+            }
             queue.core.receives.notify(info.messages);
             Ok(info)
         };

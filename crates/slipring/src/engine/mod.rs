@@ -15,7 +15,9 @@ mod catalogue;
 mod claiming;
 mod combiner;
 mod core;
+mod counts;
 mod doubts;
+mod figures;
 mod loads;
 mod options;
 mod pending;
@@ -62,6 +64,7 @@ use self::upkeep::Upkeep;
 use self::watch::Watch;
 
 pub use self::any::Several;
+pub use self::counts::QueueCounts;
 pub use self::loads::Load;
 pub use self::options::EngineOptions;
 pub use self::queue::{Queue, ReceiveRequest};

@@ -201,6 +201,7 @@ impl Queue {
             let claimed = services.store.claim_message(queue.core.id, message, demand, now).await;
             if let Ok(delivery) = &claimed {
                 queue.core.schedule.expire_at(delivery.deadline);
+                queue.core.counts.received(1);
             }
             if let Err(Ok(delivery)) = slot.send(claimed) {
                 queue.core.receives.hand_back(vec![delivery]);

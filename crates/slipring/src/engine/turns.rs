@@ -13,6 +13,7 @@ use crate::store::{
 };
 
 use super::combiner::Turn;
+use super::counts::{Counts, nacks};
 use super::portions::{CallSize, PROLONGATION, of_message, of_settlement};
 use super::receives::{Along, Receives};
 use super::registry::Registry;
@@ -28,6 +29,7 @@ pub(super) struct TurnParts {
     pub(super) receives: Arc<Receives>,
     pub(super) schedule: Arc<Schedule>,
     pub(super) registry: Arc<Registry>,
+    pub(super) counts: Arc<Counts>,
     /// Whether the store hands out in the call that stores.
     pub(super) along: bool,
 }
@@ -149,11 +151,12 @@ impl SendTurn {
         }
     }
 
-    /// Sees to what is due later; answers how many messages are ready.
+    /// Counts what was stored and sees to what is due later; answers how many messages are ready.
     fn announce(&self, sent: &[Result<Sent, Error>]) -> u64 {
-        let mut ready = 0;
+        let (mut stored, mut ready) = (0, 0);
         let mut first_due = Timestamp::MAX;
         for sent in sent.iter().flatten().filter(|sent| !sent.duplicate) {
+            stored += 1;
             match sent.due {
                 None => ready += 1,
                 Some(due) => first_due = first_due.min(due),
@@ -162,6 +165,7 @@ impl SendTurn {
         if first_due < Timestamp::MAX {
             self.0.schedule.due_at(first_due);
         }
+        self.0.counts.sent(stored);
         ready
     }
 }
@@ -200,11 +204,15 @@ impl Turn for SettleTurn {
     async fn run(&self, requests: Vec<Self::Request>) -> Vec<Self::Answer> {
         let parts = &self.0;
         let counts: Vec<usize> = requests.iter().map(Vec::len).collect();
-        let entries = requests.into_iter().flatten().collect();
+        let entries: Vec<_> = requests.into_iter().flatten().collect();
+        let nacks = nacks(&entries);
         let batch = SettleBatch { queue: parts.queue, now: parts.clock.now(), entries };
         let result = parts.store.settle(batch).await;
         match &result {
-            Ok(settled) => self.announce(settled),
+            Ok(settled) => {
+                parts.counts.settled(settled, &nacks);
+                self.announce(settled);
+            }
             Err(error) => parts.look_again_after(error),
         }
         split(result, counts)

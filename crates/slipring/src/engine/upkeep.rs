@@ -15,6 +15,7 @@ use crate::clock::{Clock, Timestamp};
 use crate::error::{Error, ErrorKind};
 use crate::store::{Deadline, Pass, Store};
 
+use super::counts;
 use super::registry::Registry;
 use super::schedule::{Agenda, Moment, Schedule};
 
@@ -160,7 +161,15 @@ impl Upkeep {
         });
         let failed = |_| Err(Error::new(ErrorKind::Internal, "the pass ended without an answer"));
         match passed.await.unwrap_or_else(failed) {
-            Ok(Pass { ready, next, .. }) => {
+            Ok(pass) => {
+                match (duty, queue) {
+                    (Duty::Of(Moment::Expire), Some(of)) => {
+                        counts::lapsed(&self.registry, of, &pass);
+                    }
+                    (Duty::Prune, _) => counts::retired(&self.registry, &pass),
+                    _ => {}
+                }
+                let Pass { ready, next, .. } = pass;
                 // Of another queue too: the pass may have sent dead letters there.
                 for (queue, count) in ready {
                     if let Some(core) = self.registry.by_id(queue) {

@@ -184,6 +184,10 @@ pub struct Pass {
     /// Queues in which a receive may find what it did not find before, with how many messages were
     /// concerned: they became ready; or they left otherwise, which frees the next one of a FIFO
     /// group and makes room below the queue's `in_flight_max`.
+    ///
+    /// Of a pass over the leases of one queue, the number of that queue is how many leases have
+    /// ended, and that of another one how many dead letters it got. Of one over retention they are
+    /// the messages that were removed.
     pub ready: Vec<(QueueId, u64)>,
     /// How many messages left for good or were parked.
     pub removed: u64,

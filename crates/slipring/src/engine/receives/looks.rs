@@ -231,6 +231,10 @@ impl Receives {
             self.parts.schedule.expire_at(first);
         }
         self.answered.waited(monotonic_ns().saturating_sub(waiter.since_ns));
+        // Before its caller hears of it. One that goes away this moment is counted all the same.
+        if !waiter.slot.is_closed() {
+            self.parts.counts.received(list.len() as u64);
+        }
         if let Err(Ok(list)) = waiter.slot.send(Ok(list)) {
             self.hand_back(list);
         }

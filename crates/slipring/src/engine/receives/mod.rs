@@ -34,6 +34,7 @@ use crate::waits::{NamedMutex, WaitClass, Waits};
 
 use self::seat::Seated;
 use self::state::{Closed, Resting, State};
+use super::counts::Counts;
 use super::doubts::Doubts;
 use super::pending::Pending;
 use super::portions::CallSize;
@@ -60,6 +61,7 @@ pub(super) struct ReceiveParts {
     /// The largest store call; bounds how long others wait behind it.
     pub(super) call_max: CallSize,
     pub(super) turnstile: Arc<Turnstile>,
+    pub(super) counts: Arc<Counts>,
 }
 
 /// The receives of one queue.

@@ -1,0 +1,35 @@
+//! The room that the store takes and has, for those who watch it.
+
+use std::fs;
+use std::path::Path;
+
+use nix::sys::statvfs::statvfs;
+use slipring::StoreSpace;
+
+use crate::fault::Outcome;
+use crate::open::{PAGE_BYTES, beside};
+use crate::position::from_sql;
+use crate::reader::Reader;
+use crate::statements::Query;
+
+/// The room of the store in a file. What the system does not tell is not known.
+pub(crate) fn of(reader: &mut Reader<'_>, path: &Path) -> Outcome<StoreSpace> {
+    let free = reader.db.first(Query::FreePages, (), |row| row.get::<_, i64>(0))?;
+    let disk = statvfs(path).ok();
+    Ok(StoreSpace {
+        file: bytes_of(path),
+        file_free: free.map(|pages| from_sql(pages) * PAGE_BYTES),
+        // There is none while nobody has written.
+        log: Some(bytes_of(&beside(path, "-wal")).unwrap_or(0)),
+        disk_free: disk.map(|disk| {
+            // Their types differ between systems.
+            #[allow(clippy::useless_conversion)]
+            let (blocks, bytes) = (u64::from(disk.blocks_available()), disk.fragment_size());
+            blocks.saturating_mul(bytes)
+        }),
+    })
+}
+
+fn bytes_of(path: &Path) -> Option<u64> {
+    fs::metadata(path).ok().map(|file| file.len())
+}

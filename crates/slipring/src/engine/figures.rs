@@ -1,0 +1,38 @@
+//! What those ask who watch an engine: many queues at once, and the room of the store.
+
+use crate::admin::StoreSpace;
+use crate::error::Error;
+use crate::queue::{QueueId, QueueStats};
+
+use super::{Engine, Queue};
+
+impl Engine {
+    /// The queues that this engine knows, by name; asks no store, so that another process may have
+    /// made or deleted some.
+    pub fn known_queues(&self) -> Vec<Queue> {
+        let mut queues: Vec<Queue> =
+            self.0.registry.all().into_iter().map(|core| self.handle(core)).collect();
+        queues.sort_by_cached_key(Queue::name);
+        queues
+    }
+
+    /// What queues hold, in the order asked; `None` for one that is not there. Costs less than
+    /// [`Queue::stats`] of each.
+    ///
+    /// # Errors
+    /// Storage errors.
+    pub async fn stats_of(&self, queues: &[Queue]) -> Result<Vec<Option<QueueStats>>, Error> {
+        let services = &self.0.services;
+        let ids: Vec<QueueId> = queues.iter().map(Queue::id).collect();
+        let stats = services.store.stats_of(&ids, services.clock.now()).await;
+        stats.map_err(|error| error.during("stats"))
+    }
+
+    /// The room that the store takes and has.
+    ///
+    /// # Errors
+    /// Storage errors.
+    pub async fn space(&self) -> Result<StoreSpace, Error> {
+        self.0.services.store.space().await.map_err(|error| error.during("space"))
+    }
+}
