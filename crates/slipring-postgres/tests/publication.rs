@@ -1,5 +1,5 @@
-//! A publication for all tables of the database, for logical replication of the user's own, stops no
-//! verb: PostgreSQL refuses to change published rows that it could not tell apart.
+//! A publication for all tables of the database, for logical replication of the user's own, stops
+//! no verb: PostgreSQL refuses to change published rows that it could not tell apart.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
