@@ -15,6 +15,7 @@ pub mod names;
 mod pace;
 mod places;
 pub mod process;
+pub mod proxies;
 pub mod server;
 pub mod sqs;
 

@@ -11,7 +11,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::admin::{self, Api};
 use crate::budget::Budget;
-use crate::http::Terms;
+use crate::http::{Full, Terms};
 use crate::metrics::Counted;
 use crate::{beanstalkd, http, sqs};
 
@@ -21,9 +21,11 @@ const FINISH_WITHIN: Duration = Duration::from_millis(3_000);
 const CLOSE_WITHIN: Duration = Duration::from_millis(1_500);
 
 /// What an admin connection beyond the limit is told.
-const ADMIN_FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n\
-    content-type: application/json\r\ncontent-length: 55\r\n\r\n\
-    {\"kind\":\"limit_exceeded\",\"message\":\"connections_max\"}  ";
+const ADMIN_FULL: Full = Full {
+    content_type: "application/json",
+    header: None,
+    body: "{\"kind\":\"limit_exceeded\",\"message\":\"connections_max\"}",
+};
 
 /// Most bytes of answers that clients have not read yet, of all protocols, unless it is set.
 pub(crate) const LEAVING_BYTES_MAX: usize = 128 << 20;
@@ -168,6 +170,7 @@ async fn serve_admin(
     let terms = Terms {
         places: Arc::clone(calls.places()),
         full: ADMIN_FULL,
+        proxies: settings.proxies.clone(),
         clock: Arc::clone(api.engine().clock()),
         deadlines: settings.deadlines,
         leaving: api.leaving().clone(),

@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer};
 use slipring_server::names::{HostNames, PublicUrl};
+use slipring_server::proxies::Proxies;
 
 use crate::failure::Failure;
 use crate::logging::{LogFormat, parse_filter};
@@ -41,6 +42,8 @@ pub struct FileSettings {
     pub allow_host: Option<HostNames>,
     #[serde(deserialize_with = "from_text")]
     pub public_url: Option<PublicUrl>,
+    #[serde(deserialize_with = "from_text")]
+    pub trusted_proxy: Option<Proxies>,
     pub job_bytes_max: Option<u32>,
     pub connections_max: Option<usize>,
     pub limits: FileLimits,

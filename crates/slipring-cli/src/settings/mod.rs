@@ -1,6 +1,7 @@
 //! The server's configuration: flags before environment before file before defaults, and where
 //! each value came from.
 
+mod entrance;
 mod file;
 mod limits;
 mod listen;
@@ -11,12 +12,12 @@ use std::path::PathBuf;
 use clap::builder::BoolishValueParser;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
-use slipring_server::names::{HostNames, PublicUrl};
 
 use crate::failure::Failure;
 use crate::logging::{LogFormat, parse_filter};
 use crate::store::{StoreParser, StoreSpec};
 
+pub use entrance::Entrance;
 pub use file::FileSettings;
 pub use limits::count;
 pub use listen::Listen;
@@ -53,19 +54,8 @@ pub struct SettingsArgs {
     /// Bearer token that the admin API asks for [default: none]
     #[arg(long, value_name = "TOKEN", env = "SLIPRING_ADMIN_TOKEN", hide_env_values = true)]
     pub admin_token: Option<String>,
-    /// Listen on addresses other machines can reach although nothing asks for credentials
-    #[arg(long, env = "SLIPRING_INSECURE")]
-    #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    #[arg(value_parser = BoolishValueParser::new())]
-    pub insecure: Option<bool>,
-    /// Host names beside those of this machine that clients may call the server by, separated by
-    /// commas; web pages of these hosts may use it [default: none]
-    #[arg(long, value_name = "NAMES", env = "SLIPRING_ALLOW_HOST")]
-    pub allow_host: Option<HostNames>,
-    /// What SQS queue addresses begin with, such as the URL of a proxy; its host is allowed
-    /// [default: what the client called]
-    #[arg(long, value_name = "URL", env = "SLIPRING_PUBLIC_URL")]
-    pub public_url: Option<PublicUrl>,
+    #[command(flatten)]
+    pub entrance: entrance::EntranceArgs,
     /// Largest beanstalkd job in bytes [default: 65535]
     #[arg(long, value_name = "BYTES", env = "SLIPRING_JOB_BYTES_MAX")]
     pub job_bytes_max: Option<u32>,
@@ -131,12 +121,8 @@ pub struct Settings {
     pub region: Setting<String>,
     /// The admin API's token; empty for none.
     pub admin_token: Setting<String>,
-    /// Whether listeners may be reached by anybody.
-    pub insecure: Setting<bool>,
-    /// Host names that are allowed beside those of this machine.
-    pub allow_host: Setting<HostNames>,
-    /// What SQS queue addresses begin with; `None` for what the client called.
-    pub public_url: Setting<Option<PublicUrl>>,
+    /// Who may come in, and under which names.
+    pub entrance: Entrance,
     /// Largest beanstalkd job.
     pub job_bytes_max: Setting<u32>,
     /// Most connections of each protocol.
@@ -173,6 +159,7 @@ impl Settings {
         let (path, mut file) = (file.path, file.values);
         let store = file.store(path.as_deref())?;
         let layers = Layers { given, path: path.as_deref() };
+        let entrance = Entrance::load(args.entrance, &mut file, &layers);
         let admin_token =
             layers.pick("admin_token", args.admin_token, file.admin_token, String::new);
         check_token(&admin_token)?;
@@ -187,19 +174,7 @@ impl Settings {
             account: layers.pick("account", args.account, file.account, || "000000000000".into()),
             region: layers.pick("region", args.region, file.region, || "us-east-1".into()),
             admin_token,
-            insecure: layers.pick("insecure", args.insecure, file.insecure, || false),
-            allow_host: layers.pick(
-                "allow_host",
-                args.allow_host,
-                file.allow_host,
-                HostNames::default,
-            ),
-            public_url: layers.pick(
-                "public_url",
-                args.public_url.map(Some),
-                file.public_url.map(Some),
-                || None,
-            ),
+            entrance,
             job_bytes_max: layers.pick(
                 "job_bytes_max",
                 args.job_bytes_max,
@@ -239,14 +214,6 @@ impl Settings {
     pub fn rows(&self) -> Vec<Row> {
         let token = if self.admin_token.value.is_empty() { "(none)" } else { "(set, not shown)" };
         let token = Setting { value: token, source: self.admin_token.source.clone() };
-        let names = shown(&self.allow_host, |names| match names.is_empty() {
-            true => "(none)".to_owned(),
-            false => names.to_string(),
-        });
-        let public_url = shown(&self.public_url, |url| match url {
-            Some(url) => url.to_string(),
-            None => "(none)".to_owned(),
-        });
         let mut rows = vec![
             row("store", &self.store),
             row("sqs", &self.sqs),
@@ -255,15 +222,15 @@ impl Settings {
             row("account", &self.account),
             row("region", &self.region),
             row("admin_token", &token),
-            row("insecure", &self.insecure),
-            row("allow_host", &names),
-            row("public_url", &public_url),
+        ];
+        rows.extend(self.entrance.rows());
+        rows.extend([
             row("job_bytes_max", &self.job_bytes_max),
             row("connections_max", &self.connections_max),
             row("sqs_minute_rules", &self.sqs_minute_rules),
             row("log", &self.log),
             row("log_format", &self.log_format),
-        ];
+        ]);
         rows.extend(self.limits.rows());
         if self.sqs_test_mode.value {
             rows.push(row("sqs_test_mode", &self.sqs_test_mode));

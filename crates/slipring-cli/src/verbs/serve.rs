@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use clap::{ArgMatches, Args};
 use slipring::Durability;
 use slipring_server::listen::{Reach, Request};
-use slipring_server::names::HostNames;
 use slipring_server::{
     AdminOptions, BeanstalkdOptions, ServerOptions, SqsOptions, admin, beanstalkd, process, sqs,
 };
@@ -53,15 +52,6 @@ impl ServeArgs {
     }
 }
 
-/// The names that are allowed: those that were given, and that of the public URL.
-fn names(settings: &Settings) -> HostNames {
-    let mut names = settings.allow_host.value.clone();
-    if let Some(url) = &settings.public_url.value {
-        names.add(url.host().clone());
-    }
-    names
-}
-
 async fn sqs_listener(
     settings: &Settings,
     places: &mut Vec<String>,
@@ -78,8 +68,9 @@ async fn sqs_listener(
         peer_share_percent: settings.limits.peer_share(),
         arriving_bytes_max: count(&settings.limits.arriving_bytes_max),
         deadlines: settings.limits.http_deadlines(),
-        names: names(settings),
-        public_url: settings.public_url.value.clone(),
+        names: settings.entrance.names(),
+        public_url: settings.entrance.public_url.value.clone(),
+        proxies: settings.entrance.trusted_proxy.value.clone(),
         minute_rules: settings.sqs_minute_rules.value,
         test_mode: settings.sqs_test_mode.value,
         ..sqs::Settings::default()
@@ -119,10 +110,10 @@ async fn admin_listener(
     let request = Request { usage: "--admin ADDR", address, reach, remedy: ADD_TOKEN };
     let listener = request.tcp().await?;
     places.push(format!("admin on http://{}", local(&listener)?));
-    let names = names(settings);
     let settings = admin::Settings {
         token,
-        names,
+        names: settings.entrance.names(),
+        proxies: settings.entrance.trusted_proxy.value.clone(),
         peer_share_percent: settings.limits.peer_share(),
         deadlines: settings.limits.http_deadlines(),
         ..admin::Settings::default()
@@ -131,7 +122,7 @@ async fn admin_listener(
 }
 
 fn reach(settings: &Settings, credentials: bool) -> Reach {
-    if credentials || settings.insecure.value { Reach::Anybody } else { Reach::Loopback }
+    if credentials || settings.entrance.insecure.value { Reach::Anybody } else { Reach::Loopback }
 }
 
 fn local(listener: &TcpListener) -> Result<SocketAddr, Failure> {

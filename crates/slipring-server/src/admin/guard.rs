@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
-use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
@@ -14,8 +14,8 @@ use slipring::Clock;
 use super::attempts::Attempts;
 use super::failure::Failure;
 use crate::browsers::{Gate, Refused};
-use crate::http::Peer;
 use crate::places::counted;
+use crate::proxies::Client;
 
 /// Answered without a token: probes cannot send one, and learn nothing else.
 const OPEN: [&str; 2] = ["/healthz", "/readyz"];
@@ -43,14 +43,17 @@ impl Guard {
         Guard { token, gate, attempts: Attempts::new(Arc::clone(clock)) }
     }
 
-    fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), No> {
+    fn check(&self, request: &Request) -> Result<(), No> {
+        let (uri, headers) = (request.uri(), request.headers());
         if OPEN.contains(&uri.path()) {
             return Ok(());
         }
         match self.token {
             Some(token) => check_token(token, headers),
             None => {
-                let caller = self.gate.check(method, uri, headers);
+                let client = request.extensions().get::<Client>();
+                let called = client.and_then(|client| client.host.as_deref());
+                let caller = self.gate.check(request.method(), uri, headers, called);
                 caller.map(drop).map_err(|refused| No::Refused(kept_out(refused)))
             }
         }
@@ -86,11 +89,11 @@ pub(super) async fn guard(
     request: Request,
     next: Next,
 ) -> Response {
-    match guard.check(request.method(), request.uri(), request.headers()) {
+    match guard.check(&request) {
         Ok(()) => next.run(request).await,
         Err(No::Refused(failure)) => failure.into_response(),
         Err(No::Guessed(failure)) => {
-            let address = request.extensions().get().map(|Peer(address)| *address);
+            let address = request.extensions().get().map(|client: &Client| client.address);
             drop(request);
             let address = address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
             guard.attempts.failed(counted(address).unwrap_or(address)).await;

@@ -37,6 +37,7 @@ pub use routes::Operation;
 
 use crate::browsers::Gate;
 use crate::names::HostNames;
+use crate::proxies::Proxies;
 use crate::server::LEAVING_BYTES_MAX;
 
 use guard::Guard;
@@ -57,6 +58,8 @@ pub struct Settings {
     /// Names beside those of this machine under which the API may be called without a token.
     /// Default none.
     pub names: HostNames,
+    /// Proxies whose word is taken for who their clients are and what these called. Default none.
+    pub proxies: Proxies,
 }
 
 impl Default for Settings {
@@ -67,6 +70,7 @@ impl Default for Settings {
             peer_share_percent: 50,
             deadlines: Deadlines::default(),
             names: HostNames::default(),
+            proxies: Proxies::default(),
         }
     }
 }

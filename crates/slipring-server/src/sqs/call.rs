@@ -17,6 +17,8 @@ pub(super) struct Call<'c> {
     pub(super) shared: &'c Arc<Shared>,
     /// The server as the client knows it.
     pub(super) host: &'c str,
+    /// Whether the client knows it by TLS.
+    pub(super) tls: bool,
     /// Ends waiting receives.
     pub(super) stop: &'c CancellationToken,
 }
@@ -103,7 +105,7 @@ impl Call<'_> {
         let Settings { account, public_url, .. } = &self.shared.settings;
         match public_url {
             Some(url) => url.with(&queue_path(account, name)),
-            None => queue_url(self.host, account, name),
+            None => queue_url(self.tls, self.host, account, name),
         }
     }
 

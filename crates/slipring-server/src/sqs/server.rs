@@ -19,17 +19,18 @@ use super::sizes::Sizes;
 use crate::browsers::Gate;
 use crate::budget::Budget;
 use crate::failures::FailureLog;
-use crate::http::{self, Terms};
+use crate::http::{self, Full, Terms};
 use crate::metrics::Counted;
 use crate::places::Places;
 use crate::server::LEAVING_BYTES_MAX;
 
 /// What a connection beyond the limit is told.
-const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n\
-    x-amzn-query-error: ServiceUnavailable;Receiver\r\n\
-    content-type: application/x-amz-json-1.0\r\ncontent-length: 109\r\n\r\n\
-    {\"__type\":\"com.amazonaws.sqs#ServiceUnavailable\",\
-    \"message\":\"The server has all the connections it may have.\"}";
+const FULL: Full = Full {
+    content_type: "application/x-amz-json-1.0",
+    header: Some(("x-amzn-query-error", "ServiceUnavailable;Receiver")),
+    body: "{\"__type\":\"com.amazonaws.sqs#ServiceUnavailable\",\
+           \"message\":\"The server has all the connections it may have.\"}",
+};
 
 /// An SQS server over an engine. Cheap to clone; clones are the same server.
 #[derive(Clone)]
@@ -125,6 +126,7 @@ impl Server {
         let terms = Terms {
             places: Arc::clone(&self.0.places),
             full: FULL,
+            proxies: self.0.settings.proxies.clone(),
             clock: Arc::clone(self.0.engine.clock()),
             deadlines: self.0.settings.deadlines,
             leaving: self.0.leaving.clone(),

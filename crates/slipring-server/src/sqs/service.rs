@@ -20,6 +20,7 @@ use super::server::Shared;
 use crate::bodies::{self, Bodies};
 use crate::browsers::{Caller, Gate, Refused};
 use crate::budget::{NoRoom, Room};
+use crate::proxies::Client;
 
 /// The largest body: one MiB of text with every character escaped as `\u000a`, and the rest.
 pub(super) const BODY_BYTES_MAX: usize = 8 << 20;
@@ -85,10 +86,17 @@ impl Service {
         head: &Head<'_>,
         body: Incoming,
     ) -> Result<(&'static str, Answer), SqsError> {
-        let caller = self.gate.check(&parts.method, &parts.uri, &parts.headers);
+        let client = parts.extensions.get::<Client>();
+        let called = client.and_then(|client| client.host.as_deref());
+        let caller = self.gate.check(&parts.method, &parts.uri, &parts.headers, called);
         let caller = caller.map_err(|refused| kept_out(&refused))?;
         let (body, _room) = self.read(body).await?;
-        let call = Call { shared: &self.shared, host: host_of(parts), stop: &self.stop };
+        let call = Call {
+            shared: &self.shared,
+            host: host_of(parts, called),
+            tls: client.is_some_and(|client| client.tls),
+            stop: &self.stop,
+        };
         if self.shared.settings.test_mode && head.path == "/moto-api/reset" {
             if caller == Caller::Browser {
                 return Err(kept_out(&Refused::Page));
@@ -212,10 +220,11 @@ fn head_of(parts: &Parts) -> Head<'_> {
     }
 }
 
-/// The server as this client knows it.
-fn host_of(parts: &Parts) -> &str {
+/// The server as this client knows it; `called` is what a proxy says of that.
+fn host_of<'p>(parts: &'p Parts, called: Option<&'p str>) -> &'p str {
     let header = parts.headers.get(HOST).and_then(|value| value.to_str().ok());
-    let host = header.or_else(|| parts.uri.authority().map(|authority| authority.as_str()));
+    let host =
+        called.or(header).or_else(|| parts.uri.authority().map(|authority| authority.as_str()));
     host.filter(|host| !host.is_empty() && host.len() <= HOST_BYTES_MAX).unwrap_or("localhost")
 }
 
