@@ -4,6 +4,7 @@
 // Answers on stdout are what this program is for.
 #![allow(clippy::print_stdout)]
 
+mod audit;
 mod confirm;
 mod failure;
 mod logging;

@@ -54,6 +54,7 @@ fn the_defaults_are_those_of_the_manual() {
         ("sqs_minute_rules", "true"),
         ("head_seconds_max", "10"),
         ("admin_token", "(none)"),
+        ("audit_file", "(none)"),
     ] {
         assert_eq!(shown(&folder, key, &[], &[]), pair(value, "default"), "{key}");
     }
@@ -69,7 +70,7 @@ fn every_key_can_be_set_in_a_file_that_is_named() {
                 public_url = \"https://b.example\"\njob_bytes_max = 7\n\
                 trusted_proxy = \"10.0.0.1,fd00::/8\"\n\
                 connections_max = 8\nsqs_minute_rules = false\nlog = \"warn\"\n\
-                log_format = \"json\"\n[limits]\n\
+                log_format = \"json\"\naudit_file = \"acts\"\n[limits]\n\
                 peer_share_percent = 1\narriving_bytes_max = 2\nleaving_bytes_max = 3\n\
                 idle_seconds_max = 4\nbeanstalkd_idle_seconds_max = 5\n\
                 head_seconds_max = 6\nrequest_seconds_max = 7\n\

@@ -158,8 +158,13 @@ async fn a_database_of_another_cluster_is_taken_into_use_by_import_and_not_by_ch
         let done = folder.run(verb);
         assert!(refused(&done, 1).contains("slipring import"), "{}", done.stderr());
     }
-    let done = folder.run(&["import", "--store", &store]).ok();
+    let done = folder.run(&["import", "--store", &store, "--audit-file", "acts"]).ok();
     assert!(done.starts_with("1 queues are ready for use; "), "{done}");
+    let act = std::fs::read_to_string(folder.path().join("acts")).unwrap();
+    let act: Value = serde_json::from_str(&act).unwrap();
+    assert_eq!(act["act"], "import");
+    let place = act["store"].as_str().unwrap();
+    assert!(place.contains(&database.name) && !place.contains(":test@"), "{place}");
     folder.run(&["send", "kept", "after", "--store", &store]).ok();
     let received = ["receive", "kept", "--max", "10", "--ack", "--json", "--store", &store];
     let received = folder.run(&received).json();

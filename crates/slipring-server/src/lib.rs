@@ -1,6 +1,7 @@
 //! Listeners, sessions, admin API and metrics of the Slipring server, as a library.
 
 pub mod admin;
+pub mod audit;
 pub mod beanstalkd;
 mod bodies;
 mod browsers;

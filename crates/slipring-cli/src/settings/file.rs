@@ -50,6 +50,7 @@ pub struct FileSettings {
     #[serde(deserialize_with = "log")]
     pub log: Option<String>,
     pub log_format: Option<LogFormat>,
+    pub audit_file: Option<PathBuf>,
     pub sqs_minute_rules: Option<bool>,
     pub sqs_test_mode: Option<bool>,
 }

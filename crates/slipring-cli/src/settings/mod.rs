@@ -5,6 +5,7 @@ mod entrance;
 mod file;
 mod limits;
 mod listen;
+mod logs;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -14,13 +15,13 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
 
 use crate::failure::Failure;
-use crate::logging::{LogFormat, parse_filter};
 use crate::store::{StoreParser, StoreSpec};
 
 pub use entrance::Entrance;
 pub use file::FileSettings;
 pub use limits::count;
 pub use listen::Listen;
+pub use logs::Logs;
 
 /// A shorter admin token is refused.
 const TOKEN_CHARACTERS_MIN: usize = 16;
@@ -64,12 +65,8 @@ pub struct SettingsArgs {
     pub connections_max: Option<usize>,
     #[command(flatten)]
     pub limits: limits::LimitsArgs,
-    /// What is logged: a level, or a list such as info,slipring_server=debug [default: info]
-    #[arg(long, value_name = "FILTER", env = "SLIPRING_LOG", value_parser = parse_filter)]
-    pub log: Option<String>,
-    /// How log lines look [default: human]
-    #[arg(long, value_name = "FORMAT", env = "SLIPRING_LOG_FORMAT", value_enum)]
-    pub log_format: Option<LogFormat>,
+    #[command(flatten)]
+    pub logs: logs::LogsArgs,
     /// Purge a queue by SQS at most once in 60 seconds, and keep the name of a deleted one for as
     /// long, as AWS does [default: true]
     #[arg(long, value_name = "BOOL", env = "SLIPRING_SQS_MINUTE_RULES")]
@@ -129,10 +126,8 @@ pub struct Settings {
     pub connections_max: Setting<usize>,
     /// How many, how much and how long.
     pub limits: limits::Limits,
-    /// Log filter.
-    pub log: Setting<String>,
-    /// Log format.
-    pub log_format: Setting<LogFormat>,
+    /// What is written down, and where.
+    pub logs: Logs,
     /// The two rules of 60 seconds of SQS.
     pub sqs_minute_rules: Setting<bool>,
     /// The SQS test mode.
@@ -159,6 +154,7 @@ impl Settings {
         let (path, mut file) = (file.path, file.values);
         let store = file.store(path.as_deref())?;
         let layers = Layers { given, path: path.as_deref() };
+        let logs = Logs::load(args.logs, &mut file, &layers);
         let entrance = Entrance::load(args.entrance, &mut file, &layers);
         let admin_token =
             layers.pick("admin_token", args.admin_token, file.admin_token, String::new);
@@ -188,13 +184,7 @@ impl Settings {
                 || 10_000,
             ),
             limits: limits::Limits::load(&args.limits, &file.limits, &layers),
-            log: layers.pick("log", args.log, file.log, || "info".into()),
-            log_format: layers.pick(
-                "log_format",
-                args.log_format,
-                file.log_format,
-                LogFormat::default,
-            ),
+            logs,
             sqs_minute_rules: layers.pick(
                 "sqs_minute_rules",
                 args.sqs_minute_rules,
@@ -228,9 +218,8 @@ impl Settings {
             row("job_bytes_max", &self.job_bytes_max),
             row("connections_max", &self.connections_max),
             row("sqs_minute_rules", &self.sqs_minute_rules),
-            row("log", &self.log),
-            row("log_format", &self.log_format),
         ]);
+        rows.extend(self.logs.rows());
         rows.extend(self.limits.rows());
         if self.sqs_test_mode.value {
             rows.push(row("sqs_test_mode", &self.sqs_test_mode));

@@ -11,8 +11,8 @@ use slipring_server::{
 use tokio::net::TcpListener;
 
 use crate::failure::Failure;
-use crate::logging;
 use crate::settings::{Settings, SettingsArgs, count};
+use crate::{audit, logging};
 
 use super::running;
 
@@ -30,7 +30,7 @@ const ADD_TOKEN: &str = "set a token with --admin-token TOKEN, add --insecure if
 impl ServeArgs {
     pub async fn run(self, given: &ArgMatches) -> Result<(), Failure> {
         let settings = Settings::load(self.settings, given)?;
-        logging::start(&settings.log.value, settings.log_format.value)?;
+        logging::start(&settings.logs.log.value, settings.logs.log_format.value)?;
         process::raise_open_files();
         let mut places = Vec::new();
         let sqs = sqs_listener(&settings, &mut places).await?;
@@ -39,6 +39,7 @@ impl ServeArgs {
         if places.is_empty() {
             return Err(Failure::usage("every listener is off; there is nothing to serve"));
         }
+        let audit_file = settings.logs.audit_file.value.as_deref().map(audit::open).transpose()?;
         // The store comes last: a busy port must not touch the file.
         let engine = settings.store.value.open(true).await?;
         let ready = format!(
@@ -47,7 +48,8 @@ impl ServeArgs {
             settings.store.value.in_words(Durability::Full),
         );
         let leaving_bytes_max = Some(count(&settings.limits.leaving_bytes_max));
-        let options = ServerOptions { engine, sqs, beanstalkd, admin, leaving_bytes_max };
+        let options =
+            ServerOptions { engine, sqs, beanstalkd, admin, leaving_bytes_max, audit_file };
         running::run(options, &ready).await
     }
 }

@@ -13,12 +13,16 @@ use slipring::Clock;
 
 use super::attempts::Attempts;
 use super::failure::Failure;
+use super::input::Principal;
 use crate::browsers::{Gate, Refused};
 use crate::places::counted;
 use crate::proxies::Client;
 
 /// Answered without a token: probes cannot send one, and learn nothing else.
 const OPEN: [&str; 2] = ["/healthz", "/readyz"];
+
+/// What the audit calls who has shown the token.
+const TOKEN: &str = "admin_token";
 
 /// The rule of one admin API.
 #[derive(Debug)]
@@ -86,11 +90,17 @@ fn kept_out(refused: Refused) -> Failure {
 /// The middleware.
 pub(super) async fn guard(
     State(guard): State<Arc<Guard>>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Response {
     match guard.check(&request) {
-        Ok(()) => next.run(request).await,
+        Ok(()) => {
+            // A probe has shown nothing, and does nothing that would be written down.
+            if guard.token.is_some() {
+                request.extensions_mut().insert(Principal(TOKEN));
+            }
+            next.run(request).await
+        }
         Err(No::Refused(failure)) => failure.into_response(),
         Err(No::Guessed(failure)) => {
             let address = request.extensions().get().map(|client: &Client| client.address);

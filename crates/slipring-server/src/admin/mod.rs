@@ -26,6 +26,7 @@ use slipring::{Engine, Error, Queue, QueueId};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
+use crate::audit::{Audit, AuditFile, Who};
 use crate::budget::Budget;
 use crate::deadlines::Deadlines;
 use crate::failures::FailureLog;
@@ -97,27 +98,65 @@ struct Shared {
     deadlines: Deadlines,
     failures: FailureLog,
     stop: CancellationToken,
+    audit: Audit,
+    /// Who calls, where a request does not say.
+    caller: Who,
+}
+
+/// What an API works with beside the engine.
+pub(crate) struct Parts {
+    /// Those of the server.
+    pub(crate) protocols: Vec<Arc<dyn Counted>>,
+    /// Told when the server stops.
+    pub(crate) stop: CancellationToken,
+    /// The room for answers.
+    pub(crate) leaving: Budget,
+    pub(crate) deadlines: Deadlines,
+    pub(crate) audit: Audit,
+    /// Who calls, where a request does not say.
+    pub(crate) caller: Who,
+}
+
+/// Callers of a listener before one has come.
+pub(crate) fn protocol() -> Who {
+    Who { protocol: "admin", ..Who::default() }
 }
 
 impl Api {
     /// The API for calls from this process: no token, no protocols beside it.
     pub fn in_process(engine: Engine) -> Api {
-        let leaving = Budget::new(LEAVING_BYTES_MAX, 0);
-        let deadlines = Deadlines::default();
-        Api::new(engine, Vec::new(), CancellationToken::new(), leaving, deadlines)
+        Api::audited(engine, None, protocol())
     }
 
-    pub(crate) fn new(
-        engine: Engine,
-        protocols: Vec<Arc<dyn Counted>>,
-        stop: CancellationToken,
-        leaving: Budget,
-        deadlines: Deadlines,
-    ) -> Api {
+    /// As [`Api::in_process`] for calls by `caller`, whose acts are written into the audit file.
+    pub fn audited(engine: Engine, file: Option<AuditFile>, caller: Who) -> Api {
+        let parts = Parts {
+            protocols: Vec::new(),
+            stop: CancellationToken::new(),
+            leaving: Budget::new(LEAVING_BYTES_MAX, 0),
+            deadlines: Deadlines::default(),
+            audit: Audit::new(Arc::clone(engine.clock()), file),
+            caller,
+        };
+        Api::new(engine, parts)
+    }
+
+    pub(crate) fn new(engine: Engine, parts: Parts) -> Api {
+        let Parts { protocols, stop, leaving, deadlines, audit, caller } = parts;
         let metrics = Metrics::new(engine.clone(), protocols);
         let arriving = Budget::new(ARRIVING_BYTES_MAX, BODY_BYTES_MAX);
         let failures = FailureLog::of("admin");
-        Api(Arc::new(Shared { engine, metrics, arriving, leaving, deadlines, failures, stop }))
+        Api(Arc::new(Shared {
+            engine,
+            metrics,
+            arriving,
+            leaving,
+            deadlines,
+            failures,
+            stop,
+            audit,
+            caller,
+        }))
     }
 
     /// Answers one request in this process.
@@ -170,6 +209,11 @@ impl Api {
         if failure::is_servers(error.kind()) {
             self.0.failures.note(error, self.engine().clock().now());
         }
+    }
+
+    /// Where acts are written down.
+    fn audit(&self) -> &Audit {
+        &self.0.audit
     }
 
     fn is_stopping(&self) -> bool {

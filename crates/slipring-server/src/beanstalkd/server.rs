@@ -20,6 +20,7 @@ use super::host::Machine;
 use super::listener::{Listener, Stream};
 use super::session::Session;
 use super::tubes::Tubes;
+use crate::audit::Audit;
 use crate::budget::Budget;
 use crate::failures::FailureLog;
 use crate::places::Places;
@@ -42,6 +43,7 @@ pub(super) struct Shared {
     pub(super) counters: Arc<Counters>,
     pub(super) tubes: Arc<Tubes>,
     pub(super) failures: FailureLog,
+    pub(super) audit: Audit,
     /// Job bodies that are arriving.
     pub(super) arriving: Budget,
     /// Answers on their way out, of all protocols.
@@ -102,11 +104,16 @@ impl Server {
     /// A server over `engine`. A `job_bytes_max` above what the engine or the protocol allows
     /// counts as that.
     pub fn new(engine: Engine, settings: Settings) -> Server {
-        Server::sharing(engine, settings, Budget::new(LEAVING_BYTES_MAX, 0))
+        let audit = Audit::new(Arc::clone(engine.clock()), None);
+        Server::sharing(engine, settings, (Budget::new(LEAVING_BYTES_MAX, 0), audit))
     }
 
-    /// A server whose answers share their room with those of others.
-    pub(crate) fn sharing(engine: Engine, settings: Settings, leaving: Budget) -> Server {
+    /// A server whose answers share their room with those of others, and that has their audit.
+    pub(crate) fn sharing(
+        engine: Engine,
+        settings: Settings,
+        (leaving, audit): (Budget, Audit),
+    ) -> Server {
         let message_bytes_max =
             u32::try_from(engine.limits().message_bytes_max).unwrap_or(JOB_BYTES_MAX);
         let job_bytes_max = settings.job_bytes_max.min(message_bytes_max).min(JOB_BYTES_MAX);
@@ -122,6 +129,7 @@ impl Server {
             counters: Arc::default(),
             tubes: Arc::new(Tubes::new()),
             failures: FailureLog::of("beanstalkd"),
+            audit,
             arriving: Budget::new(settings.arriving_bytes_max, job_bytes_max as usize),
             leaving,
             places: Places::new(settings.connections_max, settings.peer_share_percent),

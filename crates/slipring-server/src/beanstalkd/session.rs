@@ -22,6 +22,7 @@ use super::reservations::Reservations;
 use super::server::Shared;
 use super::tubes::{Role, TubeRef};
 use super::watched::Watched;
+use crate::audit::{Act, Who};
 use crate::budget::Room;
 use crate::places::Place;
 
@@ -201,6 +202,13 @@ impl Session {
             Ok(reply) => self.say(&reply),
             Err(error) => self.fail(&error, 1),
         }
+    }
+
+    /// Writes down what this connection did to a queue.
+    pub(super) fn audit(&self, act: Act, queue: &str, messages: Option<u64>) {
+        let peer = self.stream.peer();
+        let who = Who { protocol: "beanstalkd", peer, ..Who::default() };
+        self.shared.audit.queue(act, queue, messages, &who);
     }
 
     fn refuse(&mut self, refusal: Refusal) -> ControlFlow<()> {

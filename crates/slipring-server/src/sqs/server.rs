@@ -16,6 +16,7 @@ use super::recent::Recent;
 use super::replays::Replays;
 use super::service::{BODY_BYTES_MAX, Service};
 use super::sizes::Sizes;
+use crate::audit::Audit;
 use crate::browsers::Gate;
 use crate::budget::Budget;
 use crate::failures::FailureLog;
@@ -41,6 +42,7 @@ pub(super) struct Shared {
     pub(super) engine: Engine,
     pub(super) settings: Settings,
     pub(super) failures: FailureLog,
+    pub(super) audit: Audit,
     /// Bodies that are arriving.
     pub(super) arriving: Budget,
     /// Answers on their way out, of all protocols.
@@ -91,15 +93,21 @@ impl fmt::Debug for Server {
 impl Server {
     /// A server over `engine`.
     pub fn new(engine: Engine, settings: Settings) -> Server {
-        Server::sharing(engine, settings, Budget::new(LEAVING_BYTES_MAX, 0))
+        let audit = Audit::new(Arc::clone(engine.clock()), None);
+        Server::sharing(engine, settings, (Budget::new(LEAVING_BYTES_MAX, 0), audit))
     }
 
-    /// A server whose answers share their room with those of others.
-    pub(crate) fn sharing(engine: Engine, settings: Settings, leaving: Budget) -> Server {
+    /// A server whose answers share their room with those of others, and that has their audit.
+    pub(crate) fn sharing(
+        engine: Engine,
+        settings: Settings,
+        (leaving, audit): (Budget, Audit),
+    ) -> Server {
         let mut instance = [0; 8];
         engine.randomness().fill(&mut instance);
         Server(Arc::new(Shared {
             failures: FailureLog::of("sqs"),
+            audit,
             places: Places::new(settings.connections_max, settings.peer_share_percent),
             arriving: Budget::new(settings.arriving_bytes_max, BODY_BYTES_MAX),
             leaving,

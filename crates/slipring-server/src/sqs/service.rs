@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::Method;
-use http::header::{CONTENT_TYPE, HOST, HeaderName, HeaderValue};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
 use http::request::Parts;
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -30,6 +30,9 @@ pub(super) const LARGE_BYTES: usize = 256 << 10;
 
 /// The longest host name that comes back in queue URLs.
 const HOST_BYTES_MAX: usize = 255;
+
+/// A longer access key id is none.
+const ACCESS_KEY_BYTES_MAX: usize = 128;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-amzn-requestid");
 const QUERY_ERROR: HeaderName = HeaderName::from_static("x-amzn-query-error");
@@ -94,7 +97,8 @@ impl Service {
         let call = Call {
             shared: &self.shared,
             host: host_of(parts, called),
-            tls: client.is_some_and(|client| client.tls),
+            client,
+            access_key: access_key(parts),
             stop: &self.stop,
         };
         if self.shared.settings.test_mode && head.path == "/moto-api/reset" {
@@ -218,6 +222,15 @@ fn head_of(parts: &Parts) -> Head<'_> {
         target: header(TARGET),
         trace: header(TRACE),
     }
+}
+
+/// The access key id in a signature: what stands between `Credential=` and the next slash.
+fn access_key(parts: &Parts) -> Option<&str> {
+    let text = parts.headers.get(AUTHORIZATION)?.to_str().ok()?;
+    let (id, _) = text.split_once("Credential=")?.1.split_once('/')?;
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    let good = (1..=ACCESS_KEY_BYTES_MAX).contains(&id.len()) && id.bytes().all(fits);
+    good.then_some(id)
 }
 
 /// The server as this client knows it; `called` is what a proxy says of that.
