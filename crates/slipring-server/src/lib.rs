@@ -17,6 +17,7 @@ mod pace;
 mod places;
 pub mod process;
 pub mod proxies;
+mod refusals;
 pub mod server;
 pub mod sqs;
 

@@ -108,6 +108,10 @@ pub(super) fn is_servers(kind: ErrorKind) -> bool {
 #[derive(Debug, Clone)]
 pub(super) struct Cause(pub(super) Error);
 
+/// The kind of the failure behind a response, for whoever keeps the log.
+#[derive(Debug, Clone)]
+pub(super) struct Kind(pub(super) String);
+
 /// The status of an engine's error.
 fn status(kind: ErrorKind) -> StatusCode {
     match kind {
@@ -128,8 +132,9 @@ impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.status);
         let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let cause = self.cause.clone();
+        let (cause, kind) = (self.cause.clone(), self.kind.clone());
         let mut response = (status, Json(self)).into_response();
+        response.extensions_mut().insert(Kind(kind));
         if let Some(cause) = cause {
             response.extensions_mut().insert(Cause(cause));
         }

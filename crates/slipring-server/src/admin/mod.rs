@@ -39,6 +39,7 @@ pub use routes::Operation;
 use crate::browsers::Gate;
 use crate::names::HostNames;
 use crate::proxies::Proxies;
+use crate::refusals::Refusals;
 use crate::server::LEAVING_BYTES_MAX;
 
 use guard::Guard;
@@ -99,6 +100,7 @@ struct Shared {
     failures: FailureLog,
     stop: CancellationToken,
     audit: Audit,
+    refusals: Refusals,
     /// Who calls, where a request does not say.
     caller: Who,
 }
@@ -146,6 +148,7 @@ impl Api {
         let metrics = Metrics::new(engine.clone(), protocols);
         let arriving = Budget::new(ARRIVING_BYTES_MAX, BODY_BYTES_MAX);
         let failures = FailureLog::of("admin");
+        let refusals = Refusals::of("admin", Arc::clone(engine.clock()));
         Api(Arc::new(Shared {
             engine,
             metrics,
@@ -155,6 +158,7 @@ impl Api {
             failures,
             stop,
             audit,
+            refusals,
             caller,
         }))
     }
@@ -180,6 +184,7 @@ impl Api {
         let guard = Arc::new(Guard::new(settings.token.as_deref(), gate, self.engine().clock()));
         routes::router(self.clone(), calls)
             .layer(axum::middleware::from_fn_with_state(guard, guard::guard))
+            .layer(axum::middleware::from_fn_with_state(self.clone(), routes::note_refusal))
     }
 
     pub(crate) fn engine(&self) -> &Engine {
@@ -214,6 +219,10 @@ impl Api {
     /// Where acts are written down.
     fn audit(&self) -> &Audit {
         &self.0.audit
+    }
+
+    fn refusals(&self) -> &Refusals {
+        &self.0.refusals
     }
 
     fn is_stopping(&self) -> bool {

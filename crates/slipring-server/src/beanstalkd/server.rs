@@ -24,6 +24,7 @@ use crate::audit::Audit;
 use crate::budget::Budget;
 use crate::failures::FailureLog;
 use crate::places::Places;
+use crate::refusals::Refusals;
 use crate::server::LEAVING_BYTES_MAX;
 
 /// After the system refused to give a connection, the next one is asked for so much later.
@@ -44,6 +45,7 @@ pub(super) struct Shared {
     pub(super) tubes: Arc<Tubes>,
     pub(super) failures: FailureLog,
     pub(super) audit: Audit,
+    pub(super) refusals: Refusals,
     /// Job bodies that are arriving.
     pub(super) arriving: Budget,
     /// Answers on their way out, of all protocols.
@@ -130,6 +132,7 @@ impl Server {
             tubes: Arc::new(Tubes::new()),
             failures: FailureLog::of("beanstalkd"),
             audit,
+            refusals: Refusals::of("beanstalkd", Arc::clone(engine.clock())),
             arriving: Budget::new(settings.arriving_bytes_max, job_bytes_max as usize),
             leaving,
             places: Places::new(settings.connections_max, settings.peer_share_percent),

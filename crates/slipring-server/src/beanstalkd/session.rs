@@ -15,6 +15,7 @@ use slipring_wire::beanstalkd::{Command, Parser, Put, Refusal, Reply, TubeName};
 use tokio_util::sync::CancellationToken;
 
 use super::counters::Presence;
+use super::failure::{refusal, word};
 use super::flow::READ_BYTES_MIN;
 use super::listener::Stream;
 use super::patience::Patience;
@@ -204,6 +205,12 @@ impl Session {
         }
     }
 
+    fn note_refusal(&self, reply: &Reply) {
+        if let Some(code) = refusal(reply) {
+            self.shared.refusals.note(code, || self.stream.peer());
+        }
+    }
+
     /// Writes down what this connection did to a queue.
     pub(super) fn audit(&self, act: Act, queue: &str, messages: Option<u64>) {
         let peer = self.stream.peer();
@@ -224,7 +231,19 @@ impl Session {
 
     /// The next command that has come whole.
     fn next(&mut self) -> Option<Result<Command, Refusal>> {
-        self.ahead.take().or_else(|| self.parser.next())
+        if let Some(ahead) = self.ahead.take() {
+            return Some(ahead);
+        }
+        let next = self.parser.next()?;
+        if let Ok(command) = &next {
+            tracing::trace!(
+                protocol = "beanstalkd",
+                command = word(command),
+                peer = self.stream.peer().map(tracing::field::display),
+                "a request"
+            );
+        }
+        Some(next)
     }
 
     /// The next command if it is what `take` wants; otherwise it stays next.
@@ -256,6 +275,7 @@ impl Session {
     }
 
     pub(super) fn say(&mut self, reply: &Reply) -> ControlFlow<()> {
+        self.note_refusal(reply);
         reply.write(&mut self.out);
         ControlFlow::Continue(())
     }
@@ -268,6 +288,7 @@ impl Session {
         }
         let reply = self.shared.reply_to(error);
         for _ in 0..times {
+            self.note_refusal(&reply);
             reply.write(&mut self.out);
         }
         ControlFlow::Continue(())

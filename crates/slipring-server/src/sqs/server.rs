@@ -23,6 +23,7 @@ use crate::failures::FailureLog;
 use crate::http::{self, Full, Terms};
 use crate::metrics::Counted;
 use crate::places::Places;
+use crate::refusals::Refusals;
 use crate::server::LEAVING_BYTES_MAX;
 
 /// What a connection beyond the limit is told.
@@ -43,6 +44,7 @@ pub(super) struct Shared {
     pub(super) settings: Settings,
     pub(super) failures: FailureLog,
     pub(super) audit: Audit,
+    pub(super) refusals: Refusals,
     /// Bodies that are arriving.
     pub(super) arriving: Budget,
     /// Answers on their way out, of all protocols.
@@ -108,6 +110,7 @@ impl Server {
         Server(Arc::new(Shared {
             failures: FailureLog::of("sqs"),
             audit,
+            refusals: Refusals::of("sqs", Arc::clone(engine.clock())),
             places: Places::new(settings.connections_max, settings.peer_share_percent),
             arriving: Budget::new(settings.arriving_bytes_max, BODY_BYTES_MAX),
             leaving,

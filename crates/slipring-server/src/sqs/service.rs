@@ -3,6 +3,7 @@
 
 use std::convert::Infallible;
 use std::future::Future;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -74,11 +75,16 @@ impl Service {
             Ok((action, answer)) => written(protocol, action, answer, &id).await,
             Err(error) => Err(error),
         };
-        let mut response = made.unwrap_or_else(|error| Response::of_error(protocol, &error, &id));
+        let mut response = made.unwrap_or_else(|error| {
+            self.shared.refusals.note(error.code.code(), || address(&parts));
+            Response::of_error(protocol, &error, &id)
+        });
         let mut room = self.shared.leaving.room();
         let clock = &**self.shared.engine.clock();
         if room.within(response.body.len(), clock, &self.stop).await == Err(NoRoom::Late) {
-            response = Response::of_error(protocol, &no_room_to_answer(), &id);
+            let error = no_room_to_answer();
+            self.shared.refusals.note(error.code.code(), || address(&parts));
+            response = Response::of_error(protocol, &error, &id);
         }
         finish(response, &id, protocol, room)
     }
@@ -114,6 +120,12 @@ impl Service {
             return Err(kept_out(&Refused::Page));
         }
         self.shared.count(&action);
+        tracing::trace!(
+            protocol = "sqs",
+            action = action.name(),
+            peer = address(parts).map(tracing::field::display),
+            "a request"
+        );
         action.check(&self.shared.settings.limits)?;
         let name = action.name();
         call.run(action).await.map(|answer| (name, answer))
@@ -222,6 +234,11 @@ fn head_of(parts: &Parts) -> Head<'_> {
         target: header(TARGET),
         trace: header(TRACE),
     }
+}
+
+/// Where a request came from.
+fn address(parts: &Parts) -> Option<IpAddr> {
+    parts.extensions.get::<Client>().map(|client| client.address)
 }
 
 /// The access key id in a signature: what stands between `Credential=` and the next slash.
