@@ -1,4 +1,4 @@
-//! The log of the real binary: refused calls, requests, and who they came from.
+//! The log of the real binary: refused calls, requests, libraries, and errors at the start.
 
 // Helpers of tests may fail like tests.
 #![allow(clippy::unwrap_used, clippy::panic)]
@@ -6,9 +6,9 @@
 mod binary;
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 
-use binary::{Folder, Running, until};
+use binary::{Done, Folder, Running, until};
 use serde_json::Value;
 
 fn serve(folder: &Folder, level: &str) -> Running {
@@ -88,7 +88,7 @@ fn many_refused_calls_are_some_lines_and_a_count_of_the_rest() {
 }
 
 #[test]
-fn requests_are_told_at_trace_without_what_is_in_them() {
+fn requests_are_told_at_trace_and_no_library_is_heard() {
     let folder = Folder::new();
     let server = serve(&folder, "trace");
     let mut client = server.client();
@@ -105,6 +105,10 @@ fn requests_are_told_at_trace_without_what_is_in_them() {
     assert!(requests.iter().all(|line| line["level"] == "TRACE" && line["peer"] == "127.0.0.1"));
     let log = folder.log();
     assert!(!log.contains("secret"), "{log}");
+    for line in log.lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        assert!(line["target"].as_str().unwrap().starts_with("slipring"), "{line}");
+    }
     server.stop();
 }
 
@@ -123,4 +127,46 @@ fn a_wrong_token_by_way_of_a_named_proxy_has_the_address_of_its_client() {
         assert_eq!(told[0]["address"], address);
         server.stop();
     }
+}
+
+/// The only line of a start that failed, as JSON.
+fn error(done: &Done, code: i32) -> String {
+    assert_eq!((done.code(), done.stdout().as_str()), (code, ""), "{}", done.stderr());
+    let text = done.stderr();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 1, "{text}");
+    let line: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(line["level"], "ERROR", "{line}");
+    assert!(line["timestamp"].is_string(), "{line}");
+    line["message"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn errors_at_the_start_have_the_format_of_the_log() {
+    let folder = Folder::new();
+    let busy = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = busy.local_addr().unwrap().to_string();
+    folder.write("no.db", &"no database, but long enough to be looked at as one. ".repeat(100));
+    folder.write("wrong.toml", "log_format = \"json\"\nsqs = \"nowhere\"\n");
+    let off = ["--beanstalkd", "off", "--admin", "off"];
+    for (arguments, code, why) in [
+        (&["--sqs", &address][..], 1, "address in use"),
+        (&["--sqs", "127.0.0.1:0", "--store", "sqlite:no.db", "--log", "off"], 1, "no.db"),
+        (&["--sqs", "off"], 2, "every listener is off"),
+        (&["--sqs", "nowhere"], 2, "nowhere"),
+        (&["--config", "missing.toml"], 2, "missing.toml"),
+    ] {
+        let json = ["serve", "--log-format", "json"];
+        let told = error(&folder.run(&[&json, &off[..], arguments].concat()), code);
+        assert!(told.contains(why) && !told.starts_with("error: "), "{told}");
+        let human = folder.run(&[&["serve"], &off[..], arguments].concat());
+        assert_eq!(human.code(), code);
+        assert!(human.stderr().starts_with("error: "), "{}", human.stderr());
+    }
+    let by_file = folder.run(&["serve", "--config", "wrong.toml"]);
+    assert!(error(&by_file, 2).contains("wrong.toml: line 2"), "{}", by_file.stderr());
+    let mut by_variable = folder.command(&["serve", "--no-such-flag"]);
+    let output = by_variable.env("SLIPRING_LOG_FORMAT", "json").output().unwrap();
+    let line: Value = serde_json::from_slice(&output.stderr).unwrap();
+    assert!(line["message"].as_str().unwrap().contains("--no-such-flag"), "{line}");
 }

@@ -75,6 +75,18 @@ impl FileSettings {
         })
     }
 
+    /// The format of the log in the file that would be read, whatever else is wrong in it.
+    pub fn log_format_in(named: Option<&Path>) -> Option<LogFormat> {
+        let read = |path: &Path| std::fs::read_to_string(path).ok();
+        let text = match named {
+            Some(path) => read(path)?,
+            // The first one that is there is the one that holds.
+            None => PLACES.iter().find_map(|place| read(Path::new(place)))?,
+        };
+        let table: toml::Table = text.parse().ok()?;
+        table.get("log_format")?.clone().try_into().ok()
+    }
+
     /// Reads the named file, or else the first of the usual places that is there.
     ///
     /// # Errors

@@ -15,6 +15,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
 
 use crate::failure::Failure;
+use crate::logging::LogFormat;
 use crate::store::{StoreParser, StoreSpec};
 
 pub use entrance::Entrance;
@@ -77,6 +78,16 @@ pub struct SettingsArgs {
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     #[arg(value_parser = BoolishValueParser::new())]
     pub sqs_test_mode: Option<bool>,
+}
+
+impl SettingsArgs {
+    /// The format of the log, as far as it can be known before the configuration is read: errors
+    /// in that are told in it.
+    pub fn format_of_errors(&self) -> LogFormat {
+        let given = self.logs.log_format;
+        let in_file = || FileSettings::log_format_in(self.config.as_deref());
+        given.or_else(in_file).unwrap_or_default()
+    }
 }
 
 /// Where a value came from.

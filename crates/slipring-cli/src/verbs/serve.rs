@@ -29,6 +29,11 @@ const ADD_TOKEN: &str = "set a token with --admin-token TOKEN, add --insecure if
 
 impl ServeArgs {
     pub async fn run(self, given: &ArgMatches) -> Result<(), Failure> {
+        let format = self.settings.format_of_errors();
+        self.serve(given).await.map_err(|failure| failure.shown_as(format))
+    }
+
+    async fn serve(self, given: &ArgMatches) -> Result<(), Failure> {
         let settings = Settings::load(self.settings, given)?;
         logging::start(&settings.logs.log.value, settings.logs.log_format.value)?;
         process::raise_open_files();
