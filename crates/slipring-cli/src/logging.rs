@@ -1,6 +1,7 @@
 //! Logs to stderr: for people by default, as JSON lines on demand. What the libraries under this
 //! program have to say below `warn` stays out unless it is asked for by name.
 
+use std::backtrace::{Backtrace, BacktraceStatus};
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::time::{Duration, UNIX_EPOCH};
@@ -115,9 +116,34 @@ pub fn start(filter: &str, format: LogFormat) -> Result<(), Failure> {
     // A second call in one process would fail; the first one's setting stands.
     let _ = match format {
         LogFormat::Human => builder.with_target(false).try_init(),
-        LogFormat::Json => builder.json().flatten_event(true).try_init(),
+        LogFormat::Json => {
+            tell_faults();
+            builder.json().flatten_event(true).try_init()
+        }
     };
     Ok(())
+}
+
+/// Makes a fault of a thread a line of the log, which is read by programs, in place of some lines
+/// of text. Where the log is off, it is told as it is without this.
+fn tell_faults() {
+    let told_before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |fault| {
+        if !tracing::enabled!(tracing::Level::ERROR) {
+            return told_before(fault);
+        }
+        let payload = fault.payload();
+        let text = payload.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+        let backtrace = Backtrace::capture();
+        let captured = backtrace.status() == BacktraceStatus::Captured;
+        tracing::error!(
+            location = fault.location().map(tracing::field::display),
+            backtrace = captured.then(|| tracing::field::display(&backtrace)),
+            "a fault: {}",
+            text.unwrap_or("it says nothing")
+        );
+    }));
 }
 
 #[cfg(test)]
@@ -178,6 +204,35 @@ mod tests {
         assert!(asked.contains(&"theirs, debug".to_owned()), "{asked:?}");
         assert!(asked.contains(&"theirs, info".to_owned()), "{asked:?}");
         assert_eq!(logged("off"), Vec::<String>::new());
+    }
+
+    /// Set only for the child of the test below: the filter of its log.
+    const FAULTY: &str = "SLIPRING_TEST_FAULTY";
+
+    /// Not a test by itself: what that child does.
+    #[test]
+    #[allow(clippy::panic)]
+    fn a_process_with_a_fault() {
+        let Ok(filter) = std::env::var(FAULTY) else { return };
+        start(&filter, LogFormat::Json).unwrap();
+        let faulty = std::thread::spawn(|| panic!("something\nis wrong"));
+        assert!(faulty.join().is_err());
+    }
+
+    #[test]
+    fn a_fault_is_one_line_of_a_log_in_json_and_is_not_lost_where_there_is_none() {
+        let stderr = |filter: &str| {
+            let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+            child.args(["--exact", "logging::tests::a_process_with_a_fault", "--nocapture"]);
+            child.env(FAULTY, filter).env_remove("RUST_BACKTRACE");
+            String::from_utf8(child.output().unwrap().stderr).unwrap()
+        };
+        let line: serde_json::Value = serde_json::from_str(&stderr("error")).unwrap();
+        assert_eq!(line["message"], "a fault: something\nis wrong");
+        let location = line["location"].as_str().unwrap();
+        assert!(location.contains("logging.rs:"), "{line}");
+        assert!(line.get("backtrace").is_none(), "{line}");
+        assert!(stderr("off").contains("something\nis wrong"));
     }
 
     #[test]
