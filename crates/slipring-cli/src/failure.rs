@@ -5,28 +5,43 @@ use std::process::ExitCode;
 
 use slipring_server::listen::ListenError;
 
+use crate::logging::LogFormat;
+
 /// A verb's failure: a sentence for people, and whose fault it is.
 #[derive(Debug)]
 pub struct Failure {
     text: String,
     usage: bool,
+    /// How it is to be shown.
+    format: LogFormat,
 }
 
 impl Failure {
     /// The operation failed: exit code 1.
     pub fn failed(text: impl fmt::Display) -> Failure {
-        Failure { text: text.to_string(), usage: false }
+        Failure { text: text.to_string(), usage: false, format: LogFormat::Human }
     }
 
     /// The arguments or the configuration are wrong: exit code 2.
     pub fn usage(text: impl fmt::Display) -> Failure {
-        Failure { text: text.to_string(), usage: true }
+        Failure { text: text.to_string(), usage: true, format: LogFormat::Human }
     }
 
     /// The same failure, and what else is to be known of it.
     #[must_use]
     pub fn with(self, more: impl fmt::Display) -> Failure {
         Failure { text: format!("{}; {more}", self.text), ..self }
+    }
+
+    /// The same failure of a program whose log has this format.
+    #[must_use]
+    pub fn shown_as(self, format: LogFormat) -> Failure {
+        Failure { format, ..self }
+    }
+
+    /// How it is to be shown.
+    pub fn format(&self) -> LogFormat {
+        self.format
     }
 
     /// What the process ends with.

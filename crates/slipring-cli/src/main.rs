@@ -4,6 +4,7 @@
 // Answers on stdout are what this program is for.
 #![allow(clippy::print_stdout)]
 
+mod audit;
 mod confirm;
 mod failure;
 mod logging;
@@ -20,8 +21,11 @@ use std::process::ExitCode;
 
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches, Parser};
 
+use clap::error::ErrorKind;
 use failure::Failure;
+use logging::LogFormat;
 use nix::sys::signal::Signal;
+use slipring::{Clock, SystemClock};
 use tokio::signal::unix::{SignalKind, signal};
 use verbs::Verb;
 
@@ -50,10 +54,17 @@ fn main() -> ExitCode {
     match run(cli.verb, &matches) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("error: {failure}");
+            match failure.format() {
+                LogFormat::Human => eprintln!("error: {failure}"),
+                LogFormat::Json => eprintln!("{}", in_json(&failure)),
+            }
             failure.exit_code()
         }
     }
+}
+
+fn in_json(failure: &Failure) -> String {
+    logging::error_in_json(failure, SystemClock::new().now())
 }
 
 /// Says what is wrong with the arguments, or what was asked for; an address in the wrong place is
@@ -61,10 +72,17 @@ fn main() -> ExitCode {
 fn refused(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
     let shown = secrets::hidden(&text);
-    if shown == text {
+    let asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+    let json = !asked_for && logging::is_json_asked_for(std::env::args_os());
+    if !json && shown == text {
         error.exit();
     }
-    eprint!("{shown}");
+    if json {
+        let text = shown.trim_end().trim_start_matches("error: ");
+        eprintln!("{}", in_json(&Failure::usage(text)));
+    } else {
+        eprint!("{shown}");
+    }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 

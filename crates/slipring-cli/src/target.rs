@@ -20,6 +20,7 @@ use slipring_server::admin::model::Progress;
 use slipring_server::admin::{self, Api};
 use tokio::net::TcpStream;
 
+use crate::audit::{self, AuditArgs};
 use crate::failure::Failure;
 use crate::logging::{self, LogFormat};
 use crate::settings::{FileSettings, Listen};
@@ -47,6 +48,8 @@ pub struct TargetArgs {
     /// Configuration file; default ./slipring.toml if there, else /etc/slipring/slipring.toml
     #[arg(long, value_name = "FILE", env = "SLIPRING_CONFIG")]
     config: Option<PathBuf>,
+    #[command(flatten)]
+    audit: AuditArgs,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -91,8 +94,10 @@ impl TargetArgs {
         }
         // What the store warns of would be lost otherwise.
         logging::start("warn", LogFormat::Human)?;
+        let audit_file = self.audit.open()?;
         let engine = store.open(make).await?;
-        Ok(Target::File { api: Api::in_process(engine.clone()), engine })
+        let api = Api::audited(engine.clone(), audit_file, audit::me());
+        Ok(Target::File { api, engine })
     }
 
     /// The server's address: the flag's, else the environment's, else that of the file.

@@ -50,9 +50,11 @@ fn the_defaults_are_those_of_the_manual() {
         ("insecure", "false"),
         ("allow_host", "(none)"),
         ("public_url", "(none)"),
+        ("trusted_proxy", "(none)"),
         ("sqs_minute_rules", "true"),
         ("head_seconds_max", "10"),
         ("admin_token", "(none)"),
+        ("audit_file", "(none)"),
     ] {
         assert_eq!(shown(&folder, key, &[], &[]), pair(value, "default"), "{key}");
     }
@@ -66,8 +68,9 @@ fn every_key_can_be_set_in_a_file_that_is_named() {
                 admin_token = \"secret-of-16-characters\"\ninsecure = true\n\
                 allow_host = \"a.example\"\n\
                 public_url = \"https://b.example\"\njob_bytes_max = 7\n\
+                trusted_proxy = \"10.0.0.1,fd00::/8\"\n\
                 connections_max = 8\nsqs_minute_rules = false\nlog = \"warn\"\n\
-                log_format = \"json\"\n[limits]\n\
+                log_format = \"json\"\naudit_file = \"acts\"\n[limits]\n\
                 peer_share_percent = 1\narriving_bytes_max = 2\nleaving_bytes_max = 3\n\
                 idle_seconds_max = 4\nbeanstalkd_idle_seconds_max = 5\n\
                 head_seconds_max = 6\nrequest_seconds_max = 7\n\
@@ -101,6 +104,23 @@ fn a_yes_or_no_takes_the_words_and_numbers_that_environments_have() {
 }
 
 #[test]
+fn proxies_are_named_by_one_flag_or_several() {
+    let folder = Folder::new();
+    let once = ["--trusted-proxy", "10.0.0.1, 10.1.0.0/16"];
+    let source = "flag --trusted-proxy";
+    let shown_once = shown(&folder, "trusted_proxy", &once, &[]);
+    assert_eq!(shown_once, pair("10.0.0.1,10.1.0.0/16", source));
+    let twice = ["--trusted-proxy", "10.0.0.1", "--trusted-proxy", "10.1.0.0/16"];
+    assert_eq!(shown(&folder, "trusted_proxy", &twice, &[]), shown_once);
+    let env = [("SLIPRING_TRUSTED_PROXY", "::1")];
+    let from_env = pair("::1", "environment SLIPRING_TRUSTED_PROXY");
+    assert_eq!(shown(&folder, "trusted_proxy", &[], &env), from_env);
+    let wrong = folder.run(&["config", "--trusted-proxy", "10.0.0.0/33"]);
+    assert_eq!(wrong.code(), 2);
+    assert!(wrong.stderr().contains("10.0.0.0/33"), "{}", wrong.stderr());
+}
+
+#[test]
 fn what_is_wrong_in_a_configuration_is_named() {
     let folder = Folder::new();
     for (text, names) in [
@@ -113,6 +133,7 @@ fn what_is_wrong_in_a_configuration_is_named() {
         ("region = \"a b\"\n", "a b"),
         ("allow_host = \"a:80\"\n", "a:80"),
         ("public_url = \"b.example\"\n", "https://"),
+        ("trusted_proxy = \"proxy.example\"\n", "proxy.example"),
         ("log_format = \"xml\"\n", "xml"),
         ("connections_max = -1\n", "connections_max"),
         ("[limits]\nidle_seconds_max = 0\n", "idle_seconds_max"),

@@ -71,6 +71,28 @@ async fn an_empty_database_is_all_that_a_server_needs_and_kill_9_loses_nothing()
 }
 
 #[tokio::test]
+async fn the_client_library_is_heard_below_warn_only_by_name() {
+    let cluster = Cluster::shared();
+    let database = cluster.database().await;
+    let folder = Folder::new();
+    let store = url(cluster, &database);
+    let targets = |filter: &str| -> Vec<String> {
+        let server = folder.serve(&["--store", &store, "--log", filter, "--log-format", "json"]);
+        server.client().ask("put 0 0 60 1\r\nx\r\n");
+        server.stop();
+        let target = |line: &str| {
+            let line: Value = serde_json::from_str(line).unwrap();
+            line["target"].as_str().unwrap().to_owned()
+        };
+        folder.log().lines().map(target).collect()
+    };
+    let ours = targets("debug");
+    assert!(ours.iter().all(|target| target.starts_with("slipring")), "{ours:?}");
+    let both = targets("debug,tokio_postgres=debug");
+    assert!(both.iter().any(|target| target.starts_with("tokio_postgres")), "{both:?}");
+}
+
+#[tokio::test]
 async fn a_dry_run_shows_the_sql_and_changes_nothing() {
     let cluster = Cluster::shared();
     let (one_way, other_way) = (cluster.empty().await, cluster.empty().await);
@@ -158,8 +180,13 @@ async fn a_database_of_another_cluster_is_taken_into_use_by_import_and_not_by_ch
         let done = folder.run(verb);
         assert!(refused(&done, 1).contains("slipring import"), "{}", done.stderr());
     }
-    let done = folder.run(&["import", "--store", &store]).ok();
+    let done = folder.run(&["import", "--store", &store, "--audit-file", "acts"]).ok();
     assert!(done.starts_with("1 queues are ready for use; "), "{done}");
+    let act = std::fs::read_to_string(folder.path().join("acts")).unwrap();
+    let act: Value = serde_json::from_str(&act).unwrap();
+    assert_eq!(act["act"], "import");
+    let place = act["store"].as_str().unwrap();
+    assert!(place.contains(&database.name) && !place.contains(":test@"), "{place}");
     folder.run(&["send", "kept", "after", "--store", &store]).ok();
     let received = ["receive", "kept", "--max", "10", "--ack", "--json", "--store", &store];
     let received = folder.run(&received).json();

@@ -61,7 +61,9 @@ impl Gate {
         Gate { names, any_name }
     }
 
-    /// Says who asks, or why not.
+    /// Says who asks, or why not. `forwarded` is the name that the client called, by the word of a
+    /// proxy. It has to be a name of this server as well: a page that has its own name point here
+    /// can write that header, but not choose the name in `Host`.
     ///
     /// A browser's request needs a name of this server in any case. Anything but a look (`GET`,
     /// `HEAD`) needs an origin that the operator has named; a look must not come from another site.
@@ -73,15 +75,18 @@ impl Gate {
         method: &Method,
         uri: &Uri,
         headers: &HeaderMap,
+        forwarded: Option<&str>,
     ) -> Result<Caller, Refused> {
         let named = headers.get(HOST).map(|value| value.to_str().unwrap_or_default());
         let host = named.or_else(|| uri.authority().map(|authority| authority.as_str()));
         // A client of HTTP/1.0 that names no host; no browser does so.
         let host = host.unwrap_or("localhost");
         let browser = is_browser(headers);
-        let own = names::is_own(host) || self.names.name(host);
-        if !own && (browser || !self.any_name) {
-            return Err(Refused::Name(host.to_owned()));
+        let foreign = |host: &&str| !names::is_own(host) && !self.names.name(host);
+        if let Some(foreign) = [Some(host), forwarded].into_iter().flatten().find(foreign)
+            && (browser || !self.any_name)
+        {
+            return Err(Refused::Name(foreign.to_owned()));
         }
         if !browser {
             return Ok(Caller::Program);
@@ -123,7 +128,7 @@ mod tests {
     ) -> Result<Caller, Refused> {
         let pairs =
             pairs.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value)));
-        gate.check(method, &Uri::from_static("/"), &pairs.collect())
+        gate.check(method, &Uri::from_static("/"), &pairs.collect(), None)
     }
 
     fn loopback() -> Gate {
@@ -156,6 +161,21 @@ mod tests {
         let named = Gate::new("queue.example.com".parse().unwrap(), false);
         assert_eq!(ask(&named, &Method::POST, &host), Ok(Caller::Program));
         assert_eq!(ask(&named, &Method::GET, &browser), Ok(Caller::Browser));
+    }
+
+    #[test]
+    fn what_a_proxy_says_was_called_is_a_name_of_the_server_too() {
+        // S16.4
+        let named = Gate::new("queue.example".parse().unwrap(), true);
+        let ask = |host: &'static str, forwarded| {
+            let headers = [(HOST, HeaderValue::from_static(host))].into_iter().collect();
+            named.check(&Method::POST, &Uri::from_static("/"), &headers, Some(forwarded))
+        };
+        assert_eq!(ask("127.0.0.1:9324", "queue.example"), Ok(Caller::Program));
+        for (host, forwarded) in [("127.0.0.1", "evil.example"), ("evil.example", "queue.example")]
+        {
+            assert_eq!(ask(host, forwarded), Err(Refused::Name("evil.example".to_owned())));
+        }
     }
 
     #[test]

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::body::{Body, Incoming};
+use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::Service;
-use hyper::{Request, Response};
+use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use slipring::Clock;
 use tokio::net::{TcpListener, TcpStream};
@@ -21,6 +22,7 @@ use crate::deadlines::Deadlines;
 use crate::keepalive;
 use crate::pace::{Metered, Pace, Told};
 use crate::places::Places;
+use crate::proxies::Proxies;
 
 /// After the system refused to give a connection, the next one is asked for so much later.
 const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(100);
@@ -28,9 +30,40 @@ const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(100);
 /// The largest head of a request.
 const HEAD_BYTES_MAX: usize = 64 << 10;
 
-/// Who sent a request; an extension of it.
+/// The 503 for who comes when all places are taken: to a connection before it is closed, and to a
+/// request by way of a proxy whose client has its share.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Peer(pub(crate) IpAddr);
+pub(crate) struct Full {
+    pub(crate) content_type: &'static str,
+    /// A further header.
+    pub(crate) header: Option<(&'static str, &'static str)>,
+    pub(crate) body: &'static str,
+}
+
+impl Full {
+    /// The whole response, as it goes over a connection that is closed then.
+    fn raw(self) -> String {
+        let Full { content_type, header, body } = self;
+        let header = header.map(|(name, value)| format!("{name}: {value}\r\n"));
+        format!(
+            "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n{}content-type: \
+             {content_type}\r\ncontent-length: {}\r\n\r\n{body}",
+            header.unwrap_or_default(),
+            body.len()
+        )
+    }
+
+    fn response<B: From<&'static str>>(self) -> Response<B> {
+        let mut response = Response::new(B::from(self.body));
+        *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.content_type));
+        if let Some((name, value)) = self.header {
+            headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+        }
+        response
+    }
+}
 
 /// A service of one connection: it adds to each request who sent it, and notes what the connection
 /// is at.
@@ -38,6 +71,7 @@ struct Known<S> {
     service: S,
     peer: IpAddr,
     pace: Arc<Pace>,
+    terms: Arc<Terms>,
 }
 
 type Answering<B, E> = Pin<Box<dyn Future<Output = Result<Response<Told<B>>, E>> + Send>>;
@@ -45,7 +79,8 @@ type Answering<B, E> = Pin<Box<dyn Future<Output = Result<Response<Told<B>>, E>>
 impl<S, B> Service<Request<Incoming>> for Known<S>
 where
     S: Service<Request<Incoming>, Response = Response<B>, Future: Send + 'static> + 'static,
-    B: 'static,
+    B: From<&'static str> + Send + 'static,
+    S::Error: Send + 'static,
 {
     type Response = Response<Told<B>>;
     type Error = S::Error;
@@ -53,17 +88,32 @@ where
 
     fn call(&self, mut request: Request<Incoming>) -> Self::Future {
         self.pace.works();
-        request.extensions_mut().insert(Peer(self.peer));
-        let (answer, pace) = (self.service.call(request), Arc::clone(&self.pace));
-        Box::pin(async move { Ok(answer.await?.map(|body| Told::new(body, pace))) })
+        let (pace, terms) = (Arc::clone(&self.pace), &self.terms);
+        let client = terms.proxies.client(self.peer, request.headers());
+        let address = client.address;
+        request.extensions_mut().insert(client);
+        if address == self.peer {
+            let answer = self.service.call(request);
+            return Box::pin(async move { Ok(answer.await?.map(|body| Told::new(body, pace))) });
+        }
+        // By way of a proxy, whose connections are those of all its clients.
+        let Some(share) = terms.places.share(Some(address)) else {
+            terms.places.refused("HTTP", Some(address), terms.clock.now());
+            let full = terms.full.response().map(|body| Told::new(body, pace));
+            return Box::pin(std::future::ready(Ok(full)));
+        };
+        let answer = self.service.call(request);
+        Box::pin(async move { Ok(answer.await?.map(|body| Told::new(body, pace).with(share))) })
     }
 }
 
 /// How connections of a listener are served.
 pub(crate) struct Terms {
     pub(crate) places: Arc<Places>,
-    /// What a connection beyond them is sent before it is closed, a whole response.
-    pub(crate) full: &'static [u8],
+    /// What is answered beyond them.
+    pub(crate) full: Full,
+    /// Who is believed about the clients of requests.
+    pub(crate) proxies: Proxies,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) deadlines: Deadlines,
     /// The room for answers on their way out.
@@ -80,9 +130,11 @@ pub(crate) async fn serve<S, B>(
     S: Service<Request<Incoming>, Response = Response<B>> + Clone + Send + 'static,
     S::Future: Send + 'static,
     S::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    S::Error: Send + 'static,
     B: Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
-    B: Unpin + Send + 'static,
+    B: From<&'static str> + Unpin + Send + 'static,
 {
+    let terms = Arc::new(terms);
     let connections = TaskTracker::new();
     loop {
         let accepted = tokio::select! {
@@ -96,15 +148,18 @@ pub(crate) async fn serve<S, B>(
                 continue;
             }
         };
-        let Some(place) = terms.places.take(Some(peer), &*terms.clock).await else {
+        // A proxy has no share: its clients have theirs, request by request.
+        let holder = (!terms.proxies.have(peer)).then_some(peer);
+        let Some(place) = terms.places.take(holder, &*terms.clock).await else {
             terms.places.refused("HTTP", Some(peer), terms.clock.now());
             // A client that does not read misses a courtesy.
-            let _ = stream.try_write(terms.full);
+            let _ = stream.try_write(terms.full.raw().as_bytes());
             continue;
         };
         let clock = Arc::clone(&terms.clock);
         let pace = Pace::new(clock, terms.deadlines, terms.leaving.clone(), place);
-        let service = Known { service: service.clone(), peer, pace };
+        let terms = Arc::clone(&terms);
+        let service = Known { service: service.clone(), peer, pace, terms };
         connections.spawn(connection(stream, service, stop.clone()));
     }
     drop(listener);
@@ -116,9 +171,9 @@ async fn connection<S, B>(stream: TcpStream, service: Known<S>, stop: Cancellati
 where
     S: Service<Request<Incoming>, Response = Response<B>> + Send + 'static,
     S::Future: Send + 'static,
-    S::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    S::Error: Into<Box<dyn std::error::Error + Send + Sync>> + Send + 'static,
     B: Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
-    B: Unpin + Send + 'static,
+    B: From<&'static str> + Unpin + Send + 'static,
 {
     // Answers go out whole; waiting for more would only add latency.
     if stream.set_nodelay(true).and_then(|()| keepalive::ask(&stream)).is_err() {

@@ -1,6 +1,7 @@
 //! Listeners, sessions, admin API and metrics of the Slipring server, as a library.
 
 pub mod admin;
+pub mod audit;
 pub mod beanstalkd;
 mod bodies;
 mod browsers;
@@ -16,6 +17,8 @@ pub mod names;
 mod pace;
 mod places;
 pub mod process;
+pub mod proxies;
+mod refusals;
 pub mod server;
 pub mod sqs;
 

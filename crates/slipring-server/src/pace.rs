@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::budget::Budget;
 use crate::deadlines::Deadlines;
-use crate::places::Place;
+use crate::places::{Place, Share};
 
 /// Between two requests.
 const RESTS: u8 = 0;
@@ -202,11 +202,19 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Metered<S> {
 pub(crate) struct Told<B> {
     body: B,
     pace: Arc<Pace>,
+    share: Option<Share>,
 }
 
 impl<B> Told<B> {
     pub(crate) fn new(body: B, pace: Arc<Pace>) -> Told<B> {
-        Told { body, pace }
+        Told { body, pace, share: None }
+    }
+
+    /// The same, which gives back a client's share when it is taken.
+    #[must_use]
+    pub(crate) fn with(mut self, share: Share) -> Told<B> {
+        self.share = Some(share);
+        self
     }
 }
 

@@ -57,11 +57,19 @@ struct Holder {
 /// A place; given back when dropped.
 #[derive(Debug)]
 pub(crate) struct Place {
-    places: Arc<Places>,
-    peer: Option<IpAddr>,
     number: u64,
     holder: Arc<Holder>,
+    share: Share,
     _permit: OwnedSemaphorePermit,
+}
+
+/// One of the connections, or of the requests by way of a proxy, that an address may have at a
+/// time; given back when dropped.
+#[derive(Debug)]
+pub(crate) struct Share {
+    places: Arc<Places>,
+    /// `None` for an address that has no limit.
+    of: Option<IpAddr>,
 }
 
 impl Places {
@@ -99,10 +107,7 @@ impl Places {
         peer: Option<IpAddr>,
         clock: &dyn Clock,
     ) -> Option<Place> {
-        let peer = peer.and_then(counted);
-        if peer.is_some_and(|peer| self.count_of(peer) >= self.most_of_peer) {
-            return None;
-        }
+        let share = self.share(peer)?;
         let permit = match Arc::clone(&self.free).try_acquire_owned() {
             Ok(permit) => permit,
             Err(_) => {
@@ -116,16 +121,26 @@ impl Places {
                 }
             }
         };
-        Some(self.enter(peer, permit, clock.now()))
+        Some(self.enter(share, permit, clock.now()))
     }
 
-    fn count_of(&self, peer: IpAddr) -> usize {
-        self.state.lock().by_peer.get(&peer).copied().unwrap_or(0)
+    /// A part of the share of an address, unless it has all of it.
+    pub(crate) fn share(self: &Arc<Places>, peer: Option<IpAddr>) -> Option<Share> {
+        let of = peer.and_then(counted);
+        if let Some(of) = of {
+            let mut state = self.state.lock();
+            let count = state.by_peer.get(&of).copied().unwrap_or(0);
+            if count >= self.most_of_peer {
+                return None;
+            }
+            state.by_peer.insert(of, count + 1);
+        }
+        Some(Share { places: Arc::clone(self), of })
     }
 
     fn enter(
         self: &Arc<Places>,
-        peer: Option<IpAddr>,
+        share: Share,
         permit: OwnedSemaphorePermit,
         now: Timestamp,
     ) -> Place {
@@ -137,12 +152,9 @@ impl Places {
         let mut state = self.state.lock();
         let number = state.next;
         state.next += 1;
-        if let Some(peer) = peer {
-            *state.by_peer.entry(peer).or_default() += 1;
-        }
         state.holders.insert(number, Arc::clone(&holder));
         drop(state);
-        Place { places: Arc::clone(self), peer, number, holder, _permit: permit }
+        Place { number, holder, share, _permit: permit }
     }
 
     /// Tells some of those who do nothing to leave: first those who have never made a request, then
@@ -212,13 +224,18 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
+        self.share.places.state.lock().holders.remove(&self.number);
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        let Some(of) = self.of else { return };
         let mut state = self.places.state.lock();
-        state.holders.remove(&self.number);
-        let Some(peer) = self.peer else { return };
-        if let Some(count) = state.by_peer.get_mut(&peer) {
+        if let Some(count) = state.by_peer.get_mut(&of) {
             *count -= 1;
             if *count == 0 {
-                state.by_peer.remove(&peer);
+                state.by_peer.remove(&of);
             }
         }
     }

@@ -10,8 +10,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::admin::{self, Api};
+use crate::audit::{Audit, AuditFile};
 use crate::budget::Budget;
-use crate::http::Terms;
+use crate::http::{Full, Terms};
 use crate::metrics::Counted;
 use crate::{beanstalkd, http, sqs};
 
@@ -21,9 +22,11 @@ const FINISH_WITHIN: Duration = Duration::from_millis(3_000);
 const CLOSE_WITHIN: Duration = Duration::from_millis(1_500);
 
 /// What an admin connection beyond the limit is told.
-const ADMIN_FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n\
-    content-type: application/json\r\ncontent-length: 55\r\n\r\n\
-    {\"kind\":\"limit_exceeded\",\"message\":\"connections_max\"}  ";
+const ADMIN_FULL: Full = Full {
+    content_type: "application/json",
+    header: None,
+    body: "{\"kind\":\"limit_exceeded\",\"message\":\"connections_max\"}",
+};
 
 /// Most bytes of answers that clients have not read yet, of all protocols, unless it is set.
 pub(crate) const LEAVING_BYTES_MAX: usize = 128 << 20;
@@ -42,6 +45,8 @@ pub struct ServerOptions {
     /// Most bytes of answers on their way out, of all protocols; `None` for 128 MiB. Who would
     /// have more waits, and those who do not read theirs are cut earlier.
     pub leaving_bytes_max: Option<usize>,
+    /// Where administrative acts are written beside the log.
+    pub audit_file: Option<AuditFile>,
 }
 
 /// The admin API.
@@ -93,20 +98,23 @@ pub enum Stopped {
 impl Server {
     /// Starts all listeners, inside a tokio runtime.
     pub fn start(options: ServerOptions) -> Server {
-        let ServerOptions { engine, sqs, beanstalkd, admin, leaving_bytes_max } = options;
+        let ServerOptions { engine, sqs, beanstalkd, admin, leaving_bytes_max, audit_file } =
+            options;
+        let audit = Audit::new(Arc::clone(engine.clock()), audit_file);
         let leaving = Budget::new(leaving_bytes_max.unwrap_or(LEAVING_BYTES_MAX), 0);
         let stop = CancellationToken::new();
         let tasks = TaskTracker::new();
         let mut protocols: Vec<Arc<dyn Counted>> = Vec::new();
         if let Some(options) = sqs {
-            let server = sqs::Server::sharing(engine.clone(), options.settings, leaving.clone());
+            let shared = (leaving.clone(), audit.clone());
+            let server = sqs::Server::sharing(engine.clone(), options.settings, shared);
             protocols.push(Arc::new(server.clone()));
             let stop = stop.clone();
             tasks.spawn(async move { server.serve(options.listener, stop).await });
         }
         let beanstalkd = beanstalkd.map(|options| {
-            let server =
-                beanstalkd::Server::sharing(engine.clone(), options.settings, leaving.clone());
+            let shared = (leaving.clone(), audit.clone());
+            let server = beanstalkd::Server::sharing(engine.clone(), options.settings, shared);
             protocols.push(Arc::new(server.clone()));
             let (serving, stop) = (server.clone(), stop.clone());
             tasks.spawn(async move { serving.serve(options.listener, stop).await });
@@ -117,8 +125,15 @@ impl Server {
             let calls = admin::Calls::new(settings.connections_max, settings.peer_share_percent);
             let calls = Arc::new(calls);
             protocols.push(Arc::<admin::Calls>::clone(&calls));
-            let deadlines = settings.deadlines;
-            let api = Api::new(engine.clone(), protocols.clone(), stop.clone(), leaving, deadlines);
+            let parts = admin::Parts {
+                protocols: protocols.clone(),
+                stop: stop.clone(),
+                leaving,
+                deadlines: settings.deadlines,
+                audit,
+                caller: admin::protocol(),
+            };
+            let api = Api::new(engine.clone(), parts);
             tasks.spawn(serve_admin(api, options, calls, stop.clone()));
         }
         Server { engine, stop, tasks, beanstalkd, protocols }
@@ -168,6 +183,7 @@ async fn serve_admin(
     let terms = Terms {
         places: Arc::clone(calls.places()),
         full: ADMIN_FULL,
+        proxies: settings.proxies.clone(),
         clock: Arc::clone(api.engine().clock()),
         deadlines: settings.deadlines,
         leaving: api.leaving().clone(),

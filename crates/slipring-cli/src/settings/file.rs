@@ -7,6 +7,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer};
 use slipring_server::declared::DeclaredQueues;
 use slipring_server::names::{HostNames, PublicUrl};
+use slipring_server::proxies::Proxies;
 
 use crate::failure::Failure;
 use crate::logging::{LogFormat, parse_filter};
@@ -42,12 +43,15 @@ pub struct FileSettings {
     pub allow_host: Option<HostNames>,
     #[serde(deserialize_with = "from_text")]
     pub public_url: Option<PublicUrl>,
+    #[serde(deserialize_with = "from_text")]
+    pub trusted_proxy: Option<Proxies>,
     pub job_bytes_max: Option<u32>,
     pub connections_max: Option<usize>,
     pub limits: FileLimits,
     #[serde(deserialize_with = "log")]
     pub log: Option<String>,
     pub log_format: Option<LogFormat>,
+    pub audit_file: Option<PathBuf>,
     pub sqs_minute_rules: Option<bool>,
     pub sqs_test_mode: Option<bool>,
     pub queues: DeclaredQueues,
@@ -71,6 +75,18 @@ impl FileSettings {
             let path = path.unwrap_or(Path::new("")).display();
             Failure::usage(format!("configuration {path}: store: {error}"))
         })
+    }
+
+    /// The format of the log in the file that would be read, whatever else is wrong in it.
+    pub fn log_format_in(named: Option<&Path>) -> Option<LogFormat> {
+        let read = |path: &Path| std::fs::read_to_string(path).ok();
+        let text = match named {
+            Some(path) => read(path)?,
+            // The first one that is there is the one that holds.
+            None => PLACES.iter().find_map(|place| read(Path::new(place)))?,
+        };
+        let table: toml::Table = text.parse().ok()?;
+        table.get("log_format")?.clone().try_into().ok()
     }
 
     /// Reads the named file, or else the first of the usual places that is there.

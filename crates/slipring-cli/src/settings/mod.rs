@@ -1,9 +1,11 @@
 //! The server's configuration: flags before environment before file before defaults, and where
 //! each value came from.
 
+mod entrance;
 mod file;
 mod limits;
 mod listen;
+mod logs;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -13,15 +15,16 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
 use slipring::QueueName;
 use slipring_server::declared::DeclaredQueues;
-use slipring_server::names::{HostNames, PublicUrl};
 
 use crate::failure::Failure;
-use crate::logging::{LogFormat, parse_filter};
+use crate::logging::LogFormat;
 use crate::store::{StoreParser, StoreSpec};
 
+pub use entrance::Entrance;
 pub use file::FileSettings;
 pub use limits::count;
 pub use listen::Listen;
+pub use logs::Logs;
 
 /// A shorter admin token is refused.
 const TOKEN_CHARACTERS_MIN: usize = 16;
@@ -55,19 +58,8 @@ pub struct SettingsArgs {
     /// Bearer token that the admin API asks for [default: none]
     #[arg(long, value_name = "TOKEN", env = "SLIPRING_ADMIN_TOKEN", hide_env_values = true)]
     pub admin_token: Option<String>,
-    /// Listen on addresses other machines can reach although nothing asks for credentials
-    #[arg(long, env = "SLIPRING_INSECURE")]
-    #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    #[arg(value_parser = BoolishValueParser::new())]
-    pub insecure: Option<bool>,
-    /// Host names beside those of this machine that clients may call the server by, separated by
-    /// commas; web pages of these hosts may use it [default: none]
-    #[arg(long, value_name = "NAMES", env = "SLIPRING_ALLOW_HOST")]
-    pub allow_host: Option<HostNames>,
-    /// What SQS queue addresses begin with, such as the URL of a proxy; its host is allowed
-    /// [default: what the client called]
-    #[arg(long, value_name = "URL", env = "SLIPRING_PUBLIC_URL")]
-    pub public_url: Option<PublicUrl>,
+    #[command(flatten)]
+    pub entrance: entrance::EntranceArgs,
     /// Largest beanstalkd job in bytes [default: 65535]
     #[arg(long, value_name = "BYTES", env = "SLIPRING_JOB_BYTES_MAX")]
     pub job_bytes_max: Option<u32>,
@@ -76,12 +68,8 @@ pub struct SettingsArgs {
     pub connections_max: Option<usize>,
     #[command(flatten)]
     pub limits: limits::LimitsArgs,
-    /// What is logged: a level, or a list such as info,slipring_server=debug [default: info]
-    #[arg(long, value_name = "FILTER", env = "SLIPRING_LOG", value_parser = parse_filter)]
-    pub log: Option<String>,
-    /// How log lines look [default: human]
-    #[arg(long, value_name = "FORMAT", env = "SLIPRING_LOG_FORMAT", value_enum)]
-    pub log_format: Option<LogFormat>,
+    #[command(flatten)]
+    pub logs: logs::LogsArgs,
     /// Purge a queue by SQS at most once in 60 seconds, and keep the name of a deleted one for as
     /// long, as AWS does [default: true]
     #[arg(long, value_name = "BOOL", env = "SLIPRING_SQS_MINUTE_RULES")]
@@ -92,6 +80,16 @@ pub struct SettingsArgs {
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     #[arg(value_parser = BoolishValueParser::new())]
     pub sqs_test_mode: Option<bool>,
+}
+
+impl SettingsArgs {
+    /// The format of the log, as far as it can be known before the configuration is read: errors
+    /// in that are told in it.
+    pub fn format_of_errors(&self) -> LogFormat {
+        let given = self.logs.log_format;
+        let in_file = || FileSettings::log_format_in(self.config.as_deref());
+        given.or_else(in_file).unwrap_or_default()
+    }
 }
 
 /// Where a value came from.
@@ -133,22 +131,16 @@ pub struct Settings {
     pub region: Setting<String>,
     /// The admin API's token; empty for none.
     pub admin_token: Setting<String>,
-    /// Whether listeners may be reached by anybody.
-    pub insecure: Setting<bool>,
-    /// Host names that are allowed beside those of this machine.
-    pub allow_host: Setting<HostNames>,
-    /// What SQS queue addresses begin with; `None` for what the client called.
-    pub public_url: Setting<Option<PublicUrl>>,
+    /// Who may come in, and under which names.
+    pub entrance: Entrance,
     /// Largest beanstalkd job.
     pub job_bytes_max: Setting<u32>,
     /// Most connections of each protocol.
     pub connections_max: Setting<usize>,
     /// How many, how much and how long.
     pub limits: limits::Limits,
-    /// Log filter.
-    pub log: Setting<String>,
-    /// Log format.
-    pub log_format: Setting<LogFormat>,
+    /// What is written down, and where.
+    pub logs: Logs,
     /// The two rules of 60 seconds of SQS.
     pub sqs_minute_rules: Setting<bool>,
     /// The SQS test mode.
@@ -177,6 +169,8 @@ impl Settings {
         let (path, mut file) = (file.path, file.values);
         let store = file.store(path.as_deref())?;
         let layers = Layers { given, path: path.as_deref() };
+        let logs = Logs::load(args.logs, &mut file, &layers);
+        let entrance = Entrance::load(args.entrance, &mut file, &layers);
         let admin_token =
             layers.pick("admin_token", args.admin_token, file.admin_token, String::new);
         check_token(&admin_token)?;
@@ -191,19 +185,7 @@ impl Settings {
             account: layers.pick("account", args.account, file.account, || "000000000000".into()),
             region: layers.pick("region", args.region, file.region, || "us-east-1".into()),
             admin_token,
-            insecure: layers.pick("insecure", args.insecure, file.insecure, || false),
-            allow_host: layers.pick(
-                "allow_host",
-                args.allow_host,
-                file.allow_host,
-                HostNames::default,
-            ),
-            public_url: layers.pick(
-                "public_url",
-                args.public_url.map(Some),
-                file.public_url.map(Some),
-                || None,
-            ),
+            entrance,
             job_bytes_max: layers.pick(
                 "job_bytes_max",
                 args.job_bytes_max,
@@ -217,13 +199,7 @@ impl Settings {
                 || 10_000,
             ),
             limits: limits::Limits::load(&args.limits, &file.limits, &layers),
-            log: layers.pick("log", args.log, file.log, || "info".into()),
-            log_format: layers.pick(
-                "log_format",
-                args.log_format,
-                file.log_format,
-                LogFormat::default,
-            ),
+            logs,
             sqs_minute_rules: layers.pick(
                 "sqs_minute_rules",
                 args.sqs_minute_rules,
@@ -247,14 +223,6 @@ impl Settings {
     pub fn rows(&self) -> Vec<Row> {
         let token = if self.admin_token.value.is_empty() { "(none)" } else { "(set, not shown)" };
         let token = Setting { value: token, source: self.admin_token.source.clone() };
-        let names = shown(&self.allow_host, |names| match names.is_empty() {
-            true => "(none)".to_owned(),
-            false => names.to_string(),
-        });
-        let public_url = shown(&self.public_url, |url| match url {
-            Some(url) => url.to_string(),
-            None => "(none)".to_owned(),
-        });
         let mut rows = vec![
             row("store", &self.store),
             row("sqs", &self.sqs),
@@ -263,15 +231,14 @@ impl Settings {
             row("account", &self.account),
             row("region", &self.region),
             row("admin_token", &token),
-            row("insecure", &self.insecure),
-            row("allow_host", &names),
-            row("public_url", &public_url),
+        ];
+        rows.extend(self.entrance.rows());
+        rows.extend([
             row("job_bytes_max", &self.job_bytes_max),
             row("connections_max", &self.connections_max),
             row("sqs_minute_rules", &self.sqs_minute_rules),
-            row("log", &self.log),
-            row("log_format", &self.log_format),
-        ];
+        ]);
+        rows.extend(self.logs.rows());
         rows.extend(self.limits.rows());
         if !self.queues.value.is_empty() {
             let names = |queues: &DeclaredQueues| {

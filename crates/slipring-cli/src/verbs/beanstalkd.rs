@@ -94,8 +94,9 @@ impl BeanstalkdArgs {
             ..beanstalkd::Settings::default()
         };
         let beanstalkd = Some(BeanstalkdOptions { listener, settings });
-        let (sqs, admin, leaving_bytes_max) = (None, None, None);
-        let options = ServerOptions { engine, sqs, beanstalkd, admin, leaving_bytes_max };
+        let (sqs, admin, leaving_bytes_max, audit_file) = (None, None, None, None);
+        let options =
+            ServerOptions { engine, sqs, beanstalkd, admin, leaving_bytes_max, audit_file };
         running::run(options, &ready).await
     }
 

@@ -2,8 +2,10 @@
 
 use clap::Args;
 use serde_json::json;
+use slipring_server::audit::Act;
 use slipring_sqlite::SqliteOptions;
 
+use crate::audit::{self, AuditArgs};
 use crate::failure::Failure;
 use crate::logging::{self, LogFormat};
 use crate::print;
@@ -14,6 +16,8 @@ pub struct CompactArgs {
     /// The store: sqlite:PATH, which no other program may have open
     #[arg(long, value_name = "STORE", value_parser = StoreParser)]
     store: StoreSpec,
+    #[command(flatten)]
+    audit: AuditArgs,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -24,6 +28,7 @@ const POSTGRES: &str = "a PostgreSQL store empties its tables as a whole, which 
 
 impl CompactArgs {
     pub async fn run(self) -> Result<(), Failure> {
+        let shown = self.store.to_string();
         let path = match self.store {
             StoreSpec::Sqlite(path) => path,
             StoreSpec::Postgres(_) if self.json => {
@@ -36,8 +41,10 @@ impl CompactArgs {
         };
         // What the store warns of would be lost otherwise.
         logging::start("warn", LogFormat::Human)?;
+        let audit_file = self.audit.open()?;
         let compact = move || slipring_sqlite::compact(&path, &SqliteOptions::default());
         let done = tokio::task::spawn_blocking(compact).await.map_err(Failure::failed)??;
+        audit::store(audit_file, Act::Compact, &shown);
         let (before, after) = (done.before_bytes, done.after_bytes);
         if self.json {
             return print::json(&json!({ "before_bytes": before, "after_bytes": after }));

@@ -2,7 +2,9 @@
 //! use.
 
 use clap::Args;
+use slipring_server::audit::Act;
 
+use crate::audit::{self, AuditArgs};
 use crate::failure::Failure;
 use crate::print;
 
@@ -12,12 +14,16 @@ use super::database::DatabaseArgs;
 pub struct ImportArgs {
     #[command(flatten)]
     database: DatabaseArgs,
+    #[command(flatten)]
+    audit: AuditArgs,
 }
 
 impl ImportArgs {
     pub async fn run(self) -> Result<(), Failure> {
         let (address, options) = self.database.find()?;
+        let audit_file = self.audit.open()?;
         let done = slipring_postgres::import(&address, options).await?;
+        audit::store(audit_file, Act::Import, &address.to_string());
         print::line(&format!(
             "{} queues are ready for use; numbers of transactions are raised by {}",
             done.queues, done.xid_base

@@ -6,15 +6,14 @@ use clap::{ArgMatches, Args};
 use slipring::{Durability, Engine};
 use slipring_server::declared::DeclaredQueues;
 use slipring_server::listen::{Reach, Request};
-use slipring_server::names::HostNames;
 use slipring_server::{
     AdminOptions, BeanstalkdOptions, ServerOptions, SqsOptions, admin, beanstalkd, process, sqs,
 };
 use tokio::net::TcpListener;
 
 use crate::failure::Failure;
-use crate::logging;
 use crate::settings::{Settings, SettingsArgs, count};
+use crate::{audit, logging};
 
 use super::running;
 
@@ -31,8 +30,13 @@ const ADD_TOKEN: &str = "set a token with --admin-token TOKEN, add --insecure if
 
 impl ServeArgs {
     pub async fn run(self, given: &ArgMatches) -> Result<(), Failure> {
+        let format = self.settings.format_of_errors();
+        self.serve(given).await.map_err(|failure| failure.shown_as(format))
+    }
+
+    async fn serve(self, given: &ArgMatches) -> Result<(), Failure> {
         let settings = Settings::load(self.settings, given)?;
-        logging::start(&settings.log.value, settings.log_format.value)?;
+        logging::start(&settings.logs.log.value, settings.logs.log_format.value)?;
         process::raise_open_files();
         let mut places = Vec::new();
         let sqs = sqs_listener(&settings, &mut places).await?;
@@ -41,6 +45,7 @@ impl ServeArgs {
         if places.is_empty() {
             return Err(Failure::usage("every listener is off; there is nothing to serve"));
         }
+        let audit_file = settings.logs.audit_file.value.as_deref().map(audit::open).transpose()?;
         // The store comes last: a busy port must not touch the file.
         let engine = settings.store.value.open(true).await?;
         declare(&settings.queues.value, &engine).await?;
@@ -50,7 +55,8 @@ impl ServeArgs {
             settings.store.value.in_words(Durability::Full),
         );
         let leaving_bytes_max = Some(count(&settings.limits.leaving_bytes_max));
-        let options = ServerOptions { engine, sqs, beanstalkd, admin, leaving_bytes_max };
+        let options =
+            ServerOptions { engine, sqs, beanstalkd, admin, leaving_bytes_max, audit_file };
         running::run(options, &ready).await
     }
 }
@@ -64,15 +70,6 @@ async fn declare(queues: &DeclaredQueues, engine: &Engine) -> Result<(), Failure
         }
     }
     Ok(())
-}
-
-/// The names that are allowed: those that were given, and that of the public URL.
-fn names(settings: &Settings) -> HostNames {
-    let mut names = settings.allow_host.value.clone();
-    if let Some(url) = &settings.public_url.value {
-        names.add(url.host().clone());
-    }
-    names
 }
 
 async fn sqs_listener(
@@ -91,8 +88,9 @@ async fn sqs_listener(
         peer_share_percent: settings.limits.peer_share(),
         arriving_bytes_max: count(&settings.limits.arriving_bytes_max),
         deadlines: settings.limits.http_deadlines(),
-        names: names(settings),
-        public_url: settings.public_url.value.clone(),
+        names: settings.entrance.names(),
+        public_url: settings.entrance.public_url.value.clone(),
+        proxies: settings.entrance.trusted_proxy.value.clone(),
         minute_rules: settings.sqs_minute_rules.value,
         test_mode: settings.sqs_test_mode.value,
         ..sqs::Settings::default()
@@ -132,10 +130,10 @@ async fn admin_listener(
     let request = Request { usage: "--admin ADDR", address, reach, remedy: ADD_TOKEN };
     let listener = request.tcp().await?;
     places.push(format!("admin on http://{}", local(&listener)?));
-    let names = names(settings);
     let settings = admin::Settings {
         token,
-        names,
+        names: settings.entrance.names(),
+        proxies: settings.entrance.trusted_proxy.value.clone(),
         peer_share_percent: settings.limits.peer_share(),
         deadlines: settings.limits.http_deadlines(),
         ..admin::Settings::default()
@@ -144,7 +142,7 @@ async fn admin_listener(
 }
 
 fn reach(settings: &Settings, credentials: bool) -> Reach {
-    if credentials || settings.insecure.value { Reach::Anybody } else { Reach::Loopback }
+    if credentials || settings.entrance.insecure.value { Reach::Anybody } else { Reach::Loopback }
 }
 
 fn local(listener: &TcpListener) -> Result<SocketAddr, Failure> {

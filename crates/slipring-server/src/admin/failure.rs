@@ -108,7 +108,7 @@ pub(super) fn is_servers(kind: ErrorKind) -> bool {
 #[derive(Debug, Clone)]
 pub(super) struct Cause(pub(super) Error);
 
-/// The name of the failure that a response tells of, for whoever counts.
+/// The name of the failure that a response tells of, for whoever counts and whoever keeps the log.
 #[derive(Debug, Clone)]
 pub(super) struct Kind(pub(super) String);
 

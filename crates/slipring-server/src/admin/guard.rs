@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
-use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
@@ -13,12 +13,16 @@ use slipring::Clock;
 
 use super::attempts::Attempts;
 use super::failure::Failure;
+use super::input::Principal;
 use crate::browsers::{Gate, Refused};
-use crate::http::Peer;
 use crate::places::counted;
+use crate::proxies::Client;
 
 /// Answered without a token: probes cannot send one, and learn nothing else.
 const OPEN: [&str; 2] = ["/healthz", "/readyz"];
+
+/// What the audit calls who has shown the token.
+const TOKEN: &str = "admin_token";
 
 /// The rule of one admin API.
 #[derive(Debug)]
@@ -43,14 +47,17 @@ impl Guard {
         Guard { token, gate, attempts: Attempts::new(Arc::clone(clock)) }
     }
 
-    fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), No> {
+    fn check(&self, request: &Request) -> Result<(), No> {
+        let (uri, headers) = (request.uri(), request.headers());
         if OPEN.contains(&uri.path()) {
             return Ok(());
         }
         match self.token {
             Some(token) => check_token(token, headers),
             None => {
-                let caller = self.gate.check(method, uri, headers);
+                let client = request.extensions().get::<Client>();
+                let called = client.and_then(|client| client.host.as_deref());
+                let caller = self.gate.check(request.method(), uri, headers, called);
                 caller.map(drop).map_err(|refused| No::Refused(kept_out(refused)))
             }
         }
@@ -83,14 +90,20 @@ fn kept_out(refused: Refused) -> Failure {
 /// The middleware.
 pub(super) async fn guard(
     State(guard): State<Arc<Guard>>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Response {
-    match guard.check(request.method(), request.uri(), request.headers()) {
-        Ok(()) => next.run(request).await,
+    match guard.check(&request) {
+        Ok(()) => {
+            // A probe has shown nothing, and does nothing that would be written down.
+            if guard.token.is_some() {
+                request.extensions_mut().insert(Principal(TOKEN));
+            }
+            next.run(request).await
+        }
         Err(No::Refused(failure)) => failure.into_response(),
         Err(No::Guessed(failure)) => {
-            let address = request.extensions().get().map(|Peer(address)| *address);
+            let address = request.extensions().get().map(|client: &Client| client.address);
             drop(request);
             let address = address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
             guard.attempts.failed(counted(address).unwrap_or(address)).await;

@@ -1,14 +1,18 @@
 //! Reading requests: bodies with a size and a time limit, queries and paths, each with a JSON
 //! error.
 
+use std::convert::Infallible;
+
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 
+use crate::audit::Who;
 use crate::bodies::{Bodies, Refused};
 use crate::budget::Room;
+use crate::proxies::Client;
 
 use super::Api;
 use super::failure::Failure;
@@ -51,6 +55,28 @@ async fn read(body: Body, api: &Api) -> Result<(Bytes, Room), Failure> {
         }
         Refused::Broken(why) => Failure::invalid(format!("the body could not be read: {why}")),
     })
+}
+
+/// Who has shown the token; an extension of a request.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Principal(pub(super) &'static str);
+
+/// Who calls, for the audit.
+pub(super) struct By(pub(super) Who);
+
+impl FromRequestParts<Api> for By {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<By, Infallible> {
+        let mut who = api.0.caller.clone();
+        if let Some(client) = parts.extensions.get::<Client>() {
+            who.peer = Some(client.address);
+        }
+        if let Some(Principal(name)) = parts.extensions.get() {
+            who.principal = Some((*name).to_owned());
+        }
+        Ok(By(who))
+    }
 }
 
 /// A request's query.

@@ -27,6 +27,7 @@ use slipring::{Engine, Error, Queue, QueueId};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
+use crate::audit::{Audit, AuditFile, Who};
 use crate::budget::Budget;
 use crate::deadlines::Deadlines;
 use crate::failures::FailureLog;
@@ -38,6 +39,8 @@ pub use routes::Operation;
 
 use crate::browsers::Gate;
 use crate::names::HostNames;
+use crate::proxies::Proxies;
+use crate::refusals::Refusals;
 use crate::server::LEAVING_BYTES_MAX;
 
 use guard::Guard;
@@ -58,6 +61,8 @@ pub struct Settings {
     /// Names beside those of this machine under which the API may be called without a token.
     /// Default none.
     pub names: HostNames,
+    /// Proxies whose word is taken for who their clients are and what these called. Default none.
+    pub proxies: Proxies,
 }
 
 impl Default for Settings {
@@ -68,6 +73,7 @@ impl Default for Settings {
             peer_share_percent: 50,
             deadlines: Deadlines::default(),
             names: HostNames::default(),
+            proxies: Proxies::default(),
         }
     }
 }
@@ -94,27 +100,68 @@ struct Shared {
     deadlines: Deadlines,
     failures: FailureLog,
     stop: CancellationToken,
+    audit: Audit,
+    refusals: Refusals,
+    /// Who calls, where a request does not say.
+    caller: Who,
+}
+
+/// What an API works with beside the engine.
+pub(crate) struct Parts {
+    /// Those of the server.
+    pub(crate) protocols: Vec<Arc<dyn Counted>>,
+    /// Told when the server stops.
+    pub(crate) stop: CancellationToken,
+    /// The room for answers.
+    pub(crate) leaving: Budget,
+    pub(crate) deadlines: Deadlines,
+    pub(crate) audit: Audit,
+    /// Who calls, where a request does not say.
+    pub(crate) caller: Who,
+}
+
+/// Callers of a listener before one has come.
+pub(crate) fn protocol() -> Who {
+    Who { protocol: "admin", ..Who::default() }
 }
 
 impl Api {
     /// The API for calls from this process: no token, no protocols beside it.
     pub fn in_process(engine: Engine) -> Api {
-        let leaving = Budget::new(LEAVING_BYTES_MAX, 0);
-        let deadlines = Deadlines::default();
-        Api::new(engine, Vec::new(), CancellationToken::new(), leaving, deadlines)
+        Api::audited(engine, None, protocol())
     }
 
-    pub(crate) fn new(
-        engine: Engine,
-        protocols: Vec<Arc<dyn Counted>>,
-        stop: CancellationToken,
-        leaving: Budget,
-        deadlines: Deadlines,
-    ) -> Api {
+    /// As [`Api::in_process`] for calls by `caller`, whose acts are written into the audit file.
+    pub fn audited(engine: Engine, file: Option<AuditFile>, caller: Who) -> Api {
+        let parts = Parts {
+            protocols: Vec::new(),
+            stop: CancellationToken::new(),
+            leaving: Budget::new(LEAVING_BYTES_MAX, 0),
+            deadlines: Deadlines::default(),
+            audit: Audit::new(Arc::clone(engine.clock()), file),
+            caller,
+        };
+        Api::new(engine, parts)
+    }
+
+    pub(crate) fn new(engine: Engine, parts: Parts) -> Api {
+        let Parts { protocols, stop, leaving, deadlines, audit, caller } = parts;
         let metrics = Metrics::new(engine.clone(), protocols);
         let arriving = Budget::new(ARRIVING_BYTES_MAX, BODY_BYTES_MAX);
         let failures = FailureLog::of("admin");
-        Api(Arc::new(Shared { engine, metrics, arriving, leaving, deadlines, failures, stop }))
+        let refusals = Refusals::of("admin", Arc::clone(engine.clock()));
+        Api(Arc::new(Shared {
+            engine,
+            metrics,
+            arriving,
+            leaving,
+            deadlines,
+            failures,
+            stop,
+            audit,
+            refusals,
+            caller,
+        }))
     }
 
     /// Answers one request in this process.
@@ -140,6 +187,7 @@ impl Api {
         let errors = axum::middleware::from_fn_with_state(Arc::clone(&calls), routes::errors);
         routes::router(self.clone(), calls)
             .layer(axum::middleware::from_fn_with_state(guard, guard::guard))
+            .layer(axum::middleware::from_fn_with_state(self.clone(), routes::note_refusal))
             .layer(errors)
     }
 
@@ -170,6 +218,15 @@ impl Api {
         if failure::is_servers(error.kind()) {
             self.0.failures.note(error, self.engine().clock().now());
         }
+    }
+
+    /// Where acts are written down.
+    fn audit(&self) -> &Audit {
+        &self.0.audit
+    }
+
+    fn refusals(&self) -> &Refusals {
+        &self.0.refusals
     }
 
     fn is_stopping(&self) -> bool {

@@ -9,13 +9,14 @@ use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use futures::stream;
-use slipring::{Engine, Error, MoveRequest, Queue, QueueId};
+use slipring::{Engine, Error, MoveRequest};
 use tokio::sync::mpsc::{self, Sender};
 
 use super::Api;
 use super::failure::Failure;
-use super::input::{InPath, Input};
+use super::input::{By, InPath, Input};
 use super::model::{Kick, Kicked, Progress, Redrive};
+use crate::audit::{Act, Deed};
 
 /// Messages of one step: small enough that others get their turn in between.
 const STEP: u32 = 1_000;
@@ -25,20 +26,25 @@ const KICK_MAX: u32 = 10_000;
 pub(super) async fn purge(
     State(api): State<Api>,
     InPath(name): InPath<String>,
+    By(who): By,
 ) -> Result<Response, Failure> {
     let queue = api.engine().queue(&name).await?;
+    let mut deed = api.audit().begin(Act::Purge, &name, who);
     Ok(in_lines(&api, move |lines| async move {
-        let purged = queue.purge(|messages| report(&lines, messages)).await;
-        if let Ok(messages) = purged {
-            tracing::info!(queue = name, messages, "queue purged");
-        }
-        purged
+        let tell = |messages| {
+            deed.so_far(messages);
+            report(&lines, messages);
+        };
+        let purged = queue.purge(tell).await?;
+        deed.done(purged);
+        Ok(purged)
     }))
 }
 
 pub(super) async fn redrive(
     State(api): State<Api>,
     InPath(name): InPath<String>,
+    By(who): By,
     Input(redrive): Input<Redrive>,
 ) -> Result<Response, Failure> {
     let queue = api.engine().queue(&name).await?;
@@ -54,31 +60,31 @@ pub(super) async fn redrive(
     let there = queue.stats().await?;
     let limit = redrive.limit.unwrap_or(u64::MAX).min(there.total());
     let engine = api.engine().clone();
+    let mut deed = api.audit().begin(Act::Redrive, &name, who);
     Ok(in_lines(&api, move |lines| async move {
-        let moved = move_all(&engine, &queue, target, limit, &lines).await;
-        if let Ok(messages) = moved {
-            tracing::info!(queue = name, messages, "messages redriven");
-        }
-        moved
+        let request = MoveRequest { source: queue.id(), target, limit: STEP };
+        let moved = move_all(&engine, request, limit, &lines, &mut deed).await?;
+        deed.done(moved);
+        Ok(moved)
     }))
 }
 
 async fn move_all(
     engine: &Engine,
-    queue: &Queue,
-    target: Option<QueueId>,
+    request: MoveRequest,
     limit: u64,
     lines: &Sender<Progress>,
+    deed: &mut Deed,
 ) -> Result<u64, Error> {
     let mut total = 0;
     while total < limit {
         let step = u32::try_from(limit - total).unwrap_or(STEP).min(STEP);
-        let request = MoveRequest { source: queue.id(), target, limit: step };
-        let moved = engine.move_messages(request).await?;
+        let moved = engine.move_messages(MoveRequest { limit: step, ..request }).await?;
         if moved == 0 {
             break;
         }
         total += moved;
+        deed.so_far(total);
         report(lines, total);
     }
     Ok(total)
@@ -131,6 +137,7 @@ fn in_json(line: &Progress) -> Bytes {
 pub(super) async fn kick(
     State(api): State<Api>,
     InPath(name): InPath<String>,
+    By(who): By,
     Input(kick): Input<Kick>,
 ) -> Result<Json<Kicked>, Failure> {
     let limit = kick.limit.unwrap_or(KICK_MAX);
@@ -138,5 +145,9 @@ pub(super) async fn kick(
         return Err(Failure::invalid(format!("limit is {limit}; use 1 to {KICK_MAX}")));
     }
     let queue = api.engine().queue(&name).await?;
-    Ok(Json(Kicked { kicked: queue.kick(limit).await? }))
+    let kicked = queue.kick(limit).await?;
+    if kicked > 1 {
+        api.audit().queue(Act::Kick, &name, Some(kicked), &who);
+    }
+    Ok(Json(Kicked { kicked }))
 }

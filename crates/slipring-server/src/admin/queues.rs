@@ -13,8 +13,9 @@ use crate::declared::{changed, plain_settings};
 
 use super::Api;
 use super::failure::Failure;
-use super::input::{InPath, Input, Params};
+use super::input::{By, InPath, Input, Params};
 use super::model::{NewQueue, Pause, QueuePage, QueueView};
+use crate::audit::Act;
 
 /// Most queues on a page; each costs a look at its statistics.
 const PAGE_MAX: usize = 1000;
@@ -72,6 +73,7 @@ async fn view(queue: &Queue) -> Result<QueueView, slipring::Error> {
 
 pub(super) async fn create(
     State(api): State<Api>,
+    By(who): By,
     Input(new): Input<NewQueue>,
 ) -> Result<(StatusCode, Json<QueueView>), Failure> {
     let engine = api.engine();
@@ -86,6 +88,9 @@ pub(super) async fn create(
         }
     };
     let status = if there { StatusCode::OK } else { StatusCode::CREATED };
+    if !there {
+        api.audit().queue(Act::Create, queue.name().as_str(), None, &who);
+    }
     Ok((status, Json(view(&queue).await?)))
 }
 
@@ -120,6 +125,7 @@ pub(super) async fn show(
 pub(super) async fn change(
     State(api): State<Api>,
     InPath(name): InPath<String>,
+    By(who): By,
     Input(changes): Input<Map<String, Value>>,
 ) -> Result<Json<QueueView>, Failure> {
     let queue = api.engine().queue(&name).await?;
@@ -128,22 +134,26 @@ pub(super) async fn change(
         check_dead_letter(&api, &wanted).await?;
     }
     queue.change(|present| changed(present, &changes)).await?.map_err(Failure::invalid)?;
+    api.audit().queue(Act::Configure, &name, None, &who);
     Ok(Json(view(&queue).await?))
 }
 
 pub(super) async fn delete(
     State(api): State<Api>,
     InPath(name): InPath<String>,
+    By(who): By,
 ) -> Result<StatusCode, Failure> {
     let queue = api.engine().queue(&name).await?;
+    let messages = queue.stats().await.ok().map(|stats| stats.total());
     api.engine().delete_queue(&queue).await?;
-    tracing::info!(queue = name, "queue deleted");
+    api.audit().queue(Act::Delete, &name, messages, &who);
     Ok(StatusCode::NO_CONTENT)
 }
 
 pub(super) async fn pause(
     State(api): State<Api>,
     InPath(name): InPath<String>,
+    By(who): By,
     Input(pause): Input<Pause>,
 ) -> Result<Json<QueueView>, Failure> {
     let queue = api.engine().queue(&name).await?;
@@ -162,19 +172,20 @@ pub(super) async fn pause(
         })
     };
     let Ok(_) = queue.change(paused).await?;
-    tracing::info!(queue = name, for_ms = pause.for_ms, "queue paused");
+    api.audit().queue(Act::Pause, &name, None, &who);
     Ok(Json(view(&queue).await?))
 }
 
 pub(super) async fn resume(
     State(api): State<Api>,
     InPath(name): InPath<String>,
+    By(who): By,
 ) -> Result<Json<QueueView>, Failure> {
     let queue = api.engine().queue(&name).await?;
     let resumed = |present: &QueueSettings| {
         Ok::<_, Infallible>(QueueSettings { paused: false, paused_until: None, ..present.clone() })
     };
     let Ok(_) = queue.change(resumed).await?;
-    tracing::info!(queue = name, "queue resumed");
+    api.audit().queue(Act::Resume, &name, None, &who);
     Ok(Json(view(&queue).await?))
 }

@@ -1,5 +1,6 @@
 //! Every operation of the admin API with its method, path and handler, and the count of its calls.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,6 +18,7 @@ use crate::places::Places;
 
 use super::failure::{Cause, Failure, Kind, OWN_KINDS};
 use super::{Api, answer, guard, health, messages, passes, peeks, queues, scrape};
+use crate::proxies::Client;
 
 /// An operation of the API, as `openapi.json` names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -177,6 +179,13 @@ async fn watch(State(watch): State<Watch>, request: Request, next: Next) -> Resp
     if let Some((_, count)) = watch.calls.counts.get(watch.index) {
         count.fetch_add(1, Ordering::Relaxed);
     }
+    tracing::trace!(
+        protocol = "admin",
+        method = %request.method(),
+        path = request.uri().path(),
+        peer = address(&request).map(tracing::field::display),
+        "a request"
+    );
     let began_ns = monotonic_ns();
     let response = next.run(request).await;
     let polls = response.extensions().get::<Polled>().is_some();
@@ -198,4 +207,19 @@ pub(super) async fn errors(
         calls.ledger.failed(kind, 1);
     }
     response
+}
+
+/// The middleware of a listener that tells the log of refused calls.
+pub(super) async fn note_refusal(State(api): State<Api>, request: Request, next: Next) -> Response {
+    let peer = address(&request);
+    let response = next.run(request).await;
+    if let Some(Kind(kind)) = response.extensions().get() {
+        api.refusals().note(kind, || peer);
+    }
+    response
+}
+
+/// Where a request came from.
+fn address(request: &Request) -> Option<IpAddr> {
+    request.extensions().get::<Client>().map(|client| client.address)
 }

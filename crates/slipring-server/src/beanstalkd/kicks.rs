@@ -6,6 +6,7 @@ use slipring_wire::beanstalkd::Reply;
 
 use super::failure::is_no_such_job;
 use super::session::Session;
+use crate::audit::Act;
 
 /// So many kicked jobs get a note in their history; a kick of more is not noted for the rest.
 const NOTED_MAX: u32 = 1000;
@@ -20,6 +21,10 @@ impl Session {
         };
         let first = first_kickable(&queue, bound).await?;
         let kicked = queue.kick(bound).await?;
+        // One job at a time is what workers do.
+        if kicked > 1 {
+            self.audit(Act::Kick, tube.name.as_str(), Some(kicked));
+        }
         let noted = usize::try_from(kicked).unwrap_or(usize::MAX);
         for id in first.into_iter().take(noted) {
             tube.note(id, |history| history.kicks += 1);

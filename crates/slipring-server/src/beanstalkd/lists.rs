@@ -8,6 +8,7 @@ use slipring_wire::beanstalkd::{Reply, TubeName, yaml};
 
 use super::session::Session;
 use super::tubes::Role;
+use crate::audit::Act;
 
 /// So many tubes a connection may watch whatever others do.
 const WATCHED_ALWAYS: usize = 10;
@@ -93,6 +94,8 @@ impl Session {
         let Ok(_) = queue.change(paused).await?;
         tube.pauses.add(1);
         tube.pause_seconds.set(u64::from(delay_seconds));
+        let act = if paused_until.is_some() { Act::Pause } else { Act::Resume };
+        self.audit(act, name.as_str(), None);
         Ok(Reply::Paused)
     }
 }

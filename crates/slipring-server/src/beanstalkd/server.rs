@@ -21,9 +21,11 @@ use super::listener::{Listener, Stream};
 use super::measures;
 use super::session::Session;
 use super::tubes::Tubes;
+use crate::audit::Audit;
 use crate::budget::Budget;
 use crate::failures::FailureLog;
 use crate::places::Places;
+use crate::refusals::Refusals;
 use crate::server::LEAVING_BYTES_MAX;
 
 /// After the system refused to give a connection, the next one is asked for so much later.
@@ -44,6 +46,8 @@ pub(super) struct Shared {
     pub(super) ledger: Ledger,
     pub(super) tubes: Arc<Tubes>,
     pub(super) failures: FailureLog,
+    pub(super) audit: Audit,
+    pub(super) refusals: Refusals,
     /// Job bodies that are arriving.
     pub(super) arriving: Budget,
     /// Answers on their way out, of all protocols.
@@ -108,11 +112,16 @@ impl Server {
     /// A server over `engine`. A `job_bytes_max` above what the engine or the protocol allows
     /// counts as that.
     pub fn new(engine: Engine, settings: Settings) -> Server {
-        Server::sharing(engine, settings, Budget::new(LEAVING_BYTES_MAX, 0))
+        let audit = Audit::new(Arc::clone(engine.clock()), None);
+        Server::sharing(engine, settings, (Budget::new(LEAVING_BYTES_MAX, 0), audit))
     }
 
-    /// A server whose answers share their room with those of others.
-    pub(crate) fn sharing(engine: Engine, settings: Settings, leaving: Budget) -> Server {
+    /// A server whose answers share their room with those of others, and that has their audit.
+    pub(crate) fn sharing(
+        engine: Engine,
+        settings: Settings,
+        (leaving, audit): (Budget, Audit),
+    ) -> Server {
         let message_bytes_max =
             u32::try_from(engine.limits().message_bytes_max).unwrap_or(JOB_BYTES_MAX);
         let job_bytes_max = settings.job_bytes_max.min(message_bytes_max).min(JOB_BYTES_MAX);
@@ -129,6 +138,8 @@ impl Server {
             ledger: measures::ledger(),
             tubes: Arc::new(Tubes::new()),
             failures: FailureLog::of("beanstalkd"),
+            audit,
+            refusals: Refusals::of("beanstalkd", Arc::clone(engine.clock())),
             arriving: Budget::new(settings.arriving_bytes_max, job_bytes_max as usize),
             leaving,
             places: Places::new(settings.connections_max, settings.peer_share_percent),

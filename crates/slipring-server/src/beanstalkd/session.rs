@@ -15,6 +15,7 @@ use slipring_wire::beanstalkd::{Command, Parser, Put, Refusal, Reply, TubeName};
 use tokio_util::sync::CancellationToken;
 
 use super::counters::Presence;
+use super::failure::{refusal, word};
 use super::flow::READ_BYTES_MIN;
 use super::listener::Stream;
 use super::measures::{self, Run};
@@ -23,6 +24,7 @@ use super::reservations::Reservations;
 use super::server::Shared;
 use super::tubes::{Role, TubeRef};
 use super::watched::Watched;
+use crate::audit::{Act, Who};
 use crate::budget::Room;
 use crate::places::Place;
 
@@ -210,6 +212,19 @@ impl Session {
         }
     }
 
+    fn note_refusal(&self, reply: &Reply) {
+        if let Some(code) = refusal(reply) {
+            self.shared.refusals.note(code, || self.stream.peer());
+        }
+    }
+
+    /// Writes down what this connection did to a queue.
+    pub(super) fn audit(&self, act: Act, queue: &str, messages: Option<u64>) {
+        let peer = self.stream.peer();
+        let who = Who { protocol: "beanstalkd", peer, ..Who::default() };
+        self.shared.audit.queue(act, queue, messages, &who);
+    }
+
     fn refuse(&mut self, refusal: Refusal) -> ControlFlow<()> {
         if !matches!(refusal, Refusal::BadFormat | Refusal::UnknownCommand) {
             // The command line was in order: it counts as a put.
@@ -223,7 +238,19 @@ impl Session {
 
     /// The next command that has come whole.
     fn next(&mut self) -> Option<Result<Command, Refusal>> {
-        self.ahead.take().or_else(|| self.parser.next())
+        if let Some(ahead) = self.ahead.take() {
+            return Some(ahead);
+        }
+        let next = self.parser.next()?;
+        if let Ok(command) = &next {
+            tracing::trace!(
+                protocol = "beanstalkd",
+                command = word(command),
+                peer = self.stream.peer().map(tracing::field::display),
+                "a request"
+            );
+        }
+        Some(next)
     }
 
     /// The next command if it is what `take` wants; otherwise it stays next.
@@ -259,6 +286,7 @@ impl Session {
 
     pub(super) fn say(&mut self, reply: &Reply) -> ControlFlow<()> {
         measures::said(&self.shared.ledger, reply, 1);
+        self.note_refusal(reply);
         reply.write(&mut self.out);
         ControlFlow::Continue(())
     }
@@ -272,6 +300,7 @@ impl Session {
         let reply = self.shared.reply_to(error);
         measures::said(&self.shared.ledger, &reply, times);
         for _ in 0..times {
+            self.note_refusal(&reply);
             reply.write(&mut self.out);
         }
         ControlFlow::Continue(())

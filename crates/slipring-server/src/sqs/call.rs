@@ -12,12 +12,18 @@ use tokio_util::sync::CancellationToken;
 use super::Settings;
 use super::failure::error_for;
 use super::server::Shared;
+use crate::audit::{Act, Who};
+use crate::proxies::Client;
 
 /// One call of an action.
 pub(super) struct Call<'c> {
     pub(super) shared: &'c Arc<Shared>,
     /// The server as the client knows it.
     pub(super) host: &'c str,
+    /// Who calls.
+    pub(super) client: Option<&'c Client>,
+    /// The access key id in its signature, which is not checked.
+    pub(super) access_key: Option<&'c str>,
     /// Ends waiting receives.
     pub(super) stop: &'c CancellationToken,
     /// Set by a receive that is ready to wait.
@@ -90,7 +96,24 @@ impl Call<'_> {
             let mut settings = present.clone();
             change(&mut settings).map(|()| settings)
         };
-        queue.change(changed).await.map_err(|error| self.refused(&error))?.map(drop)
+        queue.change(changed).await.map_err(|error| self.refused(&error))?.map(drop)?;
+        self.audit(Act::Configure, queue, None);
+        Ok(())
+    }
+
+    /// Writes down what was done to a queue.
+    pub(super) fn audit(&self, act: Act, queue: &Queue, messages: Option<u64>) {
+        self.shared.audit.queue(act, queue.name().as_str(), messages, &self.who());
+    }
+
+    /// Who calls, as the audit has it.
+    pub(super) fn who(&self) -> Who {
+        Who {
+            protocol: "sqs",
+            peer: self.client.map(|client| client.address),
+            access_key: self.access_key.map(str::to_owned),
+            ..Who::default()
+        }
     }
 
     /// The error for an error of the engine; failures go to the log too.
@@ -104,9 +127,10 @@ impl Call<'_> {
 
     pub(super) fn url_of(&self, name: &str) -> String {
         let Settings { account, public_url, .. } = &self.shared.settings;
+        let tls = self.client.is_some_and(|client| client.tls);
         match public_url {
             Some(url) => url.with(&queue_path(account, name)),
-            None => queue_url(self.host, account, name),
+            None => queue_url(tls, self.host, account, name),
         }
     }
 

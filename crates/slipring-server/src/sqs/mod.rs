@@ -39,6 +39,7 @@ use slipring_wire::sqs::Limits;
 
 use crate::deadlines::Deadlines;
 use crate::names::{HostNames, PublicUrl};
+use crate::proxies::Proxies;
 
 /// How a [`Server`] is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,6 +68,8 @@ pub struct Settings {
     /// What queue URLs begin with; by default what the client called the server. Its host is to
     /// be among `names`.
     pub public_url: Option<PublicUrl>,
+    /// Proxies whose word is taken for who their clients are and what these called. Default none.
+    pub proxies: Proxies,
     /// Whether a queue is purged at most once in 60 seconds, and a deleted queue's name is taken
     /// for as long, as AWS has it. Default on.
     pub minute_rules: bool,
@@ -87,6 +90,7 @@ impl Default for Settings {
             deadlines: Deadlines::default(),
             names: HostNames::default(),
             public_url: None,
+            proxies: Proxies::default(),
             minute_rules: true,
             test_mode: false,
         }

@@ -68,6 +68,17 @@ impl Task {
         matches!(self.progress.lock().status, Status::Running | Status::Cancelling)
     }
 
+    /// The queue that messages are taken from.
+    pub(super) fn source(&self) -> QueueId {
+        self.order.source
+    }
+
+    /// How many messages it has moved, and whether it is completed.
+    pub(super) fn ended(&self) -> (u64, bool) {
+        let progress = self.progress.lock();
+        (progress.moved, progress.status == Status::Completed)
+    }
+
     /// Asks a running task to end; answers how many it had moved, or `None` if it is over.
     pub(super) fn cancel(&self) -> Option<u64> {
         let mut progress = self.progress.lock();

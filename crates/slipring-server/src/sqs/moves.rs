@@ -17,6 +17,7 @@ use tokio_util::task::TaskTracker;
 
 use super::call::Call;
 use super::move_task::{Order, Task, left_in};
+use crate::audit::Act;
 
 /// So many tasks of one source are remembered.
 const KEPT_MAX: usize = 10;
@@ -112,7 +113,14 @@ impl Call<'_> {
             ));
         }
         let engine = self.shared.engine.clone();
-        moves.running.spawn(async move { task.run(engine).await });
+        let mut deed = self.shared.audit.begin(Act::Redrive, source.name().as_str(), self.who());
+        moves.running.spawn(async move {
+            task.run(engine).await;
+            match task.ended() {
+                (moved, true) => deed.done(moved),
+                (moved, false) => deed.so_far(moved),
+            }
+        });
         Ok(Answer::StartMessageMoveTask(StartMessageMoveTaskAnswer { task_handle: handle }))
     }
 
@@ -124,6 +132,9 @@ impl Call<'_> {
         let moved = task.cancel().ok_or_else(|| {
             SqsError::new(ErrorCode::UnsupportedOperation, "Only active tasks can be cancelled.")
         })?;
+        if let Some(source) = self.shared.engine.queue_by_id(task.source()) {
+            self.audit(Act::CancelRedrive, &source, Some(moved));
+        }
         let answer = CancelMessageMoveTaskAnswer { approximate_number_of_messages_moved: moved };
         Ok(Answer::CancelMessageMoveTask(answer))
     }

@@ -11,6 +11,7 @@ use super::call::Call;
 use super::paging::page;
 use super::queue_type;
 use super::tags::tag;
+use crate::audit::Act;
 
 impl Call<'_> {
     pub(super) async fn create_queue(&self, p: CreateQueue) -> Result<Answer, SqsError> {
@@ -44,7 +45,9 @@ impl Call<'_> {
         apply(&mut settings, &attributes, redrive.as_ref())?;
         tag(&mut settings, &p.queue_name, p.tags.into_map(), self.limits())?;
         let created = self.shared.engine.create_queue(&p.queue_name, settings).await;
-        created.map(|_| answer).map_err(|error| self.refused(&error))
+        let created = created.map_err(|error| self.refused(&error))?;
+        self.audit(Act::Create, &created, None);
+        Ok(answer)
     }
 
     /// Checks the name of a queue that is to be made.
@@ -73,11 +76,18 @@ impl Call<'_> {
     pub(super) async fn delete_queue(&self, p: DeleteQueue) -> Result<Answer, SqsError> {
         let _turn = self.shared.changes.lock().await;
         let queue = self.queue(&p.queue_url).await?;
-        self.shared.moves.forget(queue.id());
-        let deleted = self.shared.engine.delete_queue(&queue).await;
-        deleted.map_err(|error| self.refused(&error))?;
+        self.delete_whole(&queue).await?;
         self.shared.deleted.note(queue.name().to_string(), self.now());
         Ok(Answer::Nothing)
+    }
+
+    async fn delete_whole(&self, queue: &Queue) -> Result<(), SqsError> {
+        self.shared.moves.forget(queue.id());
+        let messages = queue.stats().await.ok().map(|stats| stats.total());
+        let deleted = self.shared.engine.delete_queue(queue).await;
+        deleted.map_err(|error| self.refused(&error))?;
+        self.audit(Act::Delete, queue, messages);
+        Ok(())
     }
 
     pub(super) async fn get_queue_url(&self, p: GetQueueUrl) -> Result<Answer, SqsError> {
@@ -105,8 +115,13 @@ impl Call<'_> {
         let queue = self.queue(&p.queue_url).await?;
         let rule = self.shared.settings.minute_rules;
         let purge = {
-            let queue = queue.clone();
-            async move { queue.purge(|_| {}).await }
+            let (queue, audit, who) = (queue.clone(), self.shared.audit.clone(), self.who());
+            async move {
+                let mut deed = audit.begin(Act::Purge, queue.name().as_str(), who);
+                let purged = queue.purge(|messages| deed.so_far(messages)).await?;
+                deed.done(purged);
+                Ok::<_, Error>(purged)
+            }
         };
         match self.shared.purges.run(queue.id(), self.now(), rule, purge).await {
             Some(purged) => purged.map(|()| Answer::Nothing).map_err(|error| self.refused(&error)),
@@ -124,9 +139,7 @@ impl Call<'_> {
     pub(super) async fn reset(&self) -> Result<Answer, SqsError> {
         let _turn = self.shared.changes.lock().await;
         for queue in self.all_queues().await? {
-            self.shared.moves.forget(queue.id());
-            let deleted = self.shared.engine.delete_queue(&queue).await;
-            deleted.map_err(|error| self.refused(&error))?;
+            self.delete_whole(&queue).await?;
         }
         self.shared.purges.clear();
         self.shared.deleted.clear();

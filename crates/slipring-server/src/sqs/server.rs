@@ -16,20 +16,23 @@ use super::recent::Recent;
 use super::replays::Replays;
 use super::service::{BODY_BYTES_MAX, Service};
 use super::sizes::Sizes;
+use crate::audit::Audit;
 use crate::browsers::Gate;
 use crate::budget::Budget;
 use crate::failures::FailureLog;
-use crate::http::{self, Terms};
+use crate::http::{self, Full, Terms};
 use crate::metrics::{Counted, Ledger};
 use crate::places::Places;
+use crate::refusals::Refusals;
 use crate::server::LEAVING_BYTES_MAX;
 
 /// What a connection beyond the limit is told.
-const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n\
-    x-amzn-query-error: ServiceUnavailable;Receiver\r\n\
-    content-type: application/x-amz-json-1.0\r\ncontent-length: 109\r\n\r\n\
-    {\"__type\":\"com.amazonaws.sqs#ServiceUnavailable\",\
-    \"message\":\"The server has all the connections it may have.\"}";
+const FULL: Full = Full {
+    content_type: "application/x-amz-json-1.0",
+    header: Some(("x-amzn-query-error", "ServiceUnavailable;Receiver")),
+    body: "{\"__type\":\"com.amazonaws.sqs#ServiceUnavailable\",\
+           \"message\":\"The server has all the connections it may have.\"}",
+};
 
 /// An SQS server over an engine. Cheap to clone; clones are the same server.
 #[derive(Clone)]
@@ -40,6 +43,8 @@ pub(super) struct Shared {
     pub(super) engine: Engine,
     pub(super) settings: Settings,
     pub(super) failures: FailureLog,
+    pub(super) audit: Audit,
+    pub(super) refusals: Refusals,
     /// Bodies that are arriving.
     pub(super) arriving: Budget,
     /// Answers on their way out, of all protocols.
@@ -91,15 +96,22 @@ impl fmt::Debug for Server {
 impl Server {
     /// A server over `engine`.
     pub fn new(engine: Engine, settings: Settings) -> Server {
-        Server::sharing(engine, settings, Budget::new(LEAVING_BYTES_MAX, 0))
+        let audit = Audit::new(Arc::clone(engine.clock()), None);
+        Server::sharing(engine, settings, (Budget::new(LEAVING_BYTES_MAX, 0), audit))
     }
 
-    /// A server whose answers share their room with those of others.
-    pub(crate) fn sharing(engine: Engine, settings: Settings, leaving: Budget) -> Server {
+    /// A server whose answers share their room with those of others, and that has their audit.
+    pub(crate) fn sharing(
+        engine: Engine,
+        settings: Settings,
+        (leaving, audit): (Budget, Audit),
+    ) -> Server {
         let mut instance = [0; 8];
         engine.randomness().fill(&mut instance);
         Server(Arc::new(Shared {
             failures: FailureLog::of("sqs"),
+            audit,
+            refusals: Refusals::of("sqs", Arc::clone(engine.clock())),
             places: Places::new(settings.connections_max, settings.peer_share_percent),
             arriving: Budget::new(settings.arriving_bytes_max, BODY_BYTES_MAX),
             leaving,
@@ -130,6 +142,7 @@ impl Server {
         let terms = Terms {
             places: Arc::clone(&self.0.places),
             full: FULL,
+            proxies: self.0.settings.proxies.clone(),
             clock: Arc::clone(self.0.engine.clock()),
             deadlines: self.0.settings.deadlines,
             leaving: self.0.leaving.clone(),

@@ -3,13 +3,14 @@
 
 use std::convert::Infallible;
 use std::future::Future;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use http::Method;
-use http::header::{CONTENT_TYPE, HOST, HeaderName, HeaderValue};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
 use http::request::Parts;
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -22,6 +23,7 @@ use super::server::Shared;
 use crate::bodies::{self, Bodies};
 use crate::browsers::{Caller, Gate, Refused};
 use crate::budget::{NoRoom, Room};
+use crate::proxies::Client;
 
 /// The largest body: one MiB of text with every character escaped as `\u000a`, and the rest.
 pub(super) const BODY_BYTES_MAX: usize = 8 << 20;
@@ -31,6 +33,9 @@ pub(super) const LARGE_BYTES: usize = 256 << 10;
 
 /// The longest host name that comes back in queue URLs.
 const HOST_BYTES_MAX: usize = 255;
+
+/// A longer access key id is none.
+const ACCESS_KEY_BYTES_MAX: usize = 128;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-amzn-requestid");
 const QUERY_ERROR: HeaderName = HeaderName::from_static("x-amzn-query-error");
@@ -75,18 +80,26 @@ impl Service {
             }
             Err(error) => Err(error),
         };
-        let mut response = made.unwrap_or_else(|error| self.refuse(protocol, &error, &id));
+        let peer = || address(&parts);
+        let mut response = made.unwrap_or_else(|error| self.refuse(protocol, &error, &id, peer));
         let mut room = self.shared.leaving.room();
         let clock = &**self.shared.engine.clock();
         if room.within(response.body.len(), clock, &self.stop).await == Err(NoRoom::Late) {
-            response = self.refuse(protocol, &no_room_to_answer(), &id);
+            response = self.refuse(protocol, &no_room_to_answer(), &id, peer);
         }
         finish(response, &id, protocol, room)
     }
 
     /// The response for an error, which is counted.
-    fn refuse(&self, protocol: Protocol, error: &SqsError, id: &str) -> Response {
+    fn refuse(
+        &self,
+        protocol: Protocol,
+        error: &SqsError,
+        id: &str,
+        peer: impl FnOnce() -> Option<IpAddr>,
+    ) -> Response {
         self.shared.ledger.failed(error.code.code(), 1);
+        self.shared.refusals.note(error.code.code(), peer);
         Response::of_error(protocol, error, id)
     }
 
@@ -107,12 +120,20 @@ impl Service {
         head: &Head<'_>,
         body: Incoming,
     ) -> Result<(&'static str, Answer), SqsError> {
-        let caller = self.gate.check(&parts.method, &parts.uri, &parts.headers);
+        let client = parts.extensions.get::<Client>();
+        let called = client.and_then(|client| client.host.as_deref());
+        let caller = self.gate.check(&parts.method, &parts.uri, &parts.headers, called);
         let caller = caller.map_err(|refused| kept_out(&refused))?;
         let (body, _room) = self.read(body).await?;
         let began_ns = monotonic_ns();
-        let (host, polls) = (host_of(parts), AtomicBool::new(false));
-        let call = Call { shared: &self.shared, host, stop: &self.stop, polls };
+        let call = Call {
+            shared: &self.shared,
+            host: host_of(parts, called),
+            client,
+            access_key: access_key(parts),
+            stop: &self.stop,
+            polls: AtomicBool::new(false),
+        };
         if self.shared.settings.test_mode && head.path == "/moto-api/reset" {
             if caller == Caller::Browser {
                 return Err(kept_out(&Refused::Page));
@@ -126,6 +147,12 @@ impl Service {
             return Err(kept_out(&Refused::Page));
         }
         self.shared.count(&action);
+        tracing::trace!(
+            protocol = "sqs",
+            action = action.name(),
+            peer = address(parts).map(tracing::field::display),
+            "a request"
+        );
         let (name, number) = (action.name(), action.number());
         let answer = match action.check(&self.shared.settings.limits) {
             Ok(()) => call.run(action).await,
@@ -241,10 +268,25 @@ fn head_of(parts: &Parts) -> Head<'_> {
     }
 }
 
-/// The server as this client knows it.
-fn host_of(parts: &Parts) -> &str {
+/// Where a request came from.
+fn address(parts: &Parts) -> Option<IpAddr> {
+    parts.extensions.get::<Client>().map(|client| client.address)
+}
+
+/// The access key id in a signature: what stands between `Credential=` and the next slash.
+fn access_key(parts: &Parts) -> Option<&str> {
+    let text = parts.headers.get(AUTHORIZATION)?.to_str().ok()?;
+    let (id, _) = text.split_once("Credential=")?.1.split_once('/')?;
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    let good = (1..=ACCESS_KEY_BYTES_MAX).contains(&id.len()) && id.bytes().all(fits);
+    good.then_some(id)
+}
+
+/// The server as this client knows it; `called` is what a proxy says of that.
+fn host_of<'p>(parts: &'p Parts, called: Option<&'p str>) -> &'p str {
     let header = parts.headers.get(HOST).and_then(|value| value.to_str().ok());
-    let host = header.or_else(|| parts.uri.authority().map(|authority| authority.as_str()));
+    let host =
+        called.or(header).or_else(|| parts.uri.authority().map(|authority| authority.as_str()));
     host.filter(|host| !host.is_empty() && host.len() <= HOST_BYTES_MAX).unwrap_or("localhost")
 }
 

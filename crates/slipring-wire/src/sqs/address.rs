@@ -7,9 +7,10 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 /// Everything that could mean something in a URL; beanstalkd tubes may have such names.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
 
-/// The URL of a queue on the server that the client knows as `host`.
-pub fn queue_url(host: &str, account: &str, name: &str) -> String {
-    format!("http://{host}{}", queue_path(account, name))
+/// The URL of a queue on the server that the client knows as `host`, and whether by TLS.
+pub fn queue_url(tls: bool, host: &str, account: &str, name: &str) -> String {
+    let scheme = if tls { "https" } else { "http" };
+    format!("{scheme}://{host}{}", queue_path(account, name))
 }
 
 /// The path of a queue in its URL.
@@ -45,7 +46,7 @@ mod tests {
     #[test]
     fn a_name_survives_its_url() {
         for name in ["emails", "a.fifo", "a+b;c$(d)_.-", "one/two"] {
-            let url = queue_url("localhost:9324", "000000000000", name);
+            let url = queue_url(false, "localhost:9324", "000000000000", name);
             assert_eq!(queue_name(&url).as_deref(), Some(name), "{url}");
         }
     }
