@@ -220,7 +220,30 @@ fn a_full_disk_under_the_audit_file_stops_neither_the_act_nor_the_server() {
     let error = log.lines().find(|line| line.contains("not in the audit file")).unwrap();
     assert!(error.contains("ERROR") && error.contains("failures=1"), "{error}");
     assert!(log.contains("act=\"create\""), "{log}");
+    let request = "GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+    let mut scrape = binary::Client::connect(&server.admin());
+    scrape.send(request);
+    assert!(scrape.rest().contains("\nslipring_audit_failures_total 1\n"));
     server.stop();
+}
+
+#[test]
+fn what_the_configuration_file_makes_is_in_the_audit_file() {
+    let folder = Folder::new();
+    folder.write("slipring.toml", "[queues.mail]\ndelay_ms = 1\n");
+    let flags = ["--store", "sqlite:kept.db", "--audit-file", "acts"];
+    folder.serve(&flags).stop();
+    folder.write("slipring.toml", "[queues.mail]\ndelay_ms = 2\n");
+    folder.serve(&flags).stop();
+    // Nothing is left to be done.
+    folder.serve(&flags).stop();
+    let acts = std::fs::read_to_string(folder.path().join("acts")).unwrap();
+    let lines: Vec<serde_json::Value> =
+        acts.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let seen: Vec<_> = lines.iter().map(|line| line["act"].as_str().unwrap()).collect();
+    assert_eq!(seen, ["create", "configure"], "{acts}");
+    assert!(lines.iter().all(|line| line["queue"] == "mail"), "{acts}");
+    assert!(lines.iter().all(|line| line["protocol"] == "configuration"), "{acts}");
 }
 
 #[test]

@@ -64,7 +64,7 @@ impl Act {
 /// Who acts, and from where.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Who {
-    /// `sqs`, `beanstalkd`, `admin` or `command line`.
+    /// `sqs`, `beanstalkd`, `admin`, `command line`, or `configuration` for a server's own file.
     pub protocol: &'static str,
     /// The client's address; none for who has none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -131,6 +131,11 @@ impl Audit {
     /// An audit by this clock; without a file its acts stand in the log only.
     pub fn new(clock: Arc<dyn Clock>, file: Option<AuditFile>) -> Audit {
         Audit { clock, file: file.map(Arc::new) }
+    }
+
+    /// How many lines of the file could not be written; nothing without a file.
+    pub(crate) fn failures(&self) -> Option<u64> {
+        self.file.as_ref().map(|file| file.failures())
     }
 
     /// Writes down what was done to a queue, and to how many messages where that is known.

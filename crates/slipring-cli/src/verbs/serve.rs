@@ -1,10 +1,11 @@
 //! `slipring serve`: all protocols over one store.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use clap::{ArgMatches, Args};
 use slipring::{Durability, Engine};
-use slipring_server::declared::DeclaredQueues;
+use slipring_server::audit::{Act, Audit, Who};
 use slipring_server::listen::{Reach, Request};
 use slipring_server::{
     AdminOptions, BeanstalkdOptions, ServerOptions, SqsOptions, admin, beanstalkd, process, sqs,
@@ -48,7 +49,7 @@ impl ServeArgs {
         let audit_file = settings.logs.audit_file.value.as_deref().map(audit::open).transpose()?;
         // The store comes last: a busy port must not touch the file.
         let engine = settings.store.value.open(true).await?;
-        declare(&settings.queues.value, &engine).await?;
+        declare(&settings, &engine).await?;
         let ready = format!(
             "slipring is ready: {}, storing in {}",
             places.join(", "),
@@ -62,11 +63,14 @@ impl ServeArgs {
 }
 
 /// Makes and changes the queues that the file declares, before the first client is served.
-async fn declare(queues: &DeclaredQueues, engine: &Engine) -> Result<(), Failure> {
-    let done = queues.declare(engine).await?;
-    for (what, names) in [("made", &done.made), ("changed", &done.changed)] {
+async fn declare(settings: &Settings, engine: &Engine) -> Result<(), Failure> {
+    let done = settings.queues.value.declare(engine).await?;
+    let file = settings.logs.audit_file.value.as_deref().map(audit::open).transpose()?;
+    let audit = Audit::new(Arc::clone(engine.clock()), file);
+    let who = Who { protocol: "configuration", ..audit::me() };
+    for (act, names) in [(Act::Create, &done.made), (Act::Configure, &done.changed)] {
         for name in names {
-            tracing::info!(queue = %name, "a queue of the configuration file was {what}");
+            audit.queue(act, name.as_str(), None, &who);
         }
     }
     Ok(())

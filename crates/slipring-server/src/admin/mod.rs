@@ -146,7 +146,7 @@ impl Api {
 
     pub(crate) fn new(engine: Engine, parts: Parts) -> Api {
         let Parts { protocols, stop, leaving, deadlines, audit, caller } = parts;
-        let metrics = Metrics::new(engine.clone(), protocols);
+        let metrics = Metrics::new(engine.clone(), protocols, audit.clone());
         let arriving = Budget::new(ARRIVING_BYTES_MAX, BODY_BYTES_MAX);
         let failures = FailureLog::of("admin");
         let refusals = Refusals::of("admin", Arc::clone(engine.clock()));

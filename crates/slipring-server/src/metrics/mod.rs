@@ -18,6 +18,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use slipring::{Engine, Error, ErrorKind, Queue, QueueStats, StoreSpace, Timestamp, WaitSnapshot};
 
+use crate::audit::Audit;
 use crate::process::Usage;
 
 use self::queues::{Chosen, Others};
@@ -63,6 +64,7 @@ pub(crate) struct Metrics {
     engine: Engine,
     started: Timestamp,
     protocols: Vec<Arc<dyn Counted>>,
+    audit: Audit,
     /// Only scrapes take it, for as long as they read counters.
     others: Arc<Mutex<Others>>,
 }
@@ -74,9 +76,9 @@ impl fmt::Debug for Metrics {
 }
 
 impl Metrics {
-    pub(crate) fn new(engine: Engine, protocols: Vec<Arc<dyn Counted>>) -> Metrics {
+    pub(crate) fn new(engine: Engine, protocols: Vec<Arc<dyn Counted>>, audit: Audit) -> Metrics {
         let started = engine.clock().now();
-        Metrics { started, engine, protocols, others: Arc::default() }
+        Metrics { started, engine, protocols, audit, others: Arc::default() }
     }
 
     /// The figures in Prometheus' text format; of queues, those that `filter` takes. Costs the
@@ -120,6 +122,10 @@ impl Metrics {
         }
         waits(&mut text, &self.engine.waits());
         self.protocols(&mut text);
+        if let Some(failures) = self.audit.failures() {
+            let help = "Lines of the audit file that could not be written.";
+            text.counter("slipring_audit_failures_total", help).plain(failures);
+        }
         self.process(&mut text);
         text.finish()
     }
@@ -242,7 +248,8 @@ mod tests {
     #[tokio::test]
     async fn a_store_that_is_away_takes_only_its_own_families_with_it() {
         let engine = Engine::open(MemoryStore::shared(), Default::default()).await.unwrap();
-        let metrics = Metrics::new(engine.clone(), Vec::new());
+        let audit = Audit::new(Arc::clone(engine.clock()), None);
+        let metrics = Metrics::new(engine.clone(), Vec::new(), audit);
         let up = metrics.render(None).await.unwrap();
         assert!(up.contains("\nslipring_store_up 1\n"), "{up}");
         engine.shutdown().await;
