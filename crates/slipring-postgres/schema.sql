@@ -227,6 +227,7 @@ TABLE place
   empty boolean NOT NULL DEFAULT false
   generation text
   endings text
+  lock_view text
   CONSTRAINT place_pkey PRIMARY KEY (place)
 SEQUENCE place_place_seq
 

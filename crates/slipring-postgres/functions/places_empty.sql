@@ -35,7 +35,13 @@ BEGIN
                 slipring.message_%1$s_2', v_place.place);
             EXECUTE format('DROP SEQUENCE IF EXISTS %s, %s', v_place.generation,
                 v_place.endings);
-            UPDATE slipring.place p SET empty = true, generation = NULL, endings = NULL
+            IF v_place.lock_view IS NOT NULL THEN
+                -- A dump may be reading its definition, on PostgreSQL 15 and older.
+                EXECUTE format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE NOWAIT', v_place.lock_view);
+                EXECUTE format('DROP VIEW %s', v_place.lock_view);
+            END IF;
+            UPDATE slipring.place p SET empty = true, generation = NULL, endings = NULL,
+                lock_view = NULL
             WHERE p.place = v_place.place;
             v_did := true;
         EXCEPTION WHEN lock_not_available THEN

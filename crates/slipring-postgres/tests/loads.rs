@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use slipring::admin::AdminStore;
-use slipring::{LoadId, LoadPart, LoadStore, NewMessage, QueueId, Timestamp};
+use slipring::{ErrorKind, LoadId, LoadPart, LoadStore, NewMessage, QueueId, Timestamp};
 use slipring_conformance::verbs::{at, counts, drain, plain, send};
 use slipring_postgres::PostgresStore;
 use slipring_testbed::{Cluster, Database, one, rotation_step, run, waiting};
@@ -100,6 +100,41 @@ async fn what_an_abandoned_load_leaves_goes_with_its_table() {
     for table in ["load", "load_block", "load_part"] {
         assert_eq!(one(&g.client, &format!("SELECT count(*) FROM slipring.{table}")).await, 0);
     }
+}
+
+#[tokio::test]
+async fn a_deletion_of_the_queue_waits_for_no_load_and_keeps_nobody_else_waiting() {
+    // S15.1
+    let cluster = Cluster::shared();
+    let g = ground(cluster).await;
+    let load = g.begin().await;
+    g.append(load, 0, &["appended"], 1024).await;
+    let appender = cluster.client(&g.database).await;
+    let append = format!("BEGIN; SELECT slipring.load_append({load}, 1, ARRAY['a'])");
+    run(&appender, &append).await;
+    // Who publishes has the load's lock alone once the append has ended, and waits for the queue's.
+    let holder = cluster.holder(&g.database, g.q).await;
+    let publisher = Arc::clone(&g.store);
+    run(&appender, "COMMIT").await;
+    let publishing = tokio::spawn(async move { publisher.publish_load(load, 2, at(0)).await });
+    waiting(&g.client, "relation", 1).await;
+    run(&holder, "SELECT slipring.store_delete_queue(queue_id) FROM slipring.queue").await;
+    run(&holder, "COMMIT").await;
+    assert_eq!(publishing.await.unwrap().unwrap_err().kind(), ErrorKind::QueueNotFound);
+    // An append that stays open holds up neither the deletion nor administration.
+    let other = plain(&g.store).await;
+    let load = one(&g.client, "SELECT slipring.load_begin('plain', 100)").await;
+    let append = format!("BEGIN; SELECT slipring.load_append({load}, 1, ARRAY['a'])");
+    run(&appender, &append).await;
+    g.store.delete_queue(other).await.unwrap();
+    plain(&g.store).await;
+    run(&appender, "COMMIT").await;
+    // What is left of both goes with the loads that nobody goes on with.
+    while one(&g.client, "SELECT count(*) FROM slipring.load").await > 0 {
+        let pruned = "SELECT slipring.store_load_prune(4000000000000)";
+        run(&g.client, pruned).await;
+    }
+    assert_eq!(one(&g.client, "SELECT count(*) FROM slipring.load_part").await, 0);
 }
 
 #[tokio::test]

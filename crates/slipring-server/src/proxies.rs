@@ -75,11 +75,12 @@ fn address_in(text: &str) -> Option<IpAddr> {
     address.or_else(|| text.parse::<SocketAddr>().ok().map(|address| address.ip()))
 }
 
-/// The last of the values of a header: that of the nearest proxy. Empty for one that is no text.
+/// The last of the values of a header: that of the nearest proxy. Empty for one that is no text;
+/// none for one that is blank.
 fn last(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     let line: &HeaderValue = headers.get_all(name).iter().next_back()?;
-    let text = line.to_str().unwrap_or_default();
-    text.rsplit(',').next().map(|value| value.trim().to_owned())
+    let Ok(text) = line.to_str() else { return Some(String::new()) };
+    text.rsplit(',').next().map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
 }
 
 impl FromStr for Proxies {
@@ -93,9 +94,21 @@ impl FromStr for Proxies {
 
 fn net(text: &str) -> Result<IpNet, String> {
     let address = text.parse::<IpAddr>().map(|address| IpNet::from(address.to_canonical()));
-    address.or_else(|_| text.parse()).map_err(|_| {
+    let net = address.or_else(|_| text.parse()).map_err(|_| {
         format!("{text:?} is no address such as 10.0.0.1 and no network such as 10.0.0.0/8")
-    })
+    })?;
+    Ok(canonical(net))
+}
+
+/// A network of IPv4 addresses as such, where it is written in those of IPv6: peers are told so.
+fn canonical(net: IpNet) -> IpNet {
+    let IpAddr::V4(address) = net.addr().to_canonical() else { return net };
+    let prefix = if net.max_prefix_len() == 32 {
+        Some(net.prefix_len())
+    } else {
+        net.prefix_len().checked_sub(96)
+    };
+    prefix.and_then(|prefix| IpNet::new(address.into(), prefix).ok()).unwrap_or(net)
 }
 
 impl FromIterator<Proxies> for Proxies {
@@ -143,6 +156,9 @@ mod tests {
             assert!(!proxies.have(address(other)), "{other}");
         }
         assert_eq!(proxies.to_string(), "10.0.0.1,192.168.0.0/16,::1,fd00::/8");
+        let mapped: Proxies = "::ffff:10.1.0.0/112".parse().unwrap();
+        assert!(mapped.have(address("10.1.2.3")) && !mapped.have(address("10.2.0.1")));
+        assert_eq!(mapped.to_string(), "10.1.0.0/16");
         assert!("".parse::<Proxies>().unwrap().is_empty());
         for wrong in ["proxy", "10.0.0.1:80", "10.0.0.0/33", "10.0.0"] {
             let error = wrong.parse::<Proxies>().unwrap_err();
@@ -182,6 +198,18 @@ mod tests {
             let found = proxies.client(address("10.0.0.1"), &headers(&lines)).address;
             assert_eq!(found, address(client), "{forwarded:?}");
         }
+    }
+
+    #[test]
+    fn a_blank_host_says_nothing_and_one_that_is_no_text_is_no_name() {
+        let proxies: Proxies = "10.0.0.1".parse().unwrap();
+        let peer = address("10.0.0.1");
+        for blank in ["", " ", "a.example, "] {
+            assert_eq!(proxies.client(peer, &headers(&[(HOST, blank)])).host, None, "{blank:?}");
+        }
+        let mut garbled = HeaderMap::new();
+        garbled.insert(HOST, HeaderValue::from_bytes(b"\xff").unwrap());
+        assert_eq!(proxies.client(peer, &garbled).host.as_deref(), Some(""));
     }
 
     #[test]
