@@ -68,7 +68,8 @@ fn ours(filter: &str) -> String {
     let wide = filter.split(',').filter_map(level).next_back().filter(|l| *l > LevelFilter::WARN);
     let Some(wide) = wide else { return filter.to_owned() };
     let named = filter.split(',').filter(|word| level(word).is_none());
-    // Ours comes first: whoever names a target of ours has the last word on it.
+    // The level of this program comes first: a later word that names one of its targets overrides
+    // it.
     let words = [format!("{},{OURS}={wide}", LevelFilter::WARN)];
     words.into_iter().chain(named.map(str::to_owned)).collect::<Vec<_>>().join(",")
 }

@@ -29,7 +29,7 @@ fn declared_queues_are_made_before_the_server_is_ready_and_changed_by_a_later_fi
     assert_eq!((&mail["max_attempts"], &mail["dead_letter"]), (&5.into(), &"mail-dead".into()));
     let orders = settings(&folder, &server, "orders.fifo");
     assert_eq!((&orders["fifo"], &orders["visibility_timeout_ms"]), (&true.into(), &1000.into()));
-    // What nobody declared stays as somebody has set it, what is declared comes back.
+    // A setting that the file does not name keeps its value; one that it names is set again.
     let admin = server.admin();
     let set = ["queue", "set", "mail", "--max-attempts=7", "--delay=3s", "--admin", &admin];
     folder.run(&set).ok();

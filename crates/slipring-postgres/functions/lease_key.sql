@@ -2,7 +2,7 @@
 --          transactions, exclusive for whoever ends the lease otherwise. The messages of a lease
 --          have 64 locks between them, so that an ack of a thousand takes few and an ack of one
 --          does not stand in the way of most others.
--- Inputs:  p_lock_key, the queue's secret, so that nobody else knows the number beforehand; p_fence,
+-- Inputs:  p_lock_key, the queue's secret, without which the number cannot be computed; p_fence,
 --          p_message.
 -- Lock:    none; it names one.
 -- Index:   none.

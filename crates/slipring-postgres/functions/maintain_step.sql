@@ -4,8 +4,8 @@
 -- Lock:    see store_due_in, store_expire_in, store_prune, store_rotate, store_load_prune; none is
 --          waited for longer than 50 ms.
 -- Index:   see there.
--- Answers: the at of the next step of the same kind, null when that has time: nothing is left for
---          now, or somebody has the lock.
+-- Answers: the at of the next step of the same kind; null when none is needed now: nothing is left,
+--          or another transaction has the lock.
 CREATE OR REPLACE FUNCTION slipring.maintain_step(step text, at int)
 RETURNS int LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
 DECLARE
@@ -27,7 +27,7 @@ BEGIN
     WHEN 'retention' THEN
         v_next := (SELECT p.next_ms FROM slipring.store_prune(at, v_now, 1000) p);
     WHEN 'load' THEN
-        -- A load with which nobody goes on for 24 hours has ended (S15).
+        -- A load to which nothing was appended for 24 hours ends (S15).
         v_next := (SELECT CASE WHEN p.ended THEN v_now END
             FROM slipring.store_load_prune(v_now - 86400000) p);
     ELSE

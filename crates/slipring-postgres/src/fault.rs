@@ -44,17 +44,7 @@ fn own_kind(code: &str) -> Option<ErrorKind> {
 
 /// The kind with a name, as functions answer it for one entry.
 fn kind_named(name: &str) -> ErrorKind {
-    let kinds = [
-        ErrorKind::QueueNotFound,
-        ErrorKind::QueueExists,
-        ErrorKind::MessageGone,
-        ErrorKind::LeaseLost,
-        ErrorKind::ReceiptInvalid,
-        ErrorKind::LimitExceeded,
-        ErrorKind::Invalid,
-        ErrorKind::WrongState,
-    ];
-    kinds.into_iter().find(|kind| kind.name() == name).unwrap_or(ErrorKind::Internal)
+    ErrorKind::ALL.into_iter().find(|kind| kind.name() == name).unwrap_or(ErrorKind::Internal)
 }
 
 /// The error that a function answered for one entry.

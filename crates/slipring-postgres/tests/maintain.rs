@@ -7,13 +7,8 @@
     reason = "a failed step fails the test"
 )]
 
-use std::time::Duration;
-
-use slipring_testbed::{Cluster, Database, one, run};
+use slipring_testbed::{Cluster, Database, one, run, soon};
 use tokio_postgres::Client;
-
-/// Long for a step that waits for nobody, and shorter than a statement may take.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 struct Ground {
     cluster: &'static Cluster,
@@ -40,8 +35,7 @@ impl Ground {
     }
 
     async fn maintain(&self) {
-        let done = tokio::time::timeout(PATIENCE, run(&self.admin, "CALL slipring.maintain()"));
-        done.await.expect("maintain ends soon");
+        soon("maintain", run(&self.admin, "CALL slipring.maintain()")).await;
     }
 
     /// Maintains until so many messages are ready.
@@ -51,8 +45,7 @@ impl Ground {
                 self.maintain().await;
             }
         };
-        let in_time = tokio::time::timeout(PATIENCE, ready).await;
-        in_time.unwrap_or_else(|_| panic!("{count} of {queue} become ready"));
+        soon(&format!("what makes {count} of {queue} ready"), ready).await;
     }
 }
 
@@ -126,7 +119,7 @@ async fn several_may_maintain_at_a_time_and_nobody_waits_for_a_queue_that_is_hel
     }
     g.until_ready("free", 50).await;
     for session in sessions {
-        tokio::time::timeout(PATIENCE, session).await.expect("maintain ends").unwrap();
+        soon("maintain", session).await.unwrap();
     }
     assert_eq!(g.ready("held").await, 0);
     run(&holder, "COMMIT").await;
@@ -154,7 +147,7 @@ async fn a_wait_ends_with_a_message_or_its_time_and_holds_nothing() {
             assert!(!waiting.is_finished(), "nothing was sent");
         }
         run(&g.admin, &format!("SELECT slipring.send('{queue}', 'a'::text)")).await;
-        tokio::time::timeout(PATIENCE, waiting).await.expect("the wait ends").unwrap();
+        soon("a wait for a message", waiting).await.unwrap();
         let received = format!("SELECT count(*) FROM slipring.receive('{queue}')");
         assert_eq!(one(&g.consumer, &received).await, 1);
     }

@@ -7,18 +7,13 @@
     reason = "a failed step fails the test"
 )]
 
-use std::time::Duration;
-
 use slipring::admin::AdminStore;
 use slipring::store::Store;
 use slipring::{LoadPart, LoadStore, NewMessage, QueueSettings};
 use slipring_conformance::verbs::{ack_all, at, claim, counts, drain, plain, queue, send};
-use slipring_testbed::{Cluster, one, rotation_step, run};
+use slipring_testbed::{Cluster, one, rotation_step, run, soon};
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
-
-/// Long for a step that waits for nobody, and shorter than a statement may take.
-const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Advisory locks by numbers that follow from what anybody knows: of queues and loads 1 to 20, of
 /// administration, of rotation, and of the leases of a queue by their fences.
@@ -29,11 +24,6 @@ const NUMBERS: &str = "
     CROSS JOIN LATERAL (
         SELECT hashint8extended(f, q) & ~63::bigint | m FROM generate_series(0, 63) m
         UNION ALL SELECT hashint8extended(f, -1 - q)) AS k(k)";
-
-async fn soon<T>(what: &str, done: impl Future<Output = T>) -> T {
-    let in_time = tokio::time::timeout(PATIENCE, done).await;
-    in_time.unwrap_or_else(|_| panic!("{what} waits for a stranger"))
-}
 
 /// Tries to lock every relation of the schema in every mode.
 async fn refused_everywhere(stranger: &Client, relations: &[String]) {

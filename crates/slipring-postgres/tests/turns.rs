@@ -16,11 +16,11 @@ use slipring::store::{Pass, Store};
 use slipring::{QueueId, QueueSettings, Timestamp};
 use slipring_conformance::verbs::{at, claim, counts, queue, send};
 use slipring_postgres::PostgresStore;
-use slipring_testbed::{Cluster, Database, one, rotate, rotation_step_after, run, waiting};
+use slipring_testbed::{
+    Cluster, Database, SOON, one, rotate, rotation_step_after, run, soon, waiting,
+};
 use tokio_postgres::Client;
 
-/// Long for a step that waits for nobody, and shorter than a statement may take.
-const PATIENCE: Duration = Duration::from_secs(15);
 const MINUTE: Duration = Duration::from_secs(60);
 /// How many queues have been copied by the first rotation of the journal.
 const COPIED: &str = "SELECT count(*) FROM slipring.queue q CROSS JOIN LATERAL (
@@ -62,12 +62,6 @@ impl Ground {
             FROM slipring.queue q";
         self.queues.len() as i64 - one(&self.client, free).await
     }
-}
-
-/// What must be over soon.
-async fn soon<T>(what: &str, done: impl Future<Output = T>) -> T {
-    let in_time = tokio::time::timeout(PATIENCE, done).await;
-    in_time.unwrap_or_else(|_| panic!("{what} waits for somebody"))
 }
 
 /// Later than everything that is due or lapses by the clock of the database.
@@ -218,7 +212,7 @@ async fn the_shelf_is_copied_in_small_parts_of_one_queue() {
             }
         }
     };
-    tokio::time::timeout(4 * PATIENCE, copied).await.expect("the shelf is copied");
+    tokio::time::timeout(4 * SOON, copied).await.expect("the shelf is copied");
     let all: i64 = shelved(&ground.client, one(&ground.client, slot).await).await[0].1;
     assert!(all >= 610, "{all} pictures");
 }

@@ -94,7 +94,7 @@ async fn main() {
         sqs: None,
         beanstalkd: None,
         admin: Some(AdminOptions { listener, settings }),
-        audit_file: None,
+        audit: None,
         leaving_bytes_max: None,
     });
     for (title, query, headers) in

@@ -42,10 +42,42 @@ pub fn changed(
     serde_json::from_value(Value::Object(all)).map_err(|error| error.to_string())
 }
 
+/// The dead-letter queue that settings name.
+///
+/// # Errors
+/// Settings without `max_attempts`, by which no message gets there.
+pub(crate) fn dead_letter(settings: &QueueSettings) -> Result<Option<&QueueName>, String> {
+    match &settings.dead_letter {
+        Some(name) if settings.max_attempts.is_none() => Err(format!(
+            "dead_letter is {name} and max_attempts is null: no message would ever go there; set \
+             max_attempts too"
+        )),
+        name => Ok(name.as_ref()),
+    }
+}
+
+/// Whether there is a queue of this name.
+pub(crate) async fn is_there(engine: &Engine, name: &QueueName) -> Result<bool, Error> {
+    match engine.queue(name.as_str()).await {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::QueueNotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// What is declared of a queue.
+#[derive(Debug, Clone)]
+struct DeclaredQueue {
+    /// The settings that are named.
+    named: Map<String, Value>,
+    /// Those of a new queue: the named ones, and the defaults of the others.
+    whole: QueueSettings,
+}
+
 /// Queues by name, each with the settings that are declared, which hold for a new queue.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(try_from = "BTreeMap<String, Map<String, Value>>")]
-pub struct DeclaredQueues(BTreeMap<QueueName, Map<String, Value>>);
+pub struct DeclaredQueues(BTreeMap<QueueName, DeclaredQueue>);
 
 impl TryFrom<BTreeMap<String, Map<String, Value>>> for DeclaredQueues {
     type Error = String;
@@ -54,20 +86,14 @@ impl TryFrom<BTreeMap<String, Map<String, Value>>> for DeclaredQueues {
     /// A name or a setting that a queue cannot have; it names both.
     fn try_from(given: BTreeMap<String, Map<String, Value>>) -> Result<Self, String> {
         let mut queues = BTreeMap::new();
-        for (name, settings) in given {
+        for (name, named) in given {
             let refuse = |what: String| format!("queue {name}: {what}");
             let checked = QueueName::new(&name).map_err(|error| refuse(error.to_string()))?;
-            let whole = changed(&plain_settings(&name), &settings).map_err(refuse)?;
+            let whole = changed(&plain_settings(&name), &named).map_err(refuse)?;
             let limits = Limits::default().check_settings(&whole);
             limits.map_err(|error| refuse(error.to_string()))?;
-            if whole.dead_letter.is_some() && whole.max_attempts.is_none() {
-                return Err(refuse(
-                    "dead_letter without max_attempts: no message would ever go there; set \
-                     max_attempts too"
-                        .to_owned(),
-                ));
-            }
-            queues.insert(checked, settings);
+            dead_letter(&whole).map_err(refuse)?;
+            queues.insert(checked, DeclaredQueue { named, whole });
         }
         Ok(DeclaredQueues(queues))
     }
@@ -103,28 +129,22 @@ impl DeclaredQueues {
     /// done, and for a queue that is there of the other kind (FIFO or standard), which it names;
     /// storage errors.
     pub async fn declare(&self, engine: &Engine) -> Result<Declared, Error> {
-        for (name, settings) in &self.0 {
-            if let Some(Value::String(dead_letter)) = settings.get("dead_letter") {
+        for (name, queue) in &self.0 {
+            if let Some(dead_letter) = &queue.whole.dead_letter {
                 self.check_dead_letter(engine, name, dead_letter).await?;
             }
         }
         let mut done = Declared::default();
-        for (name, settings) in &self.0 {
+        for (name, DeclaredQueue { named, whole }) in &self.0 {
             let told = |error: Error| error.with("declared_queue", name);
             let invalid = |what: String| told(Error::new(ErrorKind::Invalid, what));
-            let whole = changed(&plain_settings(name.as_str()), settings).map_err(invalid)?;
-            let there = match engine.queue(name.as_str()).await {
-                Ok(queue) => Some(queue),
-                Err(error) if error.kind() == ErrorKind::QueueNotFound => None,
-                Err(error) => return Err(told(error)),
-            };
-            let made = there.is_none();
+            let made = !is_there(engine, name).await.map_err(told)?;
             // Another server may make it at the same moment.
-            let queue = engine.queue_or_create(name.as_str(), &whole).await.map_err(told)?;
+            let queue = engine.queue_or_create(name.as_str(), whole).await.map_err(told)?;
             if made {
                 done.made.push(name.clone());
             }
-            let wanted = |present: &QueueSettings| changed(present, settings);
+            let wanted = |present: &QueueSettings| changed(present, named);
             if wanted(&queue.info().settings).map_err(invalid)? != queue.info().settings {
                 queue.change(wanted).await.map_err(told)?.map_err(invalid)?;
                 done.changed.push(name.clone());
@@ -137,20 +157,13 @@ impl DeclaredQueues {
         &self,
         engine: &Engine,
         name: &QueueName,
-        dead_letter: &str,
+        dead_letter: &QueueName,
     ) -> Result<(), Error> {
-        if self.0.keys().any(|declared| declared.as_str() == dead_letter) {
+        if self.0.contains_key(dead_letter) || is_there(engine, dead_letter).await? {
             return Ok(());
         }
-        match engine.queue(dead_letter).await {
-            Ok(_) => Ok(()),
-            Err(error) if error.kind() == ErrorKind::QueueNotFound => {
-                let text = format!(
-                    "dead_letter is {dead_letter}, and there is no such queue; declare it too"
-                );
-                Err(Error::new(ErrorKind::Invalid, text).with("declared_queue", name))
-            }
-            Err(error) => Err(error),
-        }
+        let text =
+            format!("dead_letter is {dead_letter}, and there is no such queue; declare it too");
+        Err(Error::new(ErrorKind::Invalid, text).with("declared_queue", name))
     }
 }

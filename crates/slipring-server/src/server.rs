@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::admin::{self, Api};
-use crate::audit::{Audit, AuditFile};
+use crate::audit::Audit;
 use crate::budget::Budget;
 use crate::http::{Full, Terms};
 use crate::metrics::Counted;
@@ -46,7 +46,7 @@ pub struct ServerOptions {
     /// have more waits, and those who do not read theirs are cut earlier.
     pub leaving_bytes_max: Option<usize>,
     /// Where administrative acts are written beside the log.
-    pub audit_file: Option<AuditFile>,
+    pub audit: Option<Audit>,
 }
 
 /// The admin API.
@@ -95,25 +95,43 @@ pub enum Stopped {
     OutOfTime,
 }
 
+/// What the listeners of a process share: room for answers that are not read yet, and the audit.
+#[derive(Debug, Clone)]
+pub(crate) struct SharedParts {
+    pub(crate) leaving: Budget,
+    pub(crate) audit: Audit,
+}
+
+impl SharedParts {
+    /// Those of a listener that is alone: the default room, and an audit without a file.
+    pub(crate) fn alone(engine: &Engine) -> SharedParts {
+        SharedParts {
+            leaving: Budget::new(LEAVING_BYTES_MAX, 0),
+            audit: Audit::new(Arc::clone(engine.clock()), None),
+        }
+    }
+}
+
 impl Server {
     /// Starts all listeners, inside a tokio runtime.
     pub fn start(options: ServerOptions) -> Server {
-        let ServerOptions { engine, sqs, beanstalkd, admin, leaving_bytes_max, audit_file } =
-            options;
-        let audit = Audit::new(Arc::clone(engine.clock()), audit_file);
-        let leaving = Budget::new(leaving_bytes_max.unwrap_or(LEAVING_BYTES_MAX), 0);
+        let ServerOptions { engine, sqs, beanstalkd, admin, leaving_bytes_max, audit } = options;
+        let mut shared = SharedParts::alone(&engine);
+        shared.audit = audit.unwrap_or(shared.audit);
+        if let Some(bytes) = leaving_bytes_max {
+            shared.leaving = Budget::new(bytes, 0);
+        }
         let stop = CancellationToken::new();
         let tasks = TaskTracker::new();
         let mut protocols: Vec<Arc<dyn Counted>> = Vec::new();
         if let Some(options) = sqs {
-            let shared = (leaving.clone(), audit.clone());
-            let server = sqs::Server::sharing(engine.clone(), options.settings, shared);
+            let server = sqs::Server::sharing(engine.clone(), options.settings, shared.clone());
             protocols.push(Arc::new(server.clone()));
             let stop = stop.clone();
             tasks.spawn(async move { server.serve(options.listener, stop).await });
         }
         let beanstalkd = beanstalkd.map(|options| {
-            let shared = (leaving.clone(), audit.clone());
+            let shared = shared.clone();
             let server = beanstalkd::Server::sharing(engine.clone(), options.settings, shared);
             protocols.push(Arc::new(server.clone()));
             let (serving, stop) = (server.clone(), stop.clone());
@@ -128,9 +146,9 @@ impl Server {
             let parts = admin::Parts {
                 protocols: protocols.clone(),
                 stop: stop.clone(),
-                leaving,
+                leaving: shared.leaving,
                 deadlines: settings.deadlines,
-                audit,
+                audit: shared.audit,
                 caller: admin::protocol(),
             };
             let api = Api::new(engine.clone(), parts);

@@ -32,7 +32,7 @@ async fn start(settings: Settings) -> Running {
         beanstalkd: None,
         admin,
         leaving_bytes_max: None,
-        audit_file: None,
+        audit: None,
     };
     Running { server: Server::start(options), engine, address }
 }

@@ -57,7 +57,7 @@ async fn start_over(store: Arc<dyn Store>, waits: Waits) -> Running {
             settings: beanstalkd::Settings::default(),
         }),
         admin: Some(AdminOptions { listener: for_admin, settings: admin::Settings::default() }),
-        audit_file: None,
+        audit: None,
         leaving_bytes_max: None,
     };
     Running { engine, _server: Server::start(options), sqs, beanstalkd, admin }

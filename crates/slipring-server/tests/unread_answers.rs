@@ -52,7 +52,7 @@ async fn start() -> Running {
             settings: admin::Settings { deadlines, ..admin::Settings::default() },
         }),
         leaving_bytes_max: Some(24 * MIB),
-        audit_file: None,
+        audit: None,
     });
     Running { server, engine, sqs, beanstalkd: tubes, admin }
 }

@@ -298,6 +298,15 @@ pub async fn one(client: &Client, sql: &str) -> i64 {
     row.unwrap_or_else(|error| panic!("{sql}: {error:?}")).get(0)
 }
 
+/// How long [`soon()`] waits.
+pub const SOON: Duration = Duration::from_secs(15);
+
+/// What must be over soon: long for what waits for nobody, and shorter than a statement may take.
+pub async fn soon<T>(what: &str, done: impl Future<Output = T>) -> T {
+    let in_time = tokio::time::timeout(SOON, done).await;
+    in_time.unwrap_or_else(|_| panic!("{what} waits for another session"))
+}
+
 /// Returns when so many other backends of the client's database wait for an event, as
 /// `pg_stat_activity` names it.
 pub async fn waiting(client: &Client, event: &str, backends: i64) {

@@ -1,4 +1,4 @@
-//! Who may come in, and under which names: hosts, proxies, and the word that anybody may.
+//! Settings of access: allowed host names, the public URL, trusted proxies, and `insecure`.
 
 use clap::Args;
 use clap::builder::BoolishValueParser;
@@ -36,7 +36,7 @@ pub struct EntranceArgs {
 /// The entrance as it is.
 #[derive(Debug)]
 pub struct Entrance {
-    /// Whether listeners may be reached by anybody.
+    /// Whether listeners that ask for no credentials may have addresses that others can reach.
     pub insecure: Setting<bool>,
     /// Host names that are allowed beside those of this machine.
     pub allow_host: Setting<HostNames>,

@@ -94,9 +94,8 @@ impl BeanstalkdArgs {
             ..beanstalkd::Settings::default()
         };
         let beanstalkd = Some(BeanstalkdOptions { listener, settings });
-        let (sqs, admin, leaving_bytes_max, audit_file) = (None, None, None, None);
-        let options =
-            ServerOptions { engine, sqs, beanstalkd, admin, leaving_bytes_max, audit_file };
+        let (sqs, admin, leaving_bytes_max, audit) = (None, None, None, None);
+        let options = ServerOptions { engine, sqs, beanstalkd, admin, leaving_bytes_max, audit };
         running::run(options, &ready).await
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use clap::{ArgMatches, Args};
 use slipring::{Durability, Engine};
 use slipring_server::audit::{Act, Audit, Who};
+use slipring_server::declared::DeclaredQueues;
 use slipring_server::listen::{Reach, Request};
 use slipring_server::{
     AdminOptions, BeanstalkdOptions, ServerOptions, SqsOptions, admin, beanstalkd, process, sqs,
@@ -49,24 +50,23 @@ impl ServeArgs {
         let audit_file = settings.logs.audit_file.value.as_deref().map(audit::open).transpose()?;
         // The store comes last: a busy port must not touch the file.
         let engine = settings.store.value.open(true).await?;
-        declare(&settings, &engine).await?;
+        let audit = Audit::new(Arc::clone(engine.clock()), audit_file);
+        declare(&settings.queues.value, &engine, &audit).await?;
         let ready = format!(
             "slipring is ready: {}, storing in {}",
             places.join(", "),
             settings.store.value.in_words(Durability::Full),
         );
         let leaving_bytes_max = Some(count(&settings.limits.leaving_bytes_max));
-        let options =
-            ServerOptions { engine, sqs, beanstalkd, admin, leaving_bytes_max, audit_file };
+        let audit = Some(audit);
+        let options = ServerOptions { engine, sqs, beanstalkd, admin, leaving_bytes_max, audit };
         running::run(options, &ready).await
     }
 }
 
 /// Makes and changes the queues that the file declares, before the first client is served.
-async fn declare(settings: &Settings, engine: &Engine) -> Result<(), Failure> {
-    let done = settings.queues.value.declare(engine).await?;
-    let file = settings.logs.audit_file.value.as_deref().map(audit::open).transpose()?;
-    let audit = Audit::new(Arc::clone(engine.clock()), file);
+async fn declare(queues: &DeclaredQueues, engine: &Engine, audit: &Audit) -> Result<(), Failure> {
+    let done = queues.declare(engine).await?;
     let who = Who { protocol: "configuration", ..audit::me() };
     for (act, names) in [(Act::Create, &done.made), (Act::Configure, &done.changed)] {
         for name in names {

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use slipring::{ErrorKind, Queue, QueueSettings};
 
-use crate::declared::{changed, plain_settings};
+use crate::declared::{changed, dead_letter, is_there, plain_settings};
 
 use super::Api;
 use super::failure::Failure;
@@ -97,20 +97,13 @@ pub(super) async fn create(
 /// A dead-letter queue is there, and messages get to it. The engine asks for neither: there a queue
 /// may be named before it is made.
 async fn check_dead_letter(api: &Api, settings: &QueueSettings) -> Result<(), Failure> {
-    let Some(name) = &settings.dead_letter else { return Ok(()) };
-    if settings.max_attempts.is_none() {
-        return Err(Failure::invalid(format!(
-            "dead_letter is {name} and max_attempts is null: no message would ever go there; set \
-             max_attempts too"
-        )));
+    let Some(name) = dead_letter(settings).map_err(Failure::invalid)? else { return Ok(()) };
+    if is_there(api.engine(), name).await? {
+        return Ok(());
     }
-    match api.engine().queue(name.as_str()).await {
-        Ok(_) => Ok(()),
-        Err(error) if error.kind() == ErrorKind::QueueNotFound => Err(Failure::invalid(format!(
-            "dead_letter is {name}, and there is no such queue; create it first"
-        ))),
-        Err(error) => Err(error.into()),
-    }
+    Err(Failure::invalid(format!(
+        "dead_letter is {name}, and there is no such queue; create it first"
+    )))
 }
 
 pub(super) async fn show(

@@ -26,7 +26,7 @@ use crate::budget::Budget;
 use crate::failures::FailureLog;
 use crate::places::Places;
 use crate::refusals::Refusals;
-use crate::server::LEAVING_BYTES_MAX;
+use crate::server::SharedParts;
 
 /// After the system refused to give a connection, the next one is asked for so much later.
 const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(100);
@@ -112,16 +112,13 @@ impl Server {
     /// A server over `engine`. A `job_bytes_max` above what the engine or the protocol allows
     /// counts as that.
     pub fn new(engine: Engine, settings: Settings) -> Server {
-        let audit = Audit::new(Arc::clone(engine.clock()), None);
-        Server::sharing(engine, settings, (Budget::new(LEAVING_BYTES_MAX, 0), audit))
+        let shared = SharedParts::alone(&engine);
+        Server::sharing(engine, settings, shared)
     }
 
     /// A server whose answers share their room with those of others, and that has their audit.
-    pub(crate) fn sharing(
-        engine: Engine,
-        settings: Settings,
-        (leaving, audit): (Budget, Audit),
-    ) -> Server {
+    pub(crate) fn sharing(engine: Engine, settings: Settings, shared: SharedParts) -> Server {
+        let SharedParts { leaving, audit } = shared;
         let message_bytes_max =
             u32::try_from(engine.limits().message_bytes_max).unwrap_or(JOB_BYTES_MAX);
         let job_bytes_max = settings.job_bytes_max.min(message_bytes_max).min(JOB_BYTES_MAX);

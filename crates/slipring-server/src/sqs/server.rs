@@ -24,7 +24,7 @@ use crate::http::{self, Full, Terms};
 use crate::metrics::{Counted, Ledger};
 use crate::places::Places;
 use crate::refusals::Refusals;
-use crate::server::LEAVING_BYTES_MAX;
+use crate::server::SharedParts;
 
 /// What a connection beyond the limit is told.
 const FULL: Full = Full {
@@ -96,16 +96,13 @@ impl fmt::Debug for Server {
 impl Server {
     /// A server over `engine`.
     pub fn new(engine: Engine, settings: Settings) -> Server {
-        let audit = Audit::new(Arc::clone(engine.clock()), None);
-        Server::sharing(engine, settings, (Budget::new(LEAVING_BYTES_MAX, 0), audit))
+        let shared = SharedParts::alone(&engine);
+        Server::sharing(engine, settings, shared)
     }
 
     /// A server whose answers share their room with those of others, and that has their audit.
-    pub(crate) fn sharing(
-        engine: Engine,
-        settings: Settings,
-        (leaving, audit): (Budget, Audit),
-    ) -> Server {
+    pub(crate) fn sharing(engine: Engine, settings: Settings, shared: SharedParts) -> Server {
+        let SharedParts { leaving, audit } = shared;
         let mut instance = [0; 8];
         engine.randomness().fill(&mut instance);
         Server(Arc::new(Shared {
