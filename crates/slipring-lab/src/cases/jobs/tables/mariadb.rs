@@ -222,12 +222,17 @@ mod tests {
     /// With fewer rows the planner reads by the key, and the index plays no part.
     const ROWS: u64 = 10_000;
 
-    /// Waits until as many transactions wait for a lock.
-    async fn wait_for_waiters(connection: &mut Conn, wanted: u64) {
+    /// Waits until a transaction waits for a row's lock. Read from the counter, which is exact:
+    /// the table of transactions in `information_schema` is a copy that is made anew only when
+    /// nobody has read it for 0.1 s.
+    async fn wait_for_a_waiter(connection: &mut Conn) {
         let deadline = Instant::now() + Duration::from_secs(30);
-        let waiting = "SELECT count(*) FROM information_schema.innodb_trx \
-                       WHERE trx_state = 'LOCK WAIT'";
-        while connection.query_first::<u64, _>(waiting).await.unwrap() != Some(wanted) {
+        let waiting = "SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_current_waits'";
+        loop {
+            let found: Option<(String, u64)> = connection.query_first(waiting).await.unwrap();
+            if found.expect("the server counts waits").1 == 1 {
+                return;
+            }
             assert!(Instant::now() < deadline, "no transaction waits");
             tokio::task::yield_now().await;
         }
@@ -255,7 +260,7 @@ mod tests {
         claims.begin().await.unwrap();
         let claim = tokio::spawn(async move { claims.look(Lock::Wait, 1).await });
         let mut beside = Conn::new(options.clone()).await.unwrap();
-        wait_for_waiters(&mut beside, 1).await;
+        wait_for_a_waiter(&mut beside).await;
         let deleted = deletes.delete(first.id).await;
         let claimed = claim.await.unwrap();
         let lost =
