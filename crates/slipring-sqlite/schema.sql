@@ -95,7 +95,7 @@ CREATE TABLE item (
     dedup_id TEXT,
     headers TEXT,
     body BLOB NOT NULL
-, due_ms INTEGER) STRICT;
+, due_ms INTEGER, failures TEXT) STRICT;
 
 CREATE INDEX item_order ON item (queue_id, state, turn, sent);
 

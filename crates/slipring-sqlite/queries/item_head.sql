@@ -3,6 +3,6 @@
 -- Lock: none
 -- Index: primary key of item
 SELECT id, queue_id, state, coalesce(due_ms, turn), priority, attempts, fence, first_received_ms,
-    delay_ms, lease_ms, session, bytes, fifo_group_id, source
+    delay_ms, lease_ms, session, bytes, fifo_group_id, source, typeof(failures) <> 'null'
 FROM item
 WHERE id = ?1

@@ -4,7 +4,7 @@
 -- Index: item_order; sorts the slot
 SELECT id, queue_id, state, coalesce(due_ms, turn), priority, attempts, fence, first_received_ms,
     delay_ms, lease_ms, session, bytes, fifo_group_id, source, sent, group_name, dedup_id, headers,
-    body
+    body, failures
 FROM item
 WHERE queue_id = ?1 AND state = 0 AND turn = ?2
 ORDER BY coalesce(due_ms, turn), sent, id

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use slipring::{
-    AdminStore, Error, MessageId, MoveRequest, PeekFilter, Peeked, QueueId, QueueInfo, QueueName,
-    QueueSettings, QueueStats, ReceiptKey, Reconfigured, StoreSpace, Timestamp,
+    AdminStore, ChosenMove, Error, MessageId, MoveRequest, PeekFilter, Peeked, QueueId, QueueInfo,
+    QueueName, QueueSettings, QueueStats, ReceiptKey, Reconfigured, StoreSpace, Timestamp,
 };
 
 use crate::bulk::STEP_MESSAGES_MAX;
@@ -58,6 +58,11 @@ impl AdminStore for SqliteStore {
 
     async fn delete_queue(&self, queue: QueueId) -> Result<(), Error> {
         self.write("delete_queue", (queue, 1), move |writer| writer.delete_queue(queue)).await
+    }
+
+    async fn delete_if_empty(&self, queue: QueueId, seen: Timestamp) -> Result<bool, Error> {
+        let delete = move |writer: &mut Writer<'_>| writer.delete_if_empty(queue, seen);
+        self.write("delete_if_empty", (queue, 1), delete).await
     }
 
     async fn queues(&self) -> Result<Vec<Arc<QueueInfo>>, Error> {
@@ -138,6 +143,29 @@ impl AdminStore for SqliteStore {
         let weight = request.limit.min(STEP_MESSAGES_MAX) as usize;
         let load = (request.source, weight);
         self.write("move_messages", load, move |writer| writer.move_messages(&request)).await
+    }
+
+    async fn move_chosen(
+        &self,
+        request: &ChosenMove,
+        _now: Timestamp,
+    ) -> Result<Vec<Result<QueueId, Error>>, Error> {
+        let count = request.messages.len();
+        let request = Arc::new(request.clone());
+        let mut answers = Vec::with_capacity(count);
+        loop {
+            let (from, request) = (answers.len(), Arc::clone(&request));
+            let load = (request.source, count - from);
+            let work = move |writer: &mut Writer<'_>| writer.move_chosen(&request, from);
+            match self.write("move_chosen", load, work).await {
+                Ok(step) => answers.extend(step),
+                Err(error) if answers.is_empty() => return Err(error),
+                Err(error) => answers.resize_with(count, || Err(error.clone())),
+            }
+            if answers.len() >= count {
+                return Ok(answers);
+            }
+        }
     }
 
     async fn check(&self) -> Result<(), Error> {

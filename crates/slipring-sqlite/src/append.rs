@@ -234,6 +234,7 @@ fn new_item(id: u64, picture: &Picture, message: &NewMessage, state: MessageStat
         bytes: message.size_bytes(),
         fifo_group: None,
         source: None,
+        failed: false,
     }
 }
 

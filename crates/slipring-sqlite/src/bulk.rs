@@ -162,12 +162,7 @@ impl Writer<'_> {
     /// Moves ready and parked messages to other queues; answers how many went where.
     pub(crate) fn move_messages(&mut self, request: &MoveRequest) -> Outcome<Vec<(QueueId, u64)>> {
         let source = self.live(request.source)?;
-        if request.target == Some(request.source) {
-            let text = "source and target are the same queue; name two queues";
-            let name = &source.lock().info.name;
-            let error = Error::new(ErrorKind::Invalid, text).with("queue", name);
-            return Err(error.into());
-        }
+        check_ends(&source, request.target)?;
         self.promise(Durability::Full);
         let limit = request.limit.min(STEP_MESSAGES_MAX);
         let source = &mut *source.lock();
@@ -262,4 +257,15 @@ impl Writer<'_> {
         }
         Ok(moved.into_iter().collect())
     }
+}
+
+/// Refuses a move from a queue to itself.
+pub(crate) fn check_ends(source: &Shared, target: Option<QueueId>) -> Outcome<()> {
+    let source = source.lock();
+    if target == Some(source.id()) {
+        let text = "source and target are the same queue; name two queues";
+        let error = Error::new(ErrorKind::Invalid, text).with("queue", &source.info.name);
+        return Err(error.into());
+    }
+    Ok(())
 }

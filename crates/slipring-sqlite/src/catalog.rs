@@ -122,6 +122,25 @@ impl Writer<'_> {
         Ok(())
     }
 
+    /// Deletes a queue in which there is nothing and whose settings are as old as `seen` says;
+    /// answers whether it did.
+    pub(crate) fn delete_if_empty(&mut self, queue: QueueId, seen: Timestamp) -> Outcome<bool> {
+        let (total, modified_at) = {
+            let picture = self.live(queue)?;
+            let picture = picture.lock();
+            (picture.total(), picture.info.modified_at)
+        };
+        if total > 0 || modified_at != seen {
+            return Ok(false);
+        }
+        for query in [Query::OpenLoad, Query::RememberedId] {
+            if self.db.first(query, [to_sql(queue.0)], |row| row.get::<_, i64>(0))?.is_some() {
+                return Ok(false);
+            }
+        }
+        self.delete_queue(queue).map(|()| true)
+    }
+
     /// Removes a bounded part of what deleted queues and ended loads have left; answers whether
     /// there may be more.
     pub(crate) fn clear_away(&mut self) -> Outcome<bool> {

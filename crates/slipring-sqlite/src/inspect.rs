@@ -5,14 +5,16 @@ use std::collections::VecDeque;
 use rusqlite::params;
 use slipring::deal::Standing;
 use slipring::{
-    Message, MessageId, MessageState, PeekFilter, Peeked, Priority, QueueId, Timestamp,
+    FailedAttempt, Message, MessageId, MessageState, PeekFilter, Peeked, Priority, QueueId,
+    Timestamp,
 };
 
 use crate::fault::Outcome;
 use crate::feed::read_log;
 use crate::image;
 use crate::item::{
-    ItemHead, LogMessage, read_log_message, read_message, standing_turns, state_number,
+    ItemHead, LogMessage, read_failures, read_log_message, read_message, standing_turns,
+    state_number,
 };
 use crate::lane::Lane;
 use crate::lease::Terms;
@@ -120,8 +122,9 @@ impl Reader<'_> {
             let (head, message) = read_message(row)?;
             let turn: i64 = row.get(3)?;
             let order = (from_sql(turn - first), from_sql(row.get(14)?));
-            bytes += head.bytes;
-            shown.push(Shown { order, peeked: peeked(&head, message) });
+            let failures = read_failures(row)?;
+            bytes += head.bytes + text_bytes(&failures);
+            shown.push(Shown { order, peeked: peeked(&head, message, failures) });
         }
         Ok(bytes)
     }
@@ -189,10 +192,11 @@ impl Reader<'_> {
 
     /// One message, wherever it is.
     pub(crate) fn lookup(&mut self, id: MessageId) -> Outcome<Option<Peeked>> {
-        if let Some((head, message)) =
-            self.db.first(Query::ItemMessage, [to_sql(id.0)], read_message)?
+        let read = |row: &rusqlite::Row<'_>| Ok((read_message(row)?, read_failures(row)?));
+        if let Some(((head, message), failures)) =
+            self.db.first(Query::ItemMessage, [to_sql(id.0)], read)?
         {
-            return Ok(self.gate_is_there(head.queue)?.then(|| peeked(&head, message)));
+            return Ok(self.gate_is_there(head.queue)?.then(|| peeked(&head, message, failures)));
         }
         let lane = self.db.first(Query::LaneById, [to_sql(lane_of(id.0))], |row| {
             let priority: Option<u32> = row.get(1)?;
@@ -226,14 +230,21 @@ impl Reader<'_> {
     }
 }
 
-fn peeked(head: &ItemHead, message: Message) -> Peeked {
+/// What the reasons of failures have together.
+fn text_bytes(failures: &[FailedAttempt]) -> u64 {
+    let reasons = failures.iter().filter_map(|failed| failed.reason.as_ref());
+    reasons.map(|reason| reason.as_str().len() as u64).sum()
+}
+
+fn peeked(head: &ItemHead, message: Message, failures: Vec<FailedAttempt>) -> Peeked {
     let timed = matches!(head.state, MessageState::Delayed | MessageState::Leased);
     let until = timed.then(|| Timestamp::from_millis(head.until_ms));
-    Peeked { queue: head.queue, message, state: head.state, until }
+    Peeked { queue: head.queue, message, state: head.state, until, failures }
 }
 
 fn free(queue: QueueId, log: LogMessage) -> Peeked {
-    Peeked { queue, message: log.message, state: MessageState::Ready, until: None }
+    let (message, state) = (log.message, MessageState::Ready);
+    Peeked { queue, message, state, until: None, failures: Vec::new() }
 }
 
 fn leased(queue: QueueId, log: LogMessage, terms: Terms) -> Peeked {
@@ -241,5 +252,5 @@ fn leased(queue: QueueId, log: LogMessage, terms: Terms) -> Peeked {
     message.attempts = 1;
     message.first_received_at = Some(Timestamp::from_millis(terms.leased_ms));
     let until = Some(Timestamp::from_millis(terms.deadline_ms));
-    Peeked { queue, message, state: MessageState::Leased, until }
+    Peeked { queue, message, state: MessageState::Leased, until, failures: Vec::new() }
 }

@@ -8,7 +8,9 @@ use slipring::clock::millis_ceil;
 use slipring::deal::Standing;
 use slipring::lifecycle::Held;
 use slipring::message::Headers;
-use slipring::{Fence, Message, MessageId, MessageState, Priority, QueueId, QueueName, Timestamp};
+use slipring::{
+    FailedAttempt, Fence, Message, MessageId, MessageState, Priority, QueueId, QueueName, Timestamp,
+};
 
 use crate::position::{from_sql, stamp_ms, to_sql};
 
@@ -33,6 +35,8 @@ pub(crate) struct ItemHead {
     /// Of FIFO queues, except while parked.
     pub(crate) fifo_group: Option<i64>,
     pub(crate) source: Option<QueueName>,
+    /// Whether failures are kept of the message (S6.8).
+    pub(crate) failed: bool,
 }
 
 /// The number of a state in the file.
@@ -70,7 +74,12 @@ pub(crate) fn priority_of(turn: u64) -> Priority {
 
 impl ItemHead {
     /// Reads the columns of `queries/item_head.sql`.
-    pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<ItemHead> {
+    pub(crate) fn read_whole(row: &Row<'_>) -> rusqlite::Result<ItemHead> {
+        Ok(ItemHead { failed: row.get(14)?, ..ItemHead::read(row)? })
+    }
+
+    /// Reads them but for the last, as they stand in other queries, too.
+    fn read(row: &Row<'_>) -> rusqlite::Result<ItemHead> {
         let optional = |at: usize| row.get::<_, Option<i64>>(at).map(|n| n.map(from_sql));
         let state = state_of(row.get(2)?);
         let turn = from_sql(row.get(3)?);
@@ -92,6 +101,7 @@ impl ItemHead {
             bytes: from_sql(row.get(11)?),
             fifo_group: row.get(12)?,
             source: source.and_then(|name| QueueName::new(&name).ok()),
+            failed: false,
         })
     }
 
@@ -132,6 +142,17 @@ pub(crate) fn attempts_to_sql(attempts: u32, earlier: u32) -> i64 {
 fn attempts_from_sql(stored: i64) -> (u32, u32) {
     let half = |bits: i64| u32::try_from(bits).unwrap_or(0);
     (half(stored & i64::from(u32::MAX)), half(stored >> 32))
+}
+
+/// Reads the column after those of [`read_message`]: the failures that are kept.
+pub(crate) fn read_failures(row: &Row<'_>) -> rusqlite::Result<Vec<FailedAttempt>> {
+    failures_from_sql(row, 19)
+}
+
+/// Failures as the file keeps them: a JSON array, or null.
+pub(crate) fn failures_from_sql(row: &Row<'_>, at: usize) -> rusqlite::Result<Vec<FailedAttempt>> {
+    let Some(text) = row.get_ref(at)?.as_str_or_null()? else { return Ok(Vec::new()) };
+    serde_json::from_str(text).map_err(|error| no_json(at, error))
 }
 
 fn is_timed(state: MessageState) -> bool {
@@ -215,11 +236,12 @@ fn text(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<Arc<str>>> {
 
 fn headers(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<Arc<Headers>>> {
     let Some(text) = row.get_ref(at)?.as_str_or_null()? else { return Ok(None) };
-    let parsed = serde_json::from_str(text).map_err(|error| {
-        let kind = rusqlite::types::Type::Text;
-        rusqlite::Error::FromSqlConversionFailure(at, kind, Box::new(error))
-    })?;
-    Ok(Some(Arc::new(parsed)))
+    Ok(Some(Arc::new(serde_json::from_str(text).map_err(|error| no_json(at, error))?)))
+}
+
+fn no_json(at: usize, error: serde_json::Error) -> rusqlite::Error {
+    let kind = rusqlite::types::Type::Text;
+    rusqlite::Error::FromSqlConversionFailure(at, kind, Box::new(error))
 }
 
 fn body(row: &Row<'_>, at: usize) -> rusqlite::Result<bytes::Bytes> {

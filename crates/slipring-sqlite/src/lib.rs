@@ -9,9 +9,10 @@
 //! and `probe` (what the file, the system and other processes may do to it), `reclaim` and
 //! `compact` (giving space back), `writer` and `picture` (what it keeps in memory), `lane` and
 //! `lease` (the log), `append`, `claim`, `claim_any`, `settle`, `extend`, `passes`, `deadlines`,
-//! `room` and `prune` (the verbs), `item`, `rows`, `fifo` and `dedup` (messages outside the log),
-//! `catalog`, `bulk` and `clearing` (administration), `inbox`, `reader`, `inspect` and `warm`
-//! (looking). `clock` is the one clock that all processes of a file have.
+//! `room` and `prune` (the verbs), `item`, `rows`, `failures`, `fifo` and `dedup` (messages outside
+//! the log),
+//! `catalog`, `bulk`, `chosen` and `clearing` (administration), `inbox`, `reader`, `inspect` and
+//! `warm` (looking). `clock` is the one clock that all processes of a file have.
 
 mod admin;
 mod ahead;
@@ -20,6 +21,7 @@ mod bulk;
 mod catalog;
 mod ceiling;
 mod checkpoint;
+mod chosen;
 mod claim;
 mod claim_any;
 mod clearing;
@@ -30,6 +32,7 @@ mod deadlines;
 mod dedup;
 mod driver;
 mod extend;
+mod failures;
 mod fault;
 mod feed;
 mod fifo;

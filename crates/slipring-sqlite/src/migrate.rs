@@ -17,6 +17,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0007_far_delays.sql"),
     include_str!("../migrations/0008_lease_sessions.sql"),
     include_str!("../migrations/0009_loads.sql"),
+    include_str!("../migrations/0010_failures.sql"),
 ];
 
 /// The version that this program writes (`PRAGMA user_version`).

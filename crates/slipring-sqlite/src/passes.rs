@@ -179,6 +179,7 @@ impl Writer<'_> {
             }
             let Some((mut head, picture)) = self.timed_item(id, room)? else { continue };
             let picture = &mut *picture.lock();
+            self.keep_lapse(&head, now)?;
             let settled = match lifecycle::lapse(head.attempts, &picture.info.settings) {
                 Next::DeadLetter => self.give_up(picture, &mut head)?,
                 next => {

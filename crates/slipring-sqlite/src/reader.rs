@@ -135,6 +135,7 @@ impl Reader<'_> {
             parked: items.parked,
             bytes: items.bytes + sum(|lane| lane.ready_bytes() + lane.leased_bytes),
             oldest_ready_sent_at: oldest.map(|sent| Timestamp::from_millis(stamp_ms(sent))),
+            set_aside: 0,
         })
     }
 

@@ -58,7 +58,7 @@ impl Leaving {
 impl Writer<'_> {
     /// The row of a message.
     pub(crate) fn item_head(&mut self, id: u64) -> Outcome<Option<ItemHead>> {
-        Ok(self.db.first(Query::ItemHead, [to_sql(id)], ItemHead::read)?)
+        Ok(self.db.first(Query::ItemHead, [to_sql(id)], ItemHead::read_whole)?)
     }
 
     /// Adds the row of a message that is sent, in the slot that begins at a moment, if in one.
@@ -121,6 +121,7 @@ impl Writer<'_> {
             bytes,
             fifo_group: None,
             source: leaving.source.clone(),
+            failed: false,
         };
         if into.fifo() {
             if first != last {

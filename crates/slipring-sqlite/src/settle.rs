@@ -7,6 +7,7 @@ use slipring::store::{SettleBatch, Settled};
 use slipring::{Error, Fence, MessageState, Receipt, Timestamp};
 
 use crate::claim::no_lane;
+use crate::failures::failure_of;
 use crate::fault::{Outcome, foreign, gone};
 use crate::item::ItemHead;
 use crate::lease::Lease;
@@ -37,12 +38,12 @@ impl Writer<'_> {
             let answer = match self.lease_over(picture, position)? {
                 Some(first) => {
                     let lease = (first, position);
-                    self.settle_in_log(picture, lease, receipt, *settlement, batch.now, &mut acked)?
+                    self.settle_in_log(picture, lease, receipt, settlement, batch.now, &mut acked)?
                 }
                 None => {
                     // What was acked above must be gone for who looks at the log.
                     self.delete_acked(&mut acked)?;
-                    self.settle_item(picture, receipt, *settlement, batch.now)?
+                    self.settle_item(picture, receipt, settlement, batch.now)?
                 }
             };
             answers.push(answer.map_err(|error| error.with("message", receipt.message)));
@@ -101,7 +102,7 @@ impl Writer<'_> {
         picture: &mut Picture,
         (first, position): (u64, u64),
         receipt: &Receipt,
-        settlement: Settlement,
+        settlement: &Settlement,
         now: Timestamp,
         acked: &mut Vec<u64>,
     ) -> Outcome<Result<Settled, Error>> {
@@ -133,6 +134,7 @@ impl Writer<'_> {
         }
         let lane = picture.lane(lane_of(position)).ok_or_else(|| no_lane(position))?;
         let mut leaving = Leaving::ready(lane.priority.unwrap_or_default(), 1, leased_ms);
+        let failed = failure_of(settlement, false, 1, now);
         let one = position..position + 1;
         if next == Next::DeadLetter
             && let Some(target) = self.dead_letter_queue(picture)?
@@ -140,6 +142,7 @@ impl Writer<'_> {
             leaving = dead_letter(leaving, picture);
             let target = &mut *target.lock();
             self.log_to_items(target, one, bytes, &leaving)?;
+            self.keep_failure(position, failed)?;
             return Ok(Ok(Settled::DeadLettered(target.id())));
         }
         let settled = enter(&mut leaving, next, now);
@@ -147,6 +150,7 @@ impl Writer<'_> {
             leaving.priority = priority;
         }
         self.log_to_items(picture, one, bytes, &leaving)?;
+        self.keep_failure(position, failed)?;
         Ok(Ok(settled))
     }
 
@@ -185,7 +189,7 @@ impl Writer<'_> {
         &mut self,
         picture: &mut Picture,
         receipt: &Receipt,
-        settlement: Settlement,
+        settlement: &Settlement,
         now: Timestamp,
     ) -> Outcome<Result<Settled, Error>> {
         let id = receipt.message;
@@ -206,6 +210,7 @@ impl Writer<'_> {
             Ok(next) => next,
             Err(error) => return Ok(Err(error)),
         };
+        self.keep_failure(id.0, failure_of(settlement, head.failed, head.attempts, now))?;
         Ok(Ok(match next {
             Next::Done => {
                 self.delete_item(picture, &head)?;
@@ -275,7 +280,7 @@ impl Writer<'_> {
     }
 
     /// A random number for a settlement that needs one.
-    fn jitter(&self, settlement: Settlement) -> f64 {
+    fn jitter(&self, settlement: &Settlement) -> f64 {
         match settlement {
             Settlement::Nack { delay: None, .. } => self.memory.randomness.unit(),
             _ => 0.0,
@@ -299,12 +304,12 @@ pub(crate) fn dead_letter(leaving: Leaving, from: &Picture) -> Leaving {
     Leaving { attempts: 0, earlier_attempts, first_received_ms: None, source, ..leaving }
 }
 
-fn new_priority(settlement: Settlement, next: Next) -> Option<slipring::Priority> {
+fn new_priority(settlement: &Settlement, next: Next) -> Option<slipring::Priority> {
     match settlement {
         Settlement::Nack { priority, .. } | Settlement::Park { priority }
             if next != Next::DeadLetter =>
         {
-            priority
+            *priority
         }
         _ => None,
     }

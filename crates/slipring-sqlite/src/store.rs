@@ -282,6 +282,7 @@ impl Store for SqliteStore {
             calls_one_by_one: false,
             appends_and_claims: true,
             passes_by_queue: true,
+            deletes_if_empty: true,
             call_messages_max: CALL_MESSAGES_MAX,
             call_bytes_max: CALL_BYTES_MAX,
         }

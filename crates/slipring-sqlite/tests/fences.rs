@@ -17,13 +17,16 @@ use slipring_conformance::verbs::{self, at, bodies, claim, counts, extend, send,
 use slipring_sqlite::SqliteStore;
 use support::open;
 
-const NACK: Settlement = Settlement::Nack { delay: None, priority: None };
+const NACK: Settlement = Settlement::Nack { delay: None, priority: None, reason: None };
 
 /// Checks that a receipt does nothing to a queue.
 async fn is_lost(store: &Arc<SqliteStore>, q: QueueId, old: &Delivery) {
     let before = counts(store, q).await;
-    for how in [Settlement::Ack, NACK, Settlement::HandBack, Settlement::DeadLetter] {
-        let refused = settle(store, q, old, how, at(2)).await.expect_err("the receipt is old");
+    for how in
+        [Settlement::Ack, NACK, Settlement::HandBack, Settlement::DeadLetter { reason: None }]
+    {
+        let refused =
+            settle(store, q, old, how.clone(), at(2)).await.expect_err("the receipt is old");
         assert_eq!(refused.kind(), ErrorKind::LeaseLost, "{how:?}");
     }
     let refused = extend(store, q, &[old.receipt], 60, at(2)).await.remove(0).unwrap_err();

@@ -35,6 +35,7 @@ const BACK_TO_1: &str = "
     CREATE INDEX fifo_group_open ON fifo_group (queue_id, head_sent, head_id)
         WHERE head_id IS NOT NULL;
     ALTER TABLE item DROP COLUMN due_ms;
+    ALTER TABLE item DROP COLUMN failures;
     ALTER TABLE dedup DROP COLUMN sent;
     ALTER TABLE queue DROP COLUMN ids_from;
     ALTER TABLE item_count DROP COLUMN passed_over;
@@ -69,12 +70,12 @@ async fn groups_of_a_file_of_version_1_get_their_places_and_its_ids_still_count(
     assert_eq!(bodies(&held), ["c1", "a1", "a2"]);
     ack_all(&store, q, &held[..1], at(2)).await;
     // In version 1 the second message of the group would be given back to a closed group.
-    let nack = slipring::lifecycle::Settlement::Nack { delay: None, priority: None };
+    let nack = slipring::lifecycle::Settlement::Nack { delay: None, priority: None, reason: None };
     slipring_conformance::verbs::settle(&store, q, &held[1], nack, at(2)).await.unwrap();
     store.close().await.unwrap();
     look(folder.path()).execute_batch(BACK_TO_1).unwrap();
     let store = open(folder.path());
-    assert_eq!(number(folder.path(), "PRAGMA user_version"), 9);
+    assert_eq!(number(folder.path(), "PRAGMA user_version"), 10);
     let twin = || vec![message("d2").dedup_id("once")];
     assert!(try_send(&store, q, twin(), at(3)).await.unwrap()[0].duplicate);
     assert_eq!(bodies(&claim(&store, q, 10, at(3)).await), ["a1", "b1", "b2", "d1"]);

@@ -55,7 +55,7 @@ async fn large_delayed_and_parked_messages_become_ready_in_steps() {
     }
     let held = claim(&store, q, 100, at(1)).await;
     let park = Settlement::Park { priority: None };
-    let entries = held.iter().map(|delivery| (delivery.receipt, park)).collect();
+    let entries = held.iter().map(|delivery| (delivery.receipt, park.clone())).collect();
     store.settle(SettleBatch { queue: q, now: at(1), entries }).await.unwrap();
     assert_eq!(counts(&store, q).await, [0, 0, 0, COUNT]);
     // A kick is one call for its callers.

@@ -26,7 +26,8 @@ async fn fill(store: &std::sync::Arc<SqliteStore>) -> Vec<slipring::Delivery> {
     send(store, q, &["a", "b", "c", "d", "e", "f", "g"]).await;
     let held = claim(store, q, 5, at(0)).await;
     ack_all(store, q, &held[1..2], at(1)).await;
-    let nack = Settlement::Nack { delay: Some(Duration::from_secs(60)), priority: None };
+    let nack =
+        Settlement::Nack { delay: Some(Duration::from_secs(60)), priority: None, reason: None };
     settle(store, q, &held[2], nack, at(1)).await.unwrap();
     settle(store, q, &held[3], Settlement::Park { priority: None }, at(1)).await.unwrap();
     let mut twin = NewMessage::new("h").dedup_id("once");

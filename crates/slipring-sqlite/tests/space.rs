@@ -55,7 +55,7 @@ async fn fill_and_empty(
     assert_eq!(large.len(), 800);
     ack_all(store, q, &large, at(0)).await;
     for kept in held.iter().filter(|held| held.message.body.len() <= 100) {
-        let again = Settlement::Nack { delay: Some(Duration::ZERO), priority: None };
+        let again = Settlement::Nack { delay: Some(Duration::ZERO), priority: None, reason: None };
         settle(store, q, kept, again, at(0)).await.unwrap();
     }
 }

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 
 use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind};
+use crate::failures::FailedAttempt;
 use crate::lease::ReceiptKey;
 use crate::message::{Message, MessageId};
 use crate::queue::{QueueId, QueueInfo, QueueName, QueueSettings, QueueStats};
@@ -32,6 +33,8 @@ pub struct Peeked {
     pub state: MessageState,
     /// When the delay ends or the lease lapses.
     pub until: Option<Timestamp>,
+    /// Its last failures, the oldest first, from the first one with a reason on (S6.8).
+    pub failures: Vec<FailedAttempt>,
 }
 
 /// A bounded step of moving messages from one queue to another (redrive).
@@ -44,6 +47,50 @@ pub struct MoveRequest {
     pub target: Option<QueueId>,
     /// At most so many in this step, 1 to 10,000.
     pub limit: u32,
+}
+
+/// Most messages of one [`ChosenMove`].
+pub const CHOSEN_MAX: usize = 1_000;
+
+/// Chosen messages to be moved from one queue to another (redrive).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChosenMove {
+    /// Where the messages are, ready or parked.
+    pub source: QueueId,
+    /// Where they go; `None` sends each back to the queue it was dead-lettered from.
+    pub target: Option<QueueId>,
+    /// Which, at most [`CHOSEN_MAX`], in the order of the answers.
+    pub messages: Vec<MessageId>,
+}
+
+impl ChosenMove {
+    /// Checks the number of messages.
+    ///
+    /// # Errors
+    /// `LimitExceeded` naming `redrive_ids_max`.
+    pub fn check(&self) -> Result<(), Error> {
+        let (most, asked) = (CHOSEN_MAX as u64, self.messages.len() as u64);
+        if asked > most { Err(Error::limit("redrive_ids_max", most, asked)) } else { Ok(()) }
+    }
+}
+
+/// The error for a message that no chosen move takes, because of its state.
+pub fn not_free(message: MessageId, state: MessageState) -> Error {
+    let text =
+        format!("message {message} is {}; only ready and parked messages are moved", state.name());
+    Error::new(ErrorKind::WrongState, text).with("message", message)
+}
+
+/// The error for a message that is to go back, and has nowhere to go back to.
+pub fn no_way_back(message: MessageId, source: Option<&QueueName>) -> Error {
+    let text = match source {
+        Some(name) => format!(
+            "message {message} was dead-lettered from {name}, which is not there any more; name \
+             a target"
+        ),
+        None => format!("message {message} was not dead-lettered; name a target"),
+    };
+    Error::new(ErrorKind::QueueNotFound, text).with("message", message)
 }
 
 /// The room that a store takes and has, in bytes. `None` for what it has not or does not know.
@@ -119,6 +166,20 @@ pub trait AdminStore: Send + Sync + 'static {
     /// # Errors
     /// `QueueNotFound`; storage errors.
     async fn delete_queue(&self, queue: QueueId) -> Result<(), Error>;
+
+    /// Deletes a queue in which there is nothing: no message in any state, no open load, no
+    /// deduplication id that is remembered; and whose settings were not changed since `seen`, the
+    /// [`QueueInfo::modified_at`] of what was read before. Answers whether it did. A send that is
+    /// answered before or meanwhile is not lost: either it is in the queue, which then stays, or
+    /// it is refused with `QueueNotFound`. Called only with
+    /// [`crate::Capabilities::deletes_if_empty`]; the default deletes nothing.
+    ///
+    /// # Errors
+    /// `QueueNotFound`; storage errors.
+    async fn delete_if_empty(&self, queue: QueueId, seen: Timestamp) -> Result<bool, Error> {
+        let _ = (queue, seen);
+        Ok(false)
+    }
 
     /// All queues, by name.
     ///
@@ -214,6 +275,19 @@ pub trait AdminStore: Send + Sync + 'static {
         request: MoveRequest,
         now: Timestamp,
     ) -> Result<Vec<(QueueId, u64)>, Error>;
+
+    /// Moves chosen messages, atomically each, and answers one by one in which queue it is now. A
+    /// message that is named twice is moved by its first entry.
+    ///
+    /// # Errors
+    /// For the call as a whole: `QueueNotFound`, `Invalid` when source and target are the same,
+    /// storage errors. For an entry: `MessageGone` when it is not in the source; `WrongState` when
+    /// it is leased or delayed; `QueueNotFound` when it has no queue to go back to.
+    async fn move_chosen(
+        &self,
+        request: &ChosenMove,
+        now: Timestamp,
+    ) -> Result<Vec<Result<QueueId, Error>>, Error>;
 
     /// Whether the store can serve at the moment; the error says why not.
     ///

@@ -29,6 +29,9 @@ pub struct Capabilities {
     /// [`Store::deadlines`] tells which queues have something to do. Otherwise the engine makes
     /// passes over all queues together, and one with much to do delays the others (S5.6).
     pub passes_by_queue: bool,
+    /// Whether [`crate::AdminStore::delete_if_empty`] deletes. Otherwise queues that were made by a
+    /// send stay.
+    pub deletes_if_empty: bool,
     /// The largest call the store wants: messages or entries that are sent or acked at once. One
     /// that is delayed, of a group, given back or prolonged counts as several. The engine deals
     /// what waits into calls of this size, so that no call holds up those of other queues for long;

@@ -25,6 +25,7 @@ pub mod clock;
 pub mod deal;
 pub mod engine;
 pub mod error;
+pub mod failures;
 pub mod lease;
 pub mod lifecycle;
 pub mod limits;
@@ -40,11 +41,12 @@ pub mod waits;
 pub mod worker;
 
 pub use admin::{
-    AdminStore, MessageState, MoveRequest, PeekFilter, Peeked, Reconfigured, StoreSpace,
+    AdminStore, ChosenMove, MessageState, MoveRequest, PeekFilter, Peeked, Reconfigured, StoreSpace,
 };
 pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
 pub use engine::{Engine, EngineOptions, Load, Queue, QueueCounts, ReceiveRequest, Several};
 pub use error::{Error, ErrorKind, Retry};
+pub use failures::{EndedBy, FailedAttempt, Reason};
 pub use lease::{Fence, Receipt, ReceiptKey};
 pub use limits::Limits;
 pub use load::{LoadId, LoadInfo, LoadPart, LoadState, LoadStore, PartInfo};

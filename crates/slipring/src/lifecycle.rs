@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind};
+use crate::failures::Reason;
 use crate::lease::Fence;
 use crate::message::NewMessage;
 use crate::queue::{Backoff, QueueSettings};
@@ -40,7 +41,7 @@ impl State {
 }
 
 /// How a holder ends its lease.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Settlement {
     /// Done: the message leaves.
     Ack,
@@ -50,6 +51,8 @@ pub enum Settlement {
         delay: Option<Duration>,
         /// A new priority for the message.
         priority: Option<crate::message::Priority>,
+        /// Why it failed; kept with the message (S6.8).
+        reason: Option<Reason>,
     },
     /// Never reached its holder: back at once, the attempt not counted (S2.3).
     HandBack,
@@ -59,7 +62,10 @@ pub enum Settlement {
         priority: Option<crate::message::Priority>,
     },
     /// Give up now: to the dead-letter queue, or parked where there is none.
-    DeadLetter,
+    DeadLetter {
+        /// Why it failed; kept with the message (S6.8).
+        reason: Option<Reason>,
+    },
 }
 
 /// What a message does next.
@@ -143,7 +149,7 @@ pub fn is_last_try(attempts: u32, settings: &QueueSettings) -> bool {
 pub fn settle(
     held: &Held,
     fence: Fence,
-    settlement: Settlement,
+    settlement: &Settlement,
     settings: &QueueSettings,
     now: Timestamp,
     jitter: f64,
@@ -151,7 +157,7 @@ pub fn settle(
     if fence != held.fence {
         return Err(lease_lost("another hand-out is newer"));
     }
-    if settlement == Settlement::Ack && !settings.fifo {
+    if *settlement == Settlement::Ack && !settings.fifo {
         return Ok(Next::Done);
     }
     check_valid(held, fence, now)?;
@@ -159,8 +165,8 @@ pub fn settle(
         Settlement::Ack => Next::Done,
         Settlement::HandBack => Next::Ready { attempts: held.attempts.saturating_sub(1) },
         Settlement::Park { .. } => Next::Parked,
-        Settlement::DeadLetter => Next::DeadLetter,
-        Settlement::Nack { delay, .. } => failure(held.attempts, delay, settings, now, jitter),
+        Settlement::DeadLetter { .. } => Next::DeadLetter,
+        Settlement::Nack { delay, .. } => failure(held.attempts, *delay, settings, now, jitter),
     })
 }
 
@@ -270,14 +276,17 @@ mod tests {
         Held { state, fence: Fence(5), deadline: Timestamp::from_millis(1000), attempts }
     }
 
-    const NACK: Settlement = Settlement::Nack { delay: None, priority: None };
+    const NACK: Settlement = Settlement::Nack { delay: None, priority: None, reason: None };
 
     #[test]
     fn an_old_fence_is_refused_whatever_it_asks() {
         // S3.3, S3.4
-        for what in [Settlement::Ack, NACK, Settlement::HandBack, Settlement::DeadLetter] {
+        for what in
+            [Settlement::Ack, NACK, Settlement::HandBack, Settlement::DeadLetter { reason: None }]
+        {
             let now = Timestamp::from_millis(1);
-            let answer = settle(&held(State::Leased, 1), Fence(4), what, &settings(None), now, 0.0);
+            let answer =
+                settle(&held(State::Leased, 1), Fence(4), &what, &settings(None), now, 0.0);
             assert_eq!(answer.unwrap_err().kind(), ErrorKind::LeaseLost);
         }
     }
@@ -287,9 +296,9 @@ mod tests {
         // S3.3, S3.4
         let now = Timestamp::from_millis(1000);
         let late = held(State::Ready, 1);
-        let ack = settle(&late, Fence(5), Settlement::Ack, &settings(None), now, 0.0);
+        let ack = settle(&late, Fence(5), &Settlement::Ack, &settings(None), now, 0.0);
         assert_eq!(ack.unwrap(), Next::Done);
-        let nack = settle(&late, Fence(5), NACK, &settings(None), now, 0.0);
+        let nack = settle(&late, Fence(5), &NACK, &settings(None), now, 0.0);
         assert_eq!(nack.unwrap_err().kind(), ErrorKind::LeaseLost);
         assert!(check_valid(&late, Fence(5), now).is_err());
         // What was given back before its deadline is not called late.
@@ -306,7 +315,7 @@ mod tests {
         let ack = |state, ms| {
             let held = held(state, 1);
             let now = Timestamp::from_millis(ms);
-            settle(&held, Fence(5), Settlement::Ack, &settings, now, 0.0)
+            settle(&held, Fence(5), &Settlement::Ack, &settings, now, 0.0)
         };
         assert_eq!(ack(State::Leased, 999).unwrap(), Next::Done);
         for late in [ack(State::Leased, 1000), ack(State::Ready, 1)] {
@@ -338,7 +347,7 @@ mod tests {
         // S6.2
         let now = Timestamp::from_millis(1);
         let nack = |attempts| {
-            settle(&held(State::Leased, attempts), Fence(5), NACK, &settings(Some(3)), now, 0.0)
+            settle(&held(State::Leased, attempts), Fence(5), &NACK, &settings(Some(3)), now, 0.0)
         };
         assert_eq!(nack(2).unwrap(), Next::Ready { attempts: 2 });
         assert_eq!(nack(3).unwrap(), Next::DeadLetter);

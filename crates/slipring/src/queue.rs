@@ -202,6 +202,11 @@ impl Default for QueueSettings {
 }
 
 impl QueueSettings {
+    /// The attribute of a queue that nobody asked for: a protocol made it because a message was
+    /// sent to its name. Its value is the name of the protocol, which deletes the queue when it is
+    /// empty and nobody uses it. Who asks for the queue by creating it takes the attribute away.
+    pub const MADE_BY_A_SEND: &str = "made_by_a_send";
+
     /// Whether the queue hands out nothing at `now`.
     pub fn is_paused(&self, now: Timestamp) -> bool {
         self.paused || self.paused_until.is_some_and(|until| now < until)
@@ -263,6 +268,9 @@ pub struct QueueStats {
     pub bytes: u64,
     /// When the oldest ready message was sent.
     pub oldest_ready_sent_at: Option<Timestamp>,
+    /// Rows of the store that could not be what it had written, and were set aside so that they
+    /// stop nothing. They count for nothing else. Only the PostgreSQL store has any.
+    pub set_aside: u64,
 }
 
 impl QueueStats {

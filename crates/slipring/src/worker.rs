@@ -5,17 +5,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::clock::{Clock, Timestamp};
 use crate::engine::{Queue, ReceiveRequest};
 use crate::error::{Error, ErrorKind};
+use crate::failures::Reason;
 use crate::lifecycle::Settlement;
 use crate::message::{Delivery, Message};
 
 /// How a handler's work ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// Done: ack.
     Done,
@@ -25,6 +27,10 @@ pub enum Outcome {
     RetryAfter(Duration),
     /// Will never succeed: to the dead-letter queue, or parked.
     GiveUp,
+    /// As [`Outcome::Retry`], and why, which is kept with the message (S6.8).
+    RetryBecause(Reason),
+    /// As [`Outcome::GiveUp`], and why, which is kept with the message (S6.8).
+    GiveUpBecause(Reason),
 }
 
 /// How a worker works.
@@ -83,9 +89,9 @@ impl Worker {
     /// handlers get the grace time, and what is unfinished after it is handed back, its attempt
     /// not counted.
     ///
-    /// A handler that panics counts as failed. Its lease is renewed as long as it runs; when the
-    /// lease is lost all the same (the process stood still for too long), the handler's future is
-    /// dropped.
+    /// A handler that panics counts as failed, for the reason that the panic gives. Its lease is
+    /// renewed as long as it runs; when the lease is lost all the same (the process stood still for
+    /// too long), the handler's future is dropped.
     pub async fn run<H, F>(&self, handler: H, stop: CancellationToken)
     where
         H: Fn(Message) -> F + Send + Sync + 'static,
@@ -170,7 +176,7 @@ impl Worker {
         let outcome = loop {
             let renew_at = self.renewal(deadline);
             tokio::select! {
-                outcome = &mut running.0 => break outcome.unwrap_or(Outcome::Retry),
+                outcome = &mut running.0 => break outcome.unwrap_or_else(ended_early),
                 () = give_up.cancelled() => {
                     drop(running);
                     self.settle(&delivery, Settlement::HandBack).await;
@@ -191,9 +197,15 @@ impl Worker {
         };
         let how = match outcome {
             Outcome::Done => Settlement::Ack,
-            Outcome::Retry => Settlement::Nack { delay: None, priority: None },
-            Outcome::RetryAfter(delay) => Settlement::Nack { delay: Some(delay), priority: None },
-            Outcome::GiveUp => Settlement::DeadLetter,
+            Outcome::Retry => Settlement::NACK,
+            Outcome::RetryBecause(reason) => {
+                Settlement::Nack { delay: None, priority: None, reason: Some(reason) }
+            }
+            Outcome::GiveUpBecause(reason) => Settlement::DeadLetter { reason: Some(reason) },
+            Outcome::RetryAfter(delay) => {
+                Settlement::Nack { delay: Some(delay), priority: None, reason: None }
+            }
+            Outcome::GiveUp => Settlement::DeadLetter { reason: None },
         };
         self.settle(&delivery, how).await;
     }
@@ -223,6 +235,17 @@ impl Worker {
             tracing::warn!(%error, message = %delivery.message.id, "could not settle");
         }
     }
+}
+
+/// The outcome of a handler that did not come to its end.
+fn ended_early(error: JoinError) -> Outcome {
+    if !error.is_panic() {
+        return Outcome::Retry;
+    }
+    let panic = error.into_panic();
+    let said = panic.downcast_ref::<&str>().copied();
+    let said = said.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    Outcome::RetryBecause(Reason::new(&format!("the handler panicked: {}", said.unwrap_or("?"))))
 }
 
 struct AbortOnDrop(tokio::task::JoinHandle<Outcome>);

@@ -165,7 +165,7 @@ impl QueueBench {
 
     /// Nacks one delivery; it waits so long.
     pub async fn nack_for(&self, of: &Delivery, delay: Duration) -> Result<Settled, Error> {
-        self.settle(of, Settlement::Nack { delay: Some(delay), priority: None }).await
+        self.settle(of, Settlement::Nack { delay: Some(delay), priority: None, reason: None }).await
     }
 
     /// Parks one delivery.

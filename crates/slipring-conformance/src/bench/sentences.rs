@@ -62,7 +62,7 @@ pub(crate) fn text(body: &Bytes) -> String {
 }
 
 /// A nack that waits by the queue's backoff.
-pub const NACK: Settlement = Settlement::Nack { delay: None, priority: None };
+pub const NACK: Settlement = Settlement::Nack { delay: None, priority: None, reason: None };
 
 /// Asserts that a call was refused, and how.
 #[track_caller]

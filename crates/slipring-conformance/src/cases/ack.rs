@@ -40,7 +40,9 @@ async fn a_second_ack_finds_the_message_gone(b: Bench) {
     q.send("a").await;
     let delivery = q.claim_one().await;
     q.ack(&delivery).await.unwrap();
-    for settlement in [Settlement::Ack, NACK, Settlement::HandBack, Settlement::DeadLetter] {
+    for settlement in
+        [Settlement::Ack, NACK, Settlement::HandBack, Settlement::DeadLetter { reason: None }]
+    {
         refused(q.settle(&delivery, settlement).await, ErrorKind::MessageGone);
     }
     refused(q.extend(&delivery, s(10)).await, ErrorKind::MessageGone);
@@ -184,9 +186,16 @@ async fn a_mixed_batch_of_settlements_is_answered_entry_by_entry(b: Bench) {
     let q = b.plain().await;
     q.send_all(["ack", "nack", "later", "back", "park", "dead"]).await;
     let taken = q.claim(6).await;
-    let later = Settlement::Nack { delay: Some(s(5)), priority: None };
+    let later = Settlement::Nack { delay: Some(s(5)), priority: None, reason: None };
     let park = Settlement::Park { priority: None };
-    let hows = [Settlement::Ack, NACK, later, Settlement::HandBack, park, Settlement::DeadLetter];
+    let hows = [
+        Settlement::Ack,
+        NACK,
+        later,
+        Settlement::HandBack,
+        park,
+        Settlement::DeadLetter { reason: None },
+    ];
     let entries = taken.iter().zip(hows).map(|(d, how)| (d.receipt, how)).collect();
     let answers: Vec<_> = q.settle_all(entries).await.into_iter().map(Result::unwrap).collect();
     let due = b.now().after(s(5));

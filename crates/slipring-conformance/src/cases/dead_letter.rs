@@ -88,7 +88,7 @@ async fn giving_up_sends_to_the_dead_letter_queue_at_once(b: Bench) {
     let (dead, q) = dead_and_source(&b, 1000).await;
     q.send("a").await;
     let delivery = q.claim_one().await;
-    let answer = q.settle(&delivery, Settlement::DeadLetter).await.unwrap();
+    let answer = q.settle(&delivery, Settlement::DeadLetter { reason: None }).await.unwrap();
     assert_eq!(answer, Settled::DeadLettered(dead.id));
     dead.holds(1, 0, 0, 0).await;
     q.holds(0, 0, 0, 0).await;
@@ -150,7 +150,7 @@ async fn a_queue_that_is_its_own_dead_letter_queue_parks(b: Bench) {
     b.pass(s(30)).await;
     q.holds(1, 0, 0, 2).await;
     let delivery = q.claim_one().await;
-    let answer = q.settle(&delivery, Settlement::DeadLetter).await;
+    let answer = q.settle(&delivery, Settlement::DeadLetter { reason: None }).await;
     assert_eq!(answer.unwrap(), Settled::Parked);
     // Those that were kicked are not in their first lease any more.
     assert_eq!(q.kick(3).await, 3);
@@ -217,7 +217,7 @@ async fn a_dead_letter_starts_with_no_attempts_and_names_its_source(b: Bench) {
 async fn the_deliveries_before_are_kept_apart(b: Bench) {
     let counts = |of: &slipring::Message| (of.earlier_attempts, of.attempts);
     let last = b.plain().await;
-    for how in [NACK, Settlement::DeadLetter] {
+    for how in [NACK, Settlement::DeadLetter { reason: None }] {
         for fifo in [false, true] {
             let middle = b
                 .queue(settings(|to| {
@@ -229,7 +229,7 @@ async fn the_deliveries_before_are_kept_apart(b: Bench) {
             let q = b.source_of(&middle, 2).await;
             let id = q.send("a").await;
             q.nack(&q.claim_one().await).await.unwrap();
-            q.settle(&q.claim_one().await, how).await.unwrap();
+            q.settle(&q.claim_one().await, how.clone()).await.unwrap();
             assert_eq!(counts(&middle.only(MessageState::Ready).await.message), (2, 0));
             let taken = middle.claim_one().await;
             assert_eq!(counts(&taken.message), (2, 1));
@@ -266,7 +266,7 @@ async fn old_receipts_do_not_reach_into_the_dead_letter_queue(b: Bench) {
     q.send("a").await;
     let old = q.claim_one().await;
     q.nack(&old).await.unwrap();
-    for settlement in [Settlement::Ack, NACK, Settlement::DeadLetter] {
+    for settlement in [Settlement::Ack, NACK, Settlement::DeadLetter { reason: None }] {
         refused(q.settle(&old, settlement).await, ErrorKind::MessageGone);
     }
     refused(q.extend(&old, s(30)).await, ErrorKind::MessageGone);
@@ -297,7 +297,8 @@ async fn dead_letters_of_a_batch_leave_their_neighbours(b: Bench) {
     for _ in 0..4 {
         taken.push(q.claim_one().await);
     }
-    let hows = [Settlement::HandBack, Settlement::DeadLetter, Settlement::Ack, NACK];
+    let hows =
+        [Settlement::HandBack, Settlement::DeadLetter { reason: None }, Settlement::Ack, NACK];
     let mut entries: Vec<_> = taken.iter().zip(hows).map(|(d, how)| (d.receipt, how)).collect();
     entries.push((taken[1].receipt, Settlement::Ack));
     let answers = q.settle_all(entries).await;

@@ -61,7 +61,7 @@ async fn only_the_valid_holder_may_nack_park_give_up_or_extend(b: Bench) {
     b.pass(s(30)).await;
     let holder = q.claim_one().await;
     let park = Settlement::Park { priority: None };
-    for settlement in [NACK, Settlement::HandBack, park, Settlement::DeadLetter] {
+    for settlement in [NACK, Settlement::HandBack, park, Settlement::DeadLetter { reason: None }] {
         refused(q.settle(&old, settlement).await, ErrorKind::LeaseLost);
     }
     refused(q.extend(&old, s(1000)).await, ErrorKind::LeaseLost);
@@ -81,7 +81,9 @@ async fn after_the_deadline_all_but_ack_is_refused(b: Bench) {
             b.expire().await;
         }
         let park = Settlement::Park { priority: None };
-        for settlement in [NACK, Settlement::HandBack, park, Settlement::DeadLetter] {
+        for settlement in
+            [NACK, Settlement::HandBack, park, Settlement::DeadLetter { reason: None }]
+        {
             refused(q.settle(&late, settlement).await, ErrorKind::LeaseLost);
         }
         refused(q.extend(&late, s(30)).await, ErrorKind::LeaseLost);

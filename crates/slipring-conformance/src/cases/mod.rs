@@ -9,6 +9,7 @@ mod company;
 mod dead_letter;
 mod dedup;
 mod delay;
+mod failures;
 mod faults;
 mod fifo;
 mod fifo_line;
@@ -16,6 +17,7 @@ mod heads;
 mod lease;
 mod limits;
 mod load;
+mod move_chosen;
 mod move_messages;
 mod order;
 mod park_kick;
@@ -49,6 +51,7 @@ pub fn all() -> impl Iterator<Item = &'static Case> {
         poison::CASES,
         company::CASES,
         dead_letter::CASES,
+        move_chosen::CASES,
         move_messages::CASES,
         park_kick::CASES,
         delay::CASES,
@@ -63,6 +66,7 @@ pub fn all() -> impl Iterator<Item = &'static Case> {
         heads::CASES,
         receipt::CASES,
         queues::CASES,
+        failures::CASES,
         faults::CASES,
         reopen::CASES,
         sharing::CASES,

@@ -67,7 +67,7 @@ async fn retries_between_many_priorities_find_their_old_places(b: Bench) {
         let how = match nth % 4 {
             0 => NACK,
             1 => Settlement::HandBack,
-            2 => Settlement::Nack { delay: Some(s(1)), priority: None },
+            2 => Settlement::Nack { delay: Some(s(1)), priority: None, reason: None },
             _ => Settlement::Park { priority: None },
         };
         q.settle(delivery, how).await.unwrap();

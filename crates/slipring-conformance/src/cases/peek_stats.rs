@@ -206,7 +206,7 @@ async fn urgent_messages_are_ready_ones_below_1024(b: Bench) {
     assert_eq!(q.stats().await.urgent, 2);
     let delivery = q.claim_one().await;
     assert_eq!(q.stats().await.urgent, 1);
-    let lower = Settlement::Nack { delay: None, priority: Some(p(2000)) };
+    let lower = Settlement::Nack { delay: None, priority: Some(p(2000)), reason: None };
     q.settle(&delivery, lower).await.unwrap();
     assert_eq!(q.stats().await.urgent, 1);
     b.pass(s(9)).await;

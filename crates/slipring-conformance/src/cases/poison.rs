@@ -50,7 +50,7 @@ pub(super) async fn failed(q: &QueueBench, body: &str, priority: u32, times: u32
     let id = q.send(m(body).priority(priority)).await;
     for _ in 0..times {
         let delivery = q.claim_message(id).await.unwrap();
-        let back = Settlement::Nack { delay: Some(s(0)), priority: None };
+        let back = Settlement::Nack { delay: Some(s(0)), priority: None, reason: None };
         q.settle(&delivery, back).await.unwrap();
     }
 }

@@ -58,7 +58,8 @@ async fn receipts_of_purged_messages_find_them_gone(b: Bench) {
     q.send_all(["a", "b", "c", "d"]).await;
     let taken = q.claim(4).await;
     q.purge(100).await;
-    let hows = [Settlement::Ack, NACK, Settlement::HandBack, Settlement::DeadLetter];
+    let hows =
+        [Settlement::Ack, NACK, Settlement::HandBack, Settlement::DeadLetter { reason: None }];
     for (delivery, how) in taken.iter().zip(hows) {
         refused(q.settle(delivery, how).await, ErrorKind::MessageGone);
         refused(q.extend(delivery, s(1)).await, ErrorKind::MessageGone);

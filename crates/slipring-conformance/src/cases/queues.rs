@@ -30,6 +30,8 @@ pub(super) const CASES: &[Case] = &[
     case!(a_queue_made_again_is_another_queue, "S4.2"),
     case!(deleting_one_queue_leaves_the_others, "S4.2"),
     case!(a_thousand_queues_are_one_like_the_other, "S12.1"),
+    case!(a_queue_is_deleted_if_there_is_nothing_in_it, "S12.7"),
+    case!(a_queue_with_anything_in_it_is_not_deleted_as_an_empty_one, "S12.7"),
 ];
 
 fn unusual() -> QueueSettings {
@@ -262,4 +264,59 @@ async fn a_thousand_queues_are_one_like_the_other(b: Bench) {
     for (n, q) in queues.iter().enumerate().step_by(37) {
         assert_eq!(q.drain().await, [n.to_string()]);
     }
+}
+
+/// Whether the store deletes a queue in which there is nothing.
+async fn deletes(b: &Bench, q: &crate::QueueBench) -> bool {
+    let listed = b.store().queues().await.unwrap();
+    let seen = listed.iter().find(|info| info.id == q.id).unwrap().modified_at;
+    b.store().delete_if_empty(q.id, seen).await.unwrap()
+}
+
+async fn a_queue_is_deleted_if_there_is_nothing_in_it(b: Bench) {
+    let able = b.store().capabilities().deletes_if_empty;
+    let (q, other) = (b.named("q", QueueSettings::default()).await, b.plain().await);
+    other.send("a").await;
+    q.send("a").await;
+    assert_eq!(q.drain().await, ["a"]);
+    assert_eq!(deletes(&b, &q).await, able);
+    let left = if able { vec![other.id] } else { vec![q.id, other.id] };
+    let listed = b.store().queues().await.unwrap();
+    let mut listed: Vec<QueueId> = listed.iter().map(|info| info.id).collect();
+    listed.sort();
+    assert_eq!(listed, left);
+    if able {
+        refused(b.store().stats(q.id, b.now()).await, ErrorKind::QueueNotFound);
+        let again = b.named("q", QueueSettings::default()).await;
+        again.send("late").await;
+        assert_eq!(again.drain().await, ["late"]);
+    }
+}
+
+async fn a_queue_with_anything_in_it_is_not_deleted_as_an_empty_one(b: Bench) {
+    let (q, parked) = (b.plain().await, b.plain().await);
+    q.send("ready").await;
+    assert!(!deletes(&b, &q).await);
+    let held = q.claim_one().await;
+    assert!(!deletes(&b, &q).await, "leased");
+    q.nack_for(&held, s(60)).await.unwrap();
+    assert!(!deletes(&b, &q).await, "delayed");
+    parked.send("a").await;
+    let held = parked.claim_one().await;
+    parked.park(&held).await.unwrap();
+    assert!(!deletes(&b, &parked).await, "parked");
+    let known = b.plain().await;
+    known.send(m("a").dedup_id("id")).await;
+    known.drain().await;
+    assert!(!deletes(&b, &known).await, "an id is remembered");
+    let loaded = b.plain().await;
+    let begun = b.store().begin_load(loaded.id, b.now()).await.unwrap();
+    assert!(!deletes(&b, &loaded).await, "a load is open");
+    b.store().abandon_load(begun.id).await.unwrap();
+    let changed = b.plain().await;
+    let seen = b.now();
+    b.advance(s(1));
+    changed.configure(&settings(|to| to.delay = s(1))).await.unwrap();
+    assert!(!b.store().delete_if_empty(changed.id, seen).await.unwrap(), "its settings are others");
+    assert_eq!(b.store().queues().await.unwrap().len(), 5);
 }

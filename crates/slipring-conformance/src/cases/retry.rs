@@ -98,12 +98,12 @@ async fn a_nack_may_change_the_priority(b: Bench) {
     let q = b.plain().await;
     q.send_all([m("a").priority(5), m("b").priority(6), m("c").priority(7)]).await;
     let delivery = q.claim_one().await;
-    let lower = Settlement::Nack { delay: Some(s(0)), priority: Some(p(6)) };
+    let lower = Settlement::Nack { delay: Some(s(0)), priority: Some(p(6)), reason: None };
     q.settle(&delivery, lower).await.unwrap();
     // Sent before "b", so it stands before it among those of priority 6.
     assert_eq!(q.peek(MessageState::Ready).await, ["a", "b", "c"]);
     let delivery = q.claim_one().await;
-    let lowest = Settlement::Nack { delay: Some(s(0)), priority: Some(p(u32::MAX)) };
+    let lowest = Settlement::Nack { delay: Some(s(0)), priority: Some(p(u32::MAX)), reason: None };
     q.settle(&delivery, lowest).await.unwrap();
     let taken = q.claim(1).await.into_iter().chain(q.claim(1).await).chain(q.claim(1).await);
     let taken: Vec<_> = taken.collect();
@@ -115,9 +115,9 @@ async fn a_delayed_nack_may_change_the_priority(b: Bench) {
     let q = b.plain().await;
     q.send_all([m("a").priority(5), m("b").priority(3)]).await;
     let taken = q.claim(2).await;
-    let first = Settlement::Nack { delay: Some(s(3)), priority: Some(p(0)) };
+    let first = Settlement::Nack { delay: Some(s(3)), priority: Some(p(0)), reason: None };
     q.settle(&taken[1], first).await.unwrap();
-    let second = Settlement::Nack { delay: Some(s(3)), priority: Some(p(9)) };
+    let second = Settlement::Nack { delay: Some(s(3)), priority: Some(p(9)), reason: None };
     q.settle(&taken[0], second).await.unwrap();
     q.send(m("c").priority(4)).await;
     b.pass(s(3)).await;

@@ -82,7 +82,11 @@ impl Worker {
             0 => self.settle(delivery, NACK).await,
             1 => self.settle(delivery, Settlement::HandBack).await,
             2 => {
-                let later = Settlement::Nack { delay: Some(s(self.below(3))), priority: None };
+                let later = Settlement::Nack {
+                    delay: Some(s(self.below(3))),
+                    priority: None,
+                    reason: None,
+                };
                 self.settle(delivery, later).await
             }
             3 if clumsy > 0 => false,

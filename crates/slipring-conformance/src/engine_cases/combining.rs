@@ -239,7 +239,7 @@ async fn a_delay_out_of_range_is_refused_and_nothing_settled(b: Bench) {
     q.send_batch(vec![m("a"), m("b")]).await.unwrap();
     let held = q.receive(ReceiveRequest::up_to(2)).await.unwrap();
     let (first, second) = (held[0].receipt, held[1].receipt);
-    let nack = |seconds| Settlement::Nack { delay: Some(s(seconds)), priority: None };
+    let nack = |seconds| Settlement::Nack { delay: Some(s(seconds)), priority: None, reason: None };
     let beyond = (1 << 32) + 1;
     refused(
         q.settle(vec![(first, Settlement::Ack), (second, nack(beyond))]).await,

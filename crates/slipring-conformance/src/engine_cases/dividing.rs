@@ -28,7 +28,7 @@ async fn take_all(q: &Queue) -> Vec<Delivery> {
 }
 
 fn settling(held: &[Delivery], how: Settlement) -> Vec<(Receipt, Settlement)> {
-    held.iter().map(|delivery| (delivery.receipt, how)).collect()
+    held.iter().map(|delivery| (delivery.receipt, how.clone())).collect()
 }
 
 async fn what_one_caller_brings_goes_in_calls_of_bounded_size(b: Bench) {

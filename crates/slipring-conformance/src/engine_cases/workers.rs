@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use futures::future::BoxFuture;
 use slipring::worker::Outcome;
-use slipring::{Message, Queue, QueueSettings, Worker, WorkerOptions};
+use slipring::{
+    Message, MessageState, PeekFilter, Queue, QueueSettings, Reason, Worker, WorkerOptions,
+};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -17,10 +19,12 @@ use crate::fault::Verb;
 
 use super::{EngineBench, send, take_one, until, within};
 
+const PARKED: PeekFilter = PeekFilter { state: Some(MessageState::Parked), limit: 10 };
+
 pub(super) const CASES: &[Case] = &[
     case!(a_worker_does_every_message_once, "S2.1", "S4.1"),
-    case!(a_worker_settles_as_its_handler_says, "S6.2", "S6.5"),
-    case!(a_handler_that_panics_has_failed, "S6.1", "S11.1"),
+    case!(a_worker_settles_as_its_handler_says, "S6.2", "S6.5", "S6.8"),
+    case!(a_handler_that_panics_has_failed, "S6.1", "S6.8", "S11.1"),
     case!(a_long_handler_keeps_its_lease, "S3.1"),
     case!(a_stopping_worker_finishes_what_runs, "S2.1"),
     case!(a_stopping_worker_hands_back_what_does_not_finish, "S2.3"),
@@ -74,12 +78,14 @@ async fn a_worker_settles_as_its_handler_says(b: Bench) {
     let dead = e.queue("dead", QueueSettings::default()).await;
     let name = dead.name();
     let q = e.queue("queue", settings(|to| to.dead_letter = Some(name))).await;
-    q.send_batch(["done", "later", "give up"].map(m).to_vec()).await.unwrap();
+    q.send_batch(["done", "later", "give up", "why"].map(m).to_vec()).await.unwrap();
     let stop = CancellationToken::new();
     let handler = |message: Message| async move {
         match &message.body[..] {
             b"done" => Outcome::Done,
             b"later" => Outcome::RetryAfter(s(100)),
+            b"why" if message.attempts == 1 => Outcome::RetryBecause("not yet".into()),
+            b"why" => Outcome::GiveUpBecause("never".into()),
             _ => Outcome::GiveUp,
         }
     };
@@ -90,6 +96,10 @@ async fn a_worker_settles_as_its_handler_says(b: Bench) {
     })
     .await;
     assert_eq!(take_one(&dead).await.message.body, "give up");
+    let why = take_one(&dead).await.message;
+    let failures = e.engine.lookup(why.id).await.unwrap().expect("it is there").failures;
+    let reasons = failures.iter().map(|failed| failed.reason.as_ref().map(Reason::as_str));
+    assert_eq!(reasons.collect::<Vec<_>>(), [Some("not yet"), Some("never")]);
     stop.cancel();
     within("the worker", running).await.unwrap();
 }
@@ -113,6 +123,11 @@ async fn a_handler_that_panics_has_failed(b: Bench) {
         (stats.total(), stats.parked) == (2, 2)
     })
     .await;
+    for parked in q.peek(PARKED).await.unwrap() {
+        assert_eq!(parked.failures.len(), 2);
+        let reason = parked.failures[1].reason.as_ref().expect("the panic says why");
+        assert!(reason.as_str().contains("this panic is part of the case"), "{reason}");
+    }
     stop.cancel();
     within("the worker", running).await.unwrap();
 }

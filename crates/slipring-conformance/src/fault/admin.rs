@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use slipring::{
-    AdminStore, Error, MessageId, MoveRequest, PeekFilter, Peeked, QueueId, QueueInfo, QueueName,
-    QueueSettings, QueueStats, ReceiptKey, Reconfigured, StoreSpace, Timestamp,
+    AdminStore, ChosenMove, Error, MessageId, MoveRequest, PeekFilter, Peeked, QueueId, QueueInfo,
+    QueueName, QueueSettings, QueueStats, ReceiptKey, Reconfigured, StoreSpace, Timestamp,
 };
 
 use super::{FaultyStore, Verb};
@@ -46,6 +46,10 @@ impl AdminStore for FaultyStore {
 
     async fn delete_queue(&self, queue: QueueId) -> Result<(), Error> {
         self.through(Verb::DeleteQueue, self.inner.delete_queue(queue)).await
+    }
+
+    async fn delete_if_empty(&self, queue: QueueId, seen: Timestamp) -> Result<bool, Error> {
+        self.through(Verb::DeleteQueue, self.inner.delete_if_empty(queue, seen)).await
     }
 
     async fn queues(&self) -> Result<Vec<Arc<QueueInfo>>, Error> {
@@ -95,6 +99,14 @@ impl AdminStore for FaultyStore {
         now: Timestamp,
     ) -> Result<Vec<(QueueId, u64)>, Error> {
         self.inner.move_messages(request, now).await
+    }
+
+    async fn move_chosen(
+        &self,
+        request: &ChosenMove,
+        now: Timestamp,
+    ) -> Result<Vec<Result<QueueId, Error>>, Error> {
+        self.inner.move_chosen(request, now).await
     }
 
     async fn check(&self) -> Result<(), Error> {

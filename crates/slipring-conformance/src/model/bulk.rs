@@ -1,6 +1,6 @@
 //! The model's passes and bulk operations.
 
-use slipring::{MessageId, MessageState as State};
+use slipring::{EndedBy, MessageId, MessageState as State};
 
 use super::naive::{Message, Model, Outcome};
 
@@ -24,6 +24,7 @@ impl Model {
         let lapsed: Vec<MessageId> = self.messages.iter().filter(over).map(|m| m.id).collect();
         for id in lapsed {
             let queue = self.find(id).expect("the model has it").queue;
+            self.keep(id, EndedBy::Lapse, None);
             let last = self.on_last_try(id);
             let outcome = if last { self.give_up(id) } else { self.set(id, State::Ready) };
             ready[queue] += 1;

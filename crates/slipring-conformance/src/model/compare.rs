@@ -64,6 +64,7 @@ impl Replay {
                 parked: count(State::Parked),
                 bytes: self.model.bytes(nth),
                 oldest_ready_sent_at: ready.iter().map(|message| message.sent_at).min(),
+                set_aside: 0,
             };
             prop_assert_eq!(queue.stats().await, expected, "statistics of queue {}", nth);
         }
@@ -92,12 +93,15 @@ impl Replay {
                     prop_assert_eq!(peeked.until, waits.then_some(message.until));
                     prop_assert_eq!(peeked.message.attempts, message.attempts);
                     prop_assert_eq!(&peeked.message.body, &message.sent.body);
+                    prop_assert_eq!(&peeked.failures, &message.failures);
                 }
             }
         }
         for id in &self.sent {
-            let seen = self.bench.lookup(*id).await.map(|peeked| (peeked.queue, peeked.state));
-            let model = self.model.find(*id).map(|m| (self.queues[m.queue].id, m.state));
+            let seen = self.bench.lookup(*id).await;
+            let seen = seen.map(|peeked| (peeked.queue, peeked.state, peeked.failures));
+            let model = self.model.find(*id);
+            let model = model.map(|m| (self.queues[m.queue].id, m.state, m.failures.clone()));
             prop_assert_eq!(seen, model, "looking up {}", id);
         }
         Ok(())

@@ -13,6 +13,7 @@ mod compare;
 mod line;
 mod naive;
 mod operation;
+mod redrive;
 mod replay;
 mod turns;
 

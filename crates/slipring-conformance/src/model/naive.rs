@@ -6,8 +6,8 @@ use std::time::Duration;
 use slipring::lifecycle::Settlement;
 use slipring::store::Prolong;
 use slipring::{
-    Backoff, DedupScope, Fence, MessageId, MessageState as State, NewMessage, Priority,
-    QueueSettings, Timestamp,
+    Backoff, DedupScope, EndedBy, FailedAttempt, Fence, MessageId, MessageState as State,
+    NewMessage, Priority, QueueSettings, Reason, Timestamp,
 };
 
 /// A message as the model sees it.
@@ -27,6 +27,8 @@ pub(super) struct Message {
     pub(super) fence: Option<Fence>,
     /// The queue it was dead-lettered from.
     pub(super) source: Option<usize>,
+    /// What is kept of its failures.
+    pub(super) failures: Vec<FailedAttempt>,
 }
 
 /// What a settlement does, or the name of the error.
@@ -160,6 +162,7 @@ impl Model {
                 earlier: 0,
                 fence: None,
                 source: None,
+                failures: Vec::new(),
             });
             answers.push(Arrival::Stored);
         }
@@ -248,11 +251,11 @@ impl Model {
         queue: usize,
         id: MessageId,
         fence: Fence,
-        how: Settlement,
+        how: &Settlement,
     ) -> Outcome {
         match self.standing(queue, id, fence) {
             Err(outcome) => return outcome,
-            Ok(valid) if how == Settlement::Ack && (valid || !self.settings[queue].fifo) => {
+            Ok(valid) if *how == Settlement::Ack && (valid || !self.settings[queue].fifo) => {
                 self.messages.retain(|message| message.id != id);
                 return Outcome::Done;
             }
@@ -263,6 +266,9 @@ impl Model {
             let message = self.edit(id);
             message.sent.priority = priority.unwrap_or(message.sent.priority);
         }
+        if let Some(ended_by) = EndedBy::settlement(how) {
+            self.keep(id, ended_by, how.reason());
+        }
         match how {
             Settlement::Ack => Outcome::Done,
             Settlement::HandBack => {
@@ -270,7 +276,7 @@ impl Model {
                 self.set(id, State::Ready)
             }
             Settlement::Park { .. } => self.set(id, State::Parked),
-            Settlement::DeadLetter => self.give_up(id),
+            Settlement::DeadLetter { .. } => self.give_up(id),
             Settlement::Nack { .. } if self.on_last_try(id) => self.give_up(id),
             Settlement::Nack { delay, .. } => {
                 let backoff = match self.settings[queue].backoff {
@@ -286,6 +292,20 @@ impl Model {
                 self.set(id, State::Delayed);
                 Outcome::Delayed(until)
             }
+        }
+    }
+
+    /// Keeps how a delivery ended.
+    pub(super) fn keep(&mut self, id: MessageId, ended_by: EndedBy, reason: Option<&Reason>) {
+        let at = self.now;
+        let message = self.edit(id);
+        let (attempt, reason) = (message.attempts, reason.cloned());
+        if reason.is_none() && message.failures.is_empty() {
+            return;
+        }
+        message.failures.push(FailedAttempt { attempt, at, ended_by, reason });
+        if message.failures.len() > 5 {
+            message.failures.remove(0);
         }
     }
 

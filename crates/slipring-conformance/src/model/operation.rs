@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use slipring::lifecycle::Settlement;
-use slipring::{NewMessage, Priority};
+use slipring::{NewMessage, Priority, Reason};
 
 use crate::bench::{m, s};
 
@@ -25,6 +25,7 @@ pub(super) enum Operation {
     Kick { queue: usize, limit: u32 },
     Purge { queue: usize },
     Redrive,
+    MoveChosen { messages: Vec<usize>, back: bool },
     Pause { paused: bool },
     Reopen,
     Look,
@@ -80,6 +81,8 @@ fn operation() -> impl Strategy<Value = Operation> {
         2 => (queue(), 1..5_u32).prop_map(|(queue, limit)| Operation::Kick { queue, limit }),
         1 => queue().prop_map(|queue| Operation::Purge { queue }),
         2 => Just(Operation::Redrive),
+        2 => (vec(back(), 1..5), any::<bool>())
+            .prop_map(|(messages, back)| Operation::MoveChosen { messages, back }),
         1 => any::<bool>().prop_map(|paused| Operation::Pause { paused }),
         2 => Just(Operation::Reopen),
         3 => Just(Operation::Look),
@@ -107,13 +110,17 @@ fn settlement() -> impl Strategy<Value = Settlement> {
     let priority = || option::weighted(0.2, (1022..1026_u32).prop_map(Priority));
     prop_oneof![
         6 => Just(Settlement::Ack),
-        6 => (delay(), priority()).prop_map(|(delay, priority)| {
-            Settlement::Nack { delay: delay.map(s), priority }
+        6 => (delay(), priority(), reason()).prop_map(|(delay, priority, reason)| {
+            Settlement::Nack { delay: delay.map(s), priority, reason }
         }),
         2 => Just(Settlement::HandBack),
         2 => priority().prop_map(|priority| Settlement::Park { priority }),
-        1 => Just(Settlement::DeadLetter),
+        1 => reason().prop_map(|reason| Settlement::DeadLetter { reason }),
     ]
+}
+
+fn reason() -> impl Strategy<Value = Option<Reason>> {
+    option::weighted(0.3, "[a-zü\\PC]{0,9}".prop_map(|text| Reason::new(&text)))
 }
 
 /// How far back from the newest: mostly not far.

@@ -3,9 +3,7 @@
 use proptest::prelude::{TestCaseError, prop_assert, prop_assert_eq};
 use slipring::lifecycle::Settlement;
 use slipring::store::{ClaimEnd, Demand, Prolong, Settled};
-use slipring::{
-    Error, ErrorKind, MessageId, MessageState as State, MoveRequest, QueueSettings, Receipt,
-};
+use slipring::{Error, ErrorKind, MessageId, MessageState as State, QueueSettings, Receipt};
 
 use crate::bench::{Bench, QueueBench, s};
 
@@ -76,6 +74,7 @@ impl Replay {
                 Ok(())
             }
             Operation::Redrive => self.redrive().await,
+            Operation::MoveChosen { messages, back } => self.move_chosen(messages, *back).await,
             Operation::Pause { paused } => {
                 self.model.settings[0].paused = *paused;
                 let settings = &self.model.settings[0];
@@ -167,7 +166,7 @@ impl Replay {
     }
 
     /// The message so many back from the newest.
-    fn back(&self, back: usize) -> Option<MessageId> {
+    pub(super) fn back(&self, back: usize) -> Option<MessageId> {
         let at = self.sent.len().checked_sub(1 + back.checked_rem(self.sent.len())?)?;
         self.sent.get(at).copied()
     }
@@ -199,7 +198,7 @@ impl Replay {
         for queue in 0..2 {
             let entries = entries.iter().filter_map(|(back, how)| {
                 let (of, receipt) = self.receipt(*back)?;
-                let mut how = *how;
+                let mut how = how.clone();
                 if let Settlement::Nack { priority, .. } = &mut how
                     && self.model.on_last_try(receipt.message)
                 {
@@ -211,7 +210,7 @@ impl Replay {
             let entries: Vec<_> = entries.collect();
             let answers = self.queues[queue].settle_all(entries.clone()).await;
             for ((receipt, how), answer) in entries.into_iter().zip(answers) {
-                let expected = self.model.settle(queue, receipt.message, receipt.fence, how);
+                let expected = self.model.settle(queue, receipt.message, receipt.fence, &how);
                 prop_assert_eq!(self.outcome(answer)?, expected, "{:?} of {:?}", how, receipt);
             }
         }
@@ -296,22 +295,6 @@ impl Replay {
         Ok(())
     }
 
-    async fn redrive(&mut self) -> Compared {
-        let mut total = 0;
-        loop {
-            let request = MoveRequest { source: self.queues[1].id, target: None, limit: 3 };
-            let store = self.bench.store();
-            let moved = store.move_messages(request, self.bench.now()).await;
-            let moved = moved.map_err(|error| TestCaseError::fail(error.to_string()))?;
-            if moved.is_empty() {
-                break;
-            }
-            total += moved.iter().map(|(_, count)| count).sum::<u64>();
-        }
-        prop_assert_eq!(total, self.model.redrive());
-        Ok(())
-    }
-
     /// In the end everything that is left can be received and acked, in order.
     async fn drain(&mut self) -> Compared {
         self.step(&Operation::Pause { paused: false }).await?;
@@ -338,7 +321,7 @@ impl Replay {
     }
 }
 
-fn kind<T>(answer: &Result<T, Error>) -> Option<ErrorKind> {
+pub(super) fn kind<T>(answer: &Result<T, Error>) -> Option<ErrorKind> {
     answer.as_ref().err().map(Error::kind)
 }
 

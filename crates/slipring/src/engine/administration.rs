@@ -9,11 +9,10 @@ use std::sync::Arc;
 
 use tokio::runtime::Handle;
 
-use crate::admin::{MoveRequest, Reconfigured};
+use crate::admin::{ChosenMove, MoveRequest, Reconfigured};
 use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind};
-use crate::message::MessageId;
-use crate::queue::{QueueInfo, QueueSettings};
+use crate::queue::{QueueId, QueueInfo, QueueSettings};
 
 use super::Engine;
 use super::queue::Queue;
@@ -149,44 +148,6 @@ impl Queue {
 }
 
 impl Engine {
-    /// Removes one message that is not leased (S4.2).
-    ///
-    /// # Errors
-    /// `MessageGone`, `WrongState` when it is leased, storage errors.
-    pub async fn cancel(&self, message: MessageId) -> Result<(), Error> {
-        let handle = Arc::clone(&self.0);
-        let call = async move {
-            let now = handle.services.clock.now();
-            let cancelled = handle.services.store.cancel(message, now).await;
-            let queue = cancelled.map_err(|e| e.during("cancel"))?;
-            // It may have kept the others of its group back (S7.3).
-            let core = handle.registry.by_id(queue);
-            if let Some(core) = core.filter(|core| core.info().settings.fifo) {
-                core.receives.notify(1);
-            }
-            Ok(())
-        };
-        to_the_end(&self.0.services.runtime, call).await
-    }
-
-    /// Makes one parked or delayed message ready.
-    ///
-    /// # Errors
-    /// `MessageGone`, `WrongState` when it is ready or leased, storage errors.
-    pub async fn kick_message(&self, message: MessageId) -> Result<(), Error> {
-        let handle = Arc::clone(&self.0);
-        let call = async move {
-            let now = handle.services.clock.now();
-            let kicked = handle.services.store.kick_message(message, now).await;
-            let queue = kicked.map_err(|e| e.during("kick_message"))?;
-            if let Some(core) = handle.registry.by_id(queue) {
-                core.receives.notify(1);
-            }
-            Ok(())
-        };
-        to_the_end(&self.0.services.runtime, call).await
-    }
-
     /// Moves a bounded number of messages between queues (redrive); answers how many. Zero means
     /// there is nothing left to move.
     ///
@@ -206,6 +167,33 @@ impl Engine {
                 }
             }
             Ok(total)
+        };
+        to_the_end(&self.0.services.runtime, call).await
+    }
+
+    /// Moves chosen messages between queues (redrive); answers one by one where each is now.
+    ///
+    /// # Errors
+    /// `LimitExceeded` for more than [`crate::admin::CHOSEN_MAX`] messages, `QueueNotFound`,
+    /// `Invalid` when source and target are the same, storage errors. For an entry `MessageGone`
+    /// when it is not in the source, `WrongState` when it is leased or delayed, `QueueNotFound`
+    /// when it has no queue to go back to.
+    pub async fn move_chosen(
+        &self,
+        request: ChosenMove,
+    ) -> Result<Vec<Result<QueueId, Error>>, Error> {
+        request.check()?;
+        let handle = Arc::clone(&self.0);
+        let call = async move {
+            let now = handle.services.clock.now();
+            let moved = handle.services.store.move_chosen(&request, now).await;
+            let moved = moved.map_err(|e| e.during("move_chosen"))?;
+            for target in moved.iter().flatten() {
+                if let Some(core) = handle.registry.by_id(*target) {
+                    core.receives.notify(1);
+                }
+            }
+            Ok(moved)
         };
         to_the_end(&self.0.services.runtime, call).await
     }

@@ -1,6 +1,7 @@
 //! The list of queues: creating, finding, deleting, and reading it anew.
 
 use std::collections::HashSet;
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -21,9 +22,23 @@ impl Engine {
     /// `Invalid` or `LimitExceeded` naming the setting, `QueueExists` naming those that differ,
     /// storage errors.
     pub async fn create_queue(&self, name: &str, settings: QueueSettings) -> Result<Queue, Error> {
+        match self.create(name, &settings).await {
+            Err(error) if error.kind() == ErrorKind::QueueExists => {
+                // One that was made by a send is kept from now on, and is as if it had been made
+                // by this call.
+                if self.keep_if_made_by_a_send(name, &settings).await? {
+                    return self.create(name, &settings).await;
+                }
+                Err(error)
+            }
+            created => created,
+        }
+    }
+
+    async fn create(&self, name: &str, settings: &QueueSettings) -> Result<Queue, Error> {
         let name = QueueName::new(name)?;
         let services = &self.0.services;
-        services.limits.check_settings(&settings)?;
+        services.limits.check_settings(settings)?;
         let known = self.0.registry.by_name(&name).is_some();
         if !known && self.0.registry.len() >= services.limits.queues_max {
             let most = services.limits.queues_max as u64;
@@ -34,13 +49,13 @@ impl Engine {
             let services = &engine.0.services;
             let _catalogue = engine.0.catalogue.lock().await;
             let now = services.clock.now();
-            let created = services.store.create_queue(&name, &settings, now).await;
+            let created = services.store.create_queue(&name, &asked, now).await;
             let (info, new) = created.map_err(|e| e.during("create_queue"))?;
             Ok(engine.enter(Arc::new(info), !new))
         };
         match to_the_end(&self.0.services.runtime, call).await {
             Err(error) if error.kind() == ErrorKind::QueueExists => {
-                Err(self.with_differences(error, &wanted, &asked).await)
+                Err(self.with_differences(error, &wanted, settings).await)
             }
             created => created,
         }
@@ -91,6 +106,10 @@ impl Engine {
         settings: &QueueSettings,
     ) -> Result<Queue, Error> {
         let checked = QueueName::new(name)?;
+        if self.0.registry.by_name(&checked).is_some() {
+            self.keep_if_made_by_a_send(name, settings).await?;
+        }
+        // It may have gone meanwhile.
         if let Some(core) = self.0.registry.by_name(&checked) {
             return Ok(self.handle(core));
         }
@@ -98,6 +117,54 @@ impl Engine {
             Err(error) if error.kind() == ErrorKind::QueueExists => self.queue(name).await,
             answer => answer,
         }
+    }
+
+    /// Takes the attribute of a queue away that was made by a send, for one who asks for it by
+    /// these settings; answers whether it had it.
+    async fn keep_if_made_by_a_send(
+        &self,
+        name: &str,
+        asked: &QueueSettings,
+    ) -> Result<bool, Error> {
+        let flag = QueueSettings::MADE_BY_A_SEND;
+        if asked.attributes.contains_key(flag) {
+            return Ok(false);
+        }
+        let queue = match self.queue(name).await {
+            Ok(queue) => queue,
+            Err(error) if error.kind() == ErrorKind::QueueNotFound => return Ok(true),
+            Err(error) => return Err(error),
+        };
+        if !queue.info().settings.attributes.contains_key(flag) {
+            return Ok(false);
+        }
+        let without = |present: &QueueSettings| {
+            let mut settings = present.clone();
+            settings.attributes.remove(flag);
+            Ok::<_, Infallible>(settings)
+        };
+        match queue.change(without).await {
+            Ok(Ok(_)) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::QueueNotFound => {
+                self.note_deletions().await?;
+                Ok(true)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Forgets the queues that were deleted by now, by this process or another one. For who was
+    /// told `QueueNotFound` by the store.
+    ///
+    /// # Errors
+    /// Storage errors.
+    pub async fn note_deletions(&self) -> Result<(), Error> {
+        if self.capabilities().shared {
+            return self.refresh().await;
+        }
+        // Who deletes forgets the queue before this one has its turn.
+        drop(self.0.catalogue.lock().await);
+        Ok(())
     }
 
     /// The queue of this name, if this engine knows it; asks no store.
@@ -146,6 +213,31 @@ impl Engine {
             deleted.map_err(|e| e.during("delete_queue"))?;
             handle.registry.remove(&core);
             Ok(())
+        };
+        to_the_end(&self.0.services.runtime, call).await
+    }
+
+    /// Deletes a queue in which there is nothing, neither a message nor what is remembered of one,
+    /// and whose settings are those that this engine knows; answers whether it did. Its receives
+    /// end with `QueueNotFound` then, and so does a send that comes later: none is lost. Does
+    /// nothing on a store that cannot, see [`crate::Capabilities::deletes_if_empty`].
+    ///
+    /// # Errors
+    /// `QueueNotFound`, storage errors.
+    pub async fn delete_queue_if_empty(&self, queue: &Queue) -> Result<bool, Error> {
+        if !self.capabilities().deletes_if_empty {
+            return Ok(false);
+        }
+        let (handle, core) = (Arc::clone(&self.0), Arc::clone(&queue.core));
+        let call = async move {
+            let _catalogue = handle.catalogue.lock().await;
+            let seen = core.info().modified_at;
+            let deleted = handle.services.store.delete_if_empty(core.id, seen).await;
+            let deleted = deleted.map_err(|e| e.during("delete_queue"))?;
+            if deleted {
+                handle.registry.remove(&core);
+            }
+            Ok(deleted)
         };
         to_the_end(&self.0.services.runtime, call).await
     }

@@ -162,8 +162,9 @@ mod tests {
 
     #[test]
     fn an_entry_that_was_refused_counts_as_nothing() {
-        let nack = Settlement::Nack { delay: None, priority: None };
-        let entries = [(1, Settlement::Ack), (2, nack), (3, nack), (4, Settlement::HandBack)];
+        let nack = Settlement::Nack { delay: None, priority: None, reason: None };
+        let entries =
+            [(1, Settlement::Ack), (2, nack.clone()), (3, nack), (4, Settlement::HandBack)];
         let nacks = nacks(&entries);
         assert_eq!(nacks, [1, 2]);
         let refused = Err(Error::new(ErrorKind::LeaseLost, "lost"));

@@ -71,7 +71,12 @@ pub(super) fn of_message(message: &NewMessage) -> CallSize {
 /// The size of a settlement.
 pub(super) fn of_settlement(settlement: &Settlement) -> CallSize {
     let messages = if *settlement == Settlement::Ack { 1 } else { REWRITE_MESSAGES };
-    CallSize { messages, bytes: 0 }
+    CallSize { messages, bytes: reason_bytes(settlement) }
+}
+
+/// What the reason of a settlement takes.
+pub(super) fn reason_bytes(settlement: &Settlement) -> u64 {
+    settlement.reason().map_or(0, |reason| reason.as_str().len() as u64)
 }
 
 /// The size of a prolongation.

@@ -5,19 +5,16 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::oneshot;
-
 use crate::admin::{PeekFilter, Peeked};
 use crate::clock::{Clock, Timestamp};
 use crate::error::{Error, ErrorKind};
 use crate::lease::Receipt;
 use crate::lifecycle::Settlement;
-use crate::message::{Delivery, MessageId, NewMessage};
+use crate::message::{Delivery, NewMessage};
 use crate::queue::{QueueId, QueueInfo, QueueName, QueueSettings, QueueStats};
 use crate::store::{Demand, Prolong, Sent, Settled};
 
 use super::EngineHandle;
-use super::claiming::Claiming;
 use super::core::QueueCore;
 use super::portions::{PROLONGATION, of_message, of_settlement};
 use super::turns::{SendAnswer, SendRequest};
@@ -182,35 +179,6 @@ impl Queue {
         .map_err(|e| self.named(e, "receive"))
     }
 
-    /// Takes one given message that is not leased, whatever its state.
-    ///
-    /// # Errors
-    /// `MessageGone`, `WrongState` when it is leased, storage errors.
-    pub async fn claim_message(
-        &self,
-        message: MessageId,
-        request: ReceiveRequest,
-    ) -> Result<Delivery, Error> {
-        self.check_receive(&request)?;
-        let (queue, demand) = (self.clone(), request.demand());
-        let (slot, answer) = oneshot::channel();
-        // Goes on when the caller goes away: what it takes then is handed back (S2.3).
-        self.engine.services.runtime.spawn(async move {
-            let services = &queue.engine.services;
-            let now = services.clock.now();
-            let claimed = services.store.claim_message(queue.core.id, message, demand, now).await;
-            if let Ok(delivery) = &claimed {
-                queue.core.schedule.expire_at(delivery.deadline);
-                queue.core.counts.received(1);
-            }
-            if let Err(Ok(delivery)) = slot.send(claimed) {
-                queue.core.receives.hand_back(vec![delivery]);
-            }
-        });
-        let claiming = Claiming::new(Arc::clone(&self.engine), answer, |delivery| vec![delivery]);
-        claiming.answer().await.map_err(|e| self.named(e, "claim_message"))
-    }
-
     /// Ends leases; answers entry by entry (S9.3).
     ///
     /// # Errors
@@ -243,7 +211,7 @@ impl Queue {
     /// # Errors
     /// `LeaseLost`, `MessageGone`, `LimitExceeded` for the delay, storage errors.
     pub async fn nack(&self, receipt: &Receipt, delay: Option<Duration>) -> Result<Settled, Error> {
-        self.settle_one(receipt, Settlement::Nack { delay, priority: None }).await
+        self.settle_one(receipt, Settlement::Nack { delay, priority: None, reason: None }).await
     }
 
     /// Prolongs leases to now + duration; `None` takes the message's own or the queue's. Answers
@@ -344,7 +312,11 @@ impl Queue {
         peeked.map_err(|e| self.named(e, "peek"))
     }
 
-    async fn settle_one(&self, receipt: &Receipt, how: Settlement) -> Result<Settled, Error> {
+    pub(super) async fn settle_one(
+        &self,
+        receipt: &Receipt,
+        how: Settlement,
+    ) -> Result<Settled, Error> {
         let answers = self.settle(vec![(*receipt, how)]).await?;
         match answers.into_iter().next() {
             Some(answer) => answer.map_err(|e| self.named(e, "settle")),

@@ -14,7 +14,7 @@ use crate::store::{
 
 use super::combiner::Turn;
 use super::counts::{Counts, nacks};
-use super::portions::{CallSize, PROLONGATION, of_message, of_settlement};
+use super::portions::{CallSize, PROLONGATION, of_message, of_settlement, reason_bytes};
 use super::receives::{Along, Receives};
 use super::registry::Registry;
 use super::schedule::Schedule;
@@ -193,7 +193,8 @@ impl Turn for SettleTurn {
     type Answer = Vec<Result<Settled, Error>>;
 
     fn bytes(request: &Self::Request) -> u64 {
-        size_of_val(request.as_slice()) as u64
+        let reasons = request.iter().map(|(_, settlement)| reason_bytes(settlement));
+        size_of_val(request.as_slice()) as u64 + reasons.sum::<u64>()
     }
 
     fn size(request: &Self::Request) -> CallSize {

@@ -1,20 +1,20 @@
 //! Administration of the memory store: queues, inspection, bulk moves.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 
-use crate::admin::{AdminStore, MoveRequest, PeekFilter, Peeked, Reconfigured};
+use crate::admin::{AdminStore, ChosenMove, MoveRequest, PeekFilter, Peeked, Reconfigured};
 use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind};
 use crate::lease::ReceiptKey;
-use crate::lifecycle::{self, State};
+use crate::lifecycle;
 use crate::message::MessageId;
 use crate::queue::{QueueId, QueueInfo, QueueName, QueueSettings, QueueStats};
 use crate::waits::NamedMutex;
 
+use super::moves::is_movable;
 use super::queue::{QueueState, gone};
 use super::{MemoryStore, Queue, held, lock_both};
 
@@ -44,7 +44,11 @@ impl AdminStore for MemoryStore {
         let id = QueueId(self.next_queue.fetch_add(1, Ordering::Relaxed));
         let (name, settings) = (name.clone(), settings.clone());
         let info = QueueInfo { id, name, settings, created_at: now, modified_at: now };
-        let state = QueueState::new(info.clone(), Arc::clone(&self.directory));
+        let state = QueueState::new(
+            info.clone(),
+            Arc::clone(&self.directory),
+            Arc::clone(&self.next_message),
+        );
         let state = NamedMutex::new(Arc::clone(&self.lock_class), state);
         let queue = Arc::new(Queue { id, state });
         self.queues.insert(id.0, Arc::clone(&queue));
@@ -92,6 +96,27 @@ impl AdminStore for MemoryStore {
         drop(state);
         self.loads.end_of_queue(queue.id);
         Ok(())
+    }
+
+    async fn delete_if_empty(&self, queue: QueueId, seen: Timestamp) -> Result<bool, Error> {
+        let queue = self.queue(queue)?;
+        // A load that is begun after this look has nothing that is published; it ends with its
+        // queue.
+        if self.loads.has_open(queue.id) {
+            return Ok(false);
+        }
+        let mut names = self.names.write();
+        let mut state = queue.lock()?;
+        let empty = state.messages.is_empty() && state.remembered.next_end().is_none();
+        if !empty || state.info.modified_at != seen {
+            return Ok(false);
+        }
+        names.remove(&state.info.name);
+        self.queues.remove(queue.id.0);
+        state.deleted = true;
+        drop((state, names));
+        self.loads.end_of_queue(queue.id);
+        Ok(true)
     }
 
     async fn queues(&self) -> Result<Vec<Arc<QueueInfo>>, Error> {
@@ -165,13 +190,7 @@ impl AdminStore for MemoryStore {
         request: MoveRequest,
         _now: Timestamp,
     ) -> Result<Vec<(QueueId, u64)>, Error> {
-        let source = self.queue(request.source)?;
-        if request.target == Some(request.source) {
-            let text = "source and target are the same queue; name two queues";
-            let name = source.lock()?.info.name.clone();
-            return Err(Error::new(ErrorKind::Invalid, text).with("queue", name));
-        }
-        let target = request.target.map(|id| self.queue(id)).transpose()?;
+        let (source, target) = self.ends(request.source, request.target)?;
         let mut moved = Vec::new();
         for (target, ids) in self.movable(&source, target.as_ref(), request.limit)? {
             let (mut from, mut to) = lock_both(&source, &target);
@@ -190,6 +209,16 @@ impl AdminStore for MemoryStore {
         Ok(moved)
     }
 
+    async fn move_chosen(
+        &self,
+        request: &ChosenMove,
+        _now: Timestamp,
+    ) -> Result<Vec<Result<QueueId, Error>>, Error> {
+        let (source, target) = self.ends(request.source, request.target)?;
+        let ids = request.messages.iter();
+        Ok(ids.map(|id| self.move_one(&source, target.as_ref(), *id)).collect())
+    }
+
     async fn check(&self) -> Result<(), Error> {
         self.check_open()
     }
@@ -198,36 +227,4 @@ impl AdminStore for MemoryStore {
         self.closed.store(true, Ordering::Release);
         Ok(())
     }
-}
-
-type Moves = Vec<(Arc<Queue>, Vec<MessageId>)>;
-
-impl MemoryStore {
-    /// The next messages that a redrive takes, by where they go: to `target`, or back to where
-    /// each came from.
-    fn movable(
-        &self,
-        source: &Queue,
-        target: Option<&Arc<Queue>>,
-        limit: u32,
-    ) -> Result<Moves, Error> {
-        // The table of names is not looked at under a queue's lock, so it is copied before.
-        let names = if target.is_none() { self.names.read().clone() } else { BTreeMap::new() };
-        let state = source.lock()?;
-        let parked = state.orders.parked.iter().map(|(_, id)| *id);
-        let goes = state.orders.ready_in_order().chain(parked).filter_map(|id| {
-            let came_from = || state.messages.get(&id)?.message.dead_letter_source.as_ref();
-            let to = target.or_else(|| names.get(came_from()?)).filter(|to| to.id != source.id)?;
-            Some((Arc::clone(to), id))
-        });
-        let mut by_target: BTreeMap<QueueId, (Arc<Queue>, Vec<MessageId>)> = BTreeMap::new();
-        for (to, id) in goes.take(limit as usize) {
-            by_target.entry(to.id).or_insert_with(|| (to, Vec::new())).1.push(id);
-        }
-        Ok(by_target.into_values().collect())
-    }
-}
-
-fn is_movable(stored: &super::stored::Stored) -> bool {
-    matches!(stored.state, State::Ready | State::Parked)
 }

@@ -1,7 +1,7 @@
 //! Sending to one queue of the memory store: what fits, what is known already, what is stored.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use crate::clock::Timestamp;
 use crate::error::Error;
@@ -28,11 +28,10 @@ impl QueueState {
     pub(super) fn append_unit(
         &mut self,
         unit: Vec<NewMessage>,
-        ids: &AtomicU64,
         now: Timestamp,
     ) -> Result<Vec<Sent>, Error> {
         let (plans, stored) = self.plan(&unit, now)?;
-        let first = ids.fetch_add(stored, Ordering::Relaxed);
+        let first = self.next_message.fetch_add(stored, Ordering::Relaxed);
         let mut next = first;
         let mut answers = Vec::with_capacity(unit.len());
         for (message, plan) in unit.into_iter().zip(plans) {
@@ -110,7 +109,7 @@ impl QueueState {
             dead_letter_source: None,
         };
         let until = due.unwrap_or(now);
-        self.insert(Stored { message, state, until, fence: Fence(0), bytes });
+        self.insert(Stored { message, state, until, fence: Fence(0), bytes, failures: Vec::new() });
         Sent { id, duplicate: false, due }
     }
 }

@@ -1,6 +1,7 @@
 //! Receives of one queue: what is handed out next, and to a receive over several queues.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use crate::clock::Timestamp;
 use crate::deal::{self, First, Standing};
@@ -119,12 +120,13 @@ impl QueueState {
 
     /// Sends the groups of messages that were given to the back of the line, each once.
     fn note_served(&mut self, given: &[MessageId]) {
+        let newest = MessageId(self.next_message.load(Ordering::Relaxed) - 1);
         let Some(groups) = self.orders.groups_mut() else { return };
         let given = given.iter().filter_map(|id| self.messages.get(id));
         let mut last: Option<&Stored> = None;
         for stored in given {
             if last.is_none_or(|last| last.message.group != stored.message.group) {
-                groups.served(stored);
+                groups.served(stored, newest);
             }
             last = Some(stored);
         }

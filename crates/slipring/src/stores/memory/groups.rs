@@ -12,8 +12,9 @@ use crate::message::MessageId;
 
 use super::stored::Stored;
 
-/// A place in the line. One that was served has the newest message of that moment and its turn, so
-/// that it is behind all groups known then; another has its own first message and no turn.
+/// A place in the line. One that was served has the newest message of the store at that moment and
+/// its turn, so that it is behind all that was sent by then, to whichever queue; another has its
+/// own first message and no turn.
 type Place = (MessageId, u64);
 
 /// The groups of one FIFO queue that have messages which are not parked.
@@ -22,8 +23,6 @@ pub(super) struct Groups {
     groups: BTreeMap<Arc<str>, Group>,
     /// Groups that may give something, in the order of their places.
     line: BTreeMap<Place, Arc<str>>,
-    /// The newest message that the queue has had.
-    newest: MessageId,
     turns: u64,
 }
 
@@ -40,7 +39,6 @@ struct Group {
 impl Groups {
     /// Takes note of a message in its present state.
     pub(super) fn put(&mut self, stored: &Stored) {
-        self.newest = self.newest.max(stored.message.id);
         self.change(stored, |group, id| match stored.state {
             State::Ready => drop(group.ready.insert(id)),
             State::Leased | State::Delayed => drop(group.waiting.insert(id)),
@@ -67,10 +65,11 @@ impl Groups {
         }
     }
 
-    /// Sends the group of a message that was given to the back of the line.
-    pub(super) fn served(&mut self, stored: &Stored) {
+    /// Sends the group of a message that was given to the back of the line; `newest` is
+    /// the newest message of the store.
+    pub(super) fn served(&mut self, stored: &Stored, newest: MessageId) {
         self.turns += 1;
-        let place = (self.newest, self.turns);
+        let place = (newest, self.turns);
         self.change(stored, |group, _| group.served = place);
     }
 

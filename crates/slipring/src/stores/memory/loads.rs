@@ -46,6 +46,12 @@ impl Loads {
         self.all.lock().retain(|_, load| load.info.touched_at.after(load::KEPT) > now);
     }
 
+    /// Whether a queue has a load that is open.
+    pub(super) fn has_open(&self, queue: QueueId) -> bool {
+        let all = self.all.lock();
+        all.values().any(|load| load.info.queue == queue && load.info.state == LoadState::Open)
+    }
+
     /// Ends the loads of a queue that is deleted.
     pub(super) fn end_of_queue(&self, queue: QueueId) {
         self.all.lock().retain(|_, load| load.info.queue != queue);
@@ -147,7 +153,7 @@ impl LoadStore for MemoryStore {
         let mut state = queue.lock()?;
         let of_part = |part: &Part| part.messages.clone();
         let all = kept.parts.values().flat_map(of_part).collect();
-        state.append_unit(all, &self.next_message, now)?;
+        state.append_unit(all, now)?;
         kept.info.state = LoadState::Published;
         kept.info.touched_at = now;
         kept.parts.clear();

@@ -2,8 +2,8 @@
 //!
 //! The files, in reading order: `stored` (a message and the orders of a queue's messages),
 //! `groups` (the order of FIFO queues), `dedup`, `queue` (what the verbs do to one queue),
-//! `append`, `any` (claims over several queues), `passes` (deadlines), `loads`, `mod` and `admin`
-//! (the other two traits: find queues, take locks).
+//! `append`, `any` (claims over several queues), `passes` (deadlines), `moves` (redrive), `loads`,
+//! `mod` and `admin` (the other two traits: find queues, take locks).
 //!
 //! Locks: every queue has its own, and no verb takes one that all queues share. A call that needs
 //! two queues takes the one with the lower number first. The tables of names and of loads come
@@ -16,6 +16,7 @@ mod claim;
 mod dedup;
 mod groups;
 mod loads;
+mod moves;
 mod passes;
 mod queue;
 mod sharded;
@@ -55,7 +56,7 @@ pub struct MemoryStore {
     names: RwLock<BTreeMap<QueueName, Arc<Queue>>>,
     directory: Arc<Sharded<QueueId>>,
     /// Message numbers are 1, 2, 3 … over all queues.
-    next_message: AtomicU64,
+    next_message: Arc<AtomicU64>,
     next_queue: AtomicU64,
     loads: loads::Loads,
     key: ReceiptKey,
@@ -86,7 +87,7 @@ impl MemoryStore {
             queues: Sharded::new(&waits.class("memory_table_lock")),
             names: RwLock::default(),
             directory: Arc::new(Sharded::new(&waits.class("memory_directory_lock"))),
-            next_message: AtomicU64::new(1),
+            next_message: Arc::new(AtomicU64::new(1)),
             next_queue: AtomicU64::new(1),
             loads: loads::Loads::new(&waits.class("memory_loads_lock")),
             key: ReceiptKey::from_bytes(key),
@@ -206,6 +207,7 @@ impl Store for MemoryStore {
             calls_one_by_one: false,
             appends_and_claims: false,
             passes_by_queue: true,
+            deletes_if_empty: true,
             call_messages_max: 2048,
             call_bytes_max: 8 << 20,
         }
@@ -219,7 +221,7 @@ impl Store for MemoryStore {
         for count in batch.units {
             let unit: Vec<_> = messages.by_ref().take(count as usize).collect();
             let messages_in_unit = unit.len();
-            match state.append_unit(unit, &self.next_message, batch.now) {
+            match state.append_unit(unit, batch.now) {
                 Ok(sent) => answers.extend(sent.into_iter().map(Ok)),
                 Err(error) => answers.extend((0..messages_in_unit).map(|_| Err(error.clone()))),
             }
@@ -271,14 +273,20 @@ impl Store for MemoryStore {
         };
         let mut answers = Vec::with_capacity(batch.entries.len());
         self.with_dead_letters(&queue, |state, dead_letters| {
-            while let Some((receipt, settlement)) = batch.entries.get(answers.len()).copied() {
+            while let Some((receipt, settlement)) = batch.entries.get(answers.len()) {
                 if receipt.queue != batch.queue {
                     answers.push(Err(foreign(receipt.message)));
                     continue;
                 }
                 let by_backoff = matches!(settlement, Settlement::Nack { delay: None, .. });
                 let jitter = if by_backoff { self.randomness.unit() } else { 0.0 };
-                answers.push(state.settle(receipt, settlement, batch.now, jitter, dead_letters)?);
+                answers.push(state.settle(
+                    *receipt,
+                    settlement,
+                    batch.now,
+                    jitter,
+                    dead_letters,
+                )?);
             }
             Ok(())
         });

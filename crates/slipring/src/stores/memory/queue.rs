@@ -4,11 +4,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use crate::admin::{PeekFilter, Peeked};
 use crate::clock::Timestamp;
 use crate::deal::PassedOver;
 use crate::error::{Error, ErrorKind};
+use crate::failures::{EndedBy, FailedAttempt, Reason, keep};
 use crate::lease::Receipt;
 use crate::lifecycle::{self, Next, Settlement, State};
 use crate::message::MessageId;
@@ -35,6 +37,8 @@ pub(super) struct QueueState {
     pub(super) bytes: u64,
     /// Which queue holds a message; shared by all queues of the store.
     directory: Arc<Sharded<QueueId>>,
+    /// The number of the next message; shared by all queues of the store.
+    pub(super) next_message: Arc<AtomicU64>,
 }
 
 /// Where a message goes that is given up.
@@ -46,6 +50,9 @@ pub(super) enum DeadLetters<'a> {
     /// To this queue.
     Queue(&'a mut QueueState),
 }
+
+/// How a delivery ended: by what (`None` where it did not fail), why, and when.
+type End<'a> = (Option<EndedBy>, Option<&'a Reason>, Timestamp);
 
 /// The lock of the dead-letter queue is needed to go on.
 #[derive(Debug)]
@@ -69,7 +76,11 @@ impl QueueState {
         Ok(info)
     }
 
-    pub(super) fn new(info: QueueInfo, directory: Arc<Sharded<QueueId>>) -> QueueState {
+    pub(super) fn new(
+        info: QueueInfo,
+        directory: Arc<Sharded<QueueId>>,
+        next_message: Arc<AtomicU64>,
+    ) -> QueueState {
         QueueState {
             orders: Orders::new(info.settings.fifo),
             pause_end: info.settings.paused_until,
@@ -80,6 +91,7 @@ impl QueueState {
             passed_over: PassedOver::default(),
             bytes: 0,
             directory,
+            next_message,
         }
     }
 
@@ -120,7 +132,7 @@ impl QueueState {
     pub(super) fn settle(
         &mut self,
         receipt: Receipt,
-        settlement: Settlement,
+        settlement: &Settlement,
         now: Timestamp,
         jitter: f64,
         dead_letters: &mut DeadLetters<'_>,
@@ -137,12 +149,14 @@ impl QueueState {
             Err(error) => return Ok(Err(error.with("message", id))),
         };
         if next == Next::DeadLetter {
-            return self.give_up(id, dead_letters).map(Ok);
+            let end = (EndedBy::settlement(settlement), settlement.reason(), now);
+            return self.give_up(id, end, dead_letters).map(Ok);
         }
         if next == Next::Done {
             self.remove(id);
             return Ok(Ok(Settled::Done));
         }
+        self.note(id, (EndedBy::settlement(settlement), settlement.reason(), now));
         self.change(id, |stored| {
             if let Settlement::Nack { priority, .. } | Settlement::Park { priority } = settlement {
                 stored.message.priority = priority.unwrap_or(stored.message.priority);
@@ -174,10 +188,20 @@ impl QueueState {
         became
     }
 
+    /// Keeps how a delivery ended, if it is to be kept (S6.8).
+    fn note(&mut self, id: MessageId, (ended_by, reason, at): End<'_>) {
+        let (Some(ended_by), Some(stored)) = (ended_by, self.messages.get_mut(&id)) else { return };
+        if reason.is_some() || !stored.failures.is_empty() {
+            let (attempt, reason) = (stored.message.attempts, reason.cloned());
+            keep(&mut stored.failures, FailedAttempt { attempt, at, ended_by, reason });
+        }
+    }
+
     /// Sends a message to the dead-letter queue, or parks it where there is none (S6.2).
     fn give_up(
         &mut self,
         id: MessageId,
+        end: End<'_>,
         dead_letters: &mut DeadLetters<'_>,
     ) -> Result<Settled, NeedsDeadLetters> {
         match dead_letters {
@@ -185,10 +209,12 @@ impl QueueState {
                 Err(NeedsDeadLetters)
             }
             DeadLetters::Queue(target) => {
+                self.note(id, end);
                 self.move_to(id, target, true);
                 Ok(Settled::DeadLettered(target.info.id))
             }
             _ => {
+                self.note(id, end);
                 self.change(id, |stored| stored.state = State::Parked);
                 Ok(Settled::Parked)
             }
@@ -219,9 +245,13 @@ impl QueueState {
             return Ok(None);
         };
         let attempts = self.messages.get(&id).map_or(0, |stored| stored.message.attempts);
+        let end = (Some(EndedBy::Lapse), None, now);
         match lifecycle::lapse(attempts, &self.info.settings) {
-            Next::DeadLetter => self.give_up(id, dead_letters).map(Some),
-            next => Ok(Some(self.enter(id, next, now))),
+            Next::DeadLetter => self.give_up(id, end, dead_letters).map(Some),
+            next => {
+                self.note(id, end);
+                Ok(Some(self.enter(id, next, now)))
+            }
         }
     }
 
@@ -245,6 +275,7 @@ impl QueueState {
             parked: self.orders.parked.len() as u64,
             bytes: self.bytes,
             oldest_ready_sent_at: oldest.map(|stored| stored.message.sent_at),
+            set_aside: 0,
         }
     }
 
@@ -264,7 +295,8 @@ impl QueueState {
         let stored = self.messages.get(&id)?;
         let until = matches!(stored.state, State::Delayed | State::Leased).then_some(stored.until);
         let message = stored.message.clone();
-        Some(Peeked { queue: self.info.id, message, state: stored.state, until })
+        let (state, failures) = (stored.state, stored.failures.clone());
+        Some(Peeked { queue: self.info.id, message, state, until, failures })
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::clock::Timestamp;
 use crate::deal::Standing;
+use crate::failures::FailedAttempt;
 use crate::lease::Fence;
 use crate::lifecycle::{Held, State};
 use crate::message::{Message, MessageId, Priority};
@@ -21,6 +22,8 @@ pub(super) struct Stored {
     pub(super) fence: Fence,
     /// [`crate::NewMessage::size_bytes`] when it was sent.
     pub(super) bytes: u64,
+    /// Its last failures, which go with it wherever it goes (S6.8).
+    pub(super) failures: Vec<FailedAttempt>,
 }
 
 impl Stored {
