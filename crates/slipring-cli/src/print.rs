@@ -128,6 +128,18 @@ pub fn progress(verb: &'static str, things: &'static str) -> ProgressBar {
     bar.with_finish(ProgressFinish::AndClear)
 }
 
+/// Shows how far one is of which it is known how many are left.
+pub fn progress_left(bar: &ProgressBar, done: u64, left: u64) {
+    if bar.length().is_none() {
+        let template = "{msg} {human_pos} of {human_len} {prefix} {wide_bar} {eta} left";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+    }
+    bar.set_length(done.saturating_add(left));
+    bar.set_position(done);
+}
+
 /// As [`progress`], of so many bytes, with how fast it is and how long it will take.
 pub fn progress_bytes(verb: &'static str, bytes: u64) -> ProgressBar {
     let bar = ProgressBar::new(bytes).with_message(verb);

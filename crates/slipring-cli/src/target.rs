@@ -28,8 +28,8 @@ use crate::store::{StoreParser, StoreSpec};
 
 /// Where the server's admin address is looked for when no flag names it.
 const ADMIN: &str = "SLIPRING_ADMIN";
-/// Longest line of a long operation's answer.
-const LINE_BYTES_MAX: usize = 64 << 10;
+/// Longest line of a long operation's answer: one that answers 1,000 messages one by one.
+const LINE_BYTES_MAX: usize = 4 << 20;
 
 /// Where a verb's queues are, and how it prints.
 #[derive(Debug, Args)]
@@ -168,7 +168,7 @@ impl Target {
         self.call(Method::GET, path, &()).await
     }
 
-    /// Calls a long operation; `progress` hears every line before the last.
+    /// Calls a long operation; `progress` hears every line before the last, which is answered.
     ///
     /// # Errors
     /// As [`Target::call`]; what the last line says went wrong.
@@ -176,8 +176,8 @@ impl Target {
         &self,
         path: &str,
         body: &impl Serialize,
-        mut progress: impl FnMut(u64),
-    ) -> Result<u64, Failure> {
+        mut progress: impl FnMut(&Progress),
+    ) -> Result<Progress, Failure> {
         let mut body = self.answer(Method::POST, path, body).await?.into_body();
         let mut pending = Vec::new();
         while let Some(frame) = body.frame().await {
@@ -186,10 +186,10 @@ impl Target {
             while let Some(end) = pending.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = pending.drain(..=end).collect();
                 let line: Progress = parse(&line)?;
-                match (line.error, line.done) {
-                    (Some(error), _) => return Err(refusal(&error)),
-                    (None, true) => return Ok(line.messages),
-                    (None, false) => progress(line.messages),
+                match (&line.error, line.done) {
+                    (Some(error), _) => return Err(refusal(error)),
+                    (None, true) => return Ok(line),
+                    (None, false) => progress(&line),
                 }
             }
             if pending.len() > LINE_BYTES_MAX {

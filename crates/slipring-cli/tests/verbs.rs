@@ -129,8 +129,13 @@ fn messages_are_given_back_and_held(target: &Target<'_>) {
     assert!(shown.contains("from stdin") && shown.contains("leased"), "{shown}");
     let extended = target.run(&["extend", &receipt, "--lease", "2h"]);
     assert_eq!(extended.ok(), "1 leases prolonged\n");
-    let back = target.run(&["nack", &receipt, "--delay", "1h"]);
+    let back = target.run(&["nack", &receipt, "--delay", "1h", "--reason", "no such host"]);
     assert_eq!(back.ok(), "1 messages given back\n");
+    let failed = target.json(&["show", &id])["failures"][0].clone();
+    assert_eq!((&failed["attempt"], &failed["ended_by"]), (&json!(1), &json!("nack")));
+    let shown = target.run(&["show", &id]).ok();
+    assert!(shown.contains("failed attempt 1") && shown.contains("nack: no such host"), "{shown}");
+    assert!(target.run(&["peek", "dead"]).ok().contains("no such host"));
     assert_eq!(target.run(&["nack", &receipt]).code(), 1);
     assert_eq!(target.json(&["show", &id])["queue"], "dead", "its only attempt failed");
     assert_eq!(target.run(&["cancel", &id]).ok(), format!("message {id} cancelled\n"));
@@ -142,6 +147,7 @@ fn long_work_says_how_much_it_did(target: &Target<'_>) {
     let lines: String = (0..2500).map(|n| format!("message {n}\n")).collect();
     let send = target.with_flags(&["send", "emails", "--lines"]);
     assert_eq!(target.folder.run_with(&send, lines.as_bytes()).ok(), "2500 messages sent\n");
+    chosen_messages_are_redriven(target);
     let moved = target.run(&["redrive", "emails", "--to", "dead", "--max", "2000"]).ok();
     assert_eq!(moved, "2000 messages moved from emails\n");
     assert_eq!(target.json(&["queue", "purge", "dead"])["purged"], 2000);
@@ -151,6 +157,28 @@ fn long_work_says_how_much_it_did(target: &Target<'_>) {
     let waits = target.json(&["waits"]);
     let names = waits["waits"].as_array().unwrap().iter().map(|wait| wait["name"].clone());
     assert!(names.into_iter().any(|name| name == "send_turn"), "{waits}");
+}
+
+/// Messages are chosen on the command line and by stdin; all of them end where they were.
+fn chosen_messages_are_redriven(target: &Target<'_>) {
+    let listed = target.json(&["peek", "emails", "--max", "3"]);
+    let ids = listed["messages"].as_array().unwrap().iter().map(|one| one["id"].to_string());
+    let ids: Vec<String> = ids.collect();
+    let moved = target.run(&["redrive", "emails", "--to", "dead", "--id", &ids[2]]);
+    assert_eq!(moved.ok(), "1 messages moved from emails\n");
+    let both = format!("{},{}", ids[0], ids[2]);
+    let part = target.run(&["redrive", "emails", "--to", "dead", "--id", &both]);
+    assert_eq!((part.code(), part.stdout()), (1, "1 messages moved from emails\n".to_owned()));
+    assert!(part.stderr().contains("1 of 2 messages were not moved"), "{}", part.stderr());
+    let back = target.with_flags(&["redrive", "dead", "--to", "emails", "--id", "-", "--json"]);
+    let lines = format!("{}\n\n {}\n", ids[0], ids[2]);
+    let back = target.folder.run_with(&back, lines.as_bytes()).json();
+    assert_eq!((&back["moved"], &back["results"][1]["queue"]), (&json!(2), &json!("emails")));
+    let homeless = target.json(&["redrive", "emails", "--max", "5"]);
+    assert_eq!(homeless, json!({ "moved": 0, "left": 5 }), "none was dead-lettered");
+    for bad in ["1x", ""] {
+        assert_eq!(target.run(&["redrive", "dead", "--id", bad]).code(), 2, "{bad}");
+    }
 }
 
 #[test]

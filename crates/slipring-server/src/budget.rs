@@ -11,6 +11,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use slipring::{Clock, Timestamp};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 
 /// So many bytes of each body need no room; they are bounded by the number of connections.
@@ -29,6 +30,8 @@ pub(crate) struct Budget {
     units: usize,
     /// Whether there is less left than a quarter.
     short: watch::Sender<bool>,
+    /// Places for work beside the threads that serve connections.
+    beside: Arc<Semaphore>,
 }
 
 impl std::fmt::Debug for Budget {
@@ -68,12 +71,33 @@ impl Budget {
     pub(crate) fn new(bytes: usize, body_bytes_max: usize) -> Budget {
         let units = bytes.max(body_bytes_max).div_ceil(UNIT_BYTES).min(Semaphore::MAX_PERMITS);
         let short = watch::Sender::new(false);
-        Budget { places: Arc::new(Semaphore::new(units)), units, short }
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let beside = Arc::new(Semaphore::new(processors));
+        Budget { places: Arc::new(Semaphore::new(units)), units, short, beside }
     }
 
     /// Room for nothing yet.
     pub(crate) fn room(&self) -> Room {
         Room { budget: self.clone(), permit: None }
+    }
+
+    /// Does what takes long, such as making a large answer, beside the threads that serve
+    /// connections: as many at a time as there are processors, so that those threads find one.
+    ///
+    /// # Errors
+    /// When it panics.
+    pub(crate) async fn beside<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, JoinError> {
+        // It is never closed.
+        let place = Arc::clone(&self.beside).acquire_owned().await;
+        let with_place = move || {
+            let done = work();
+            drop(place);
+            done
+        };
+        tokio::task::spawn_blocking(with_place).await
     }
 
     /// Waits until more than a quarter is left.
@@ -163,6 +187,26 @@ impl Room {
         }
     }
 
+    /// Room for an answer that is made: what was taken before its parts were fetched stays taken,
+    /// and is made to fit where that is possible. One that took none before waits as
+    /// [`Room::within`].
+    ///
+    /// # Errors
+    /// As [`Room::within`].
+    pub(crate) async fn fit(
+        &mut self,
+        bytes: usize,
+        clock: &dyn Clock,
+        stop: &CancellationToken,
+    ) -> Result<(), NoRoom> {
+        self.shrink(bytes);
+        // Who waits for more with something in hand may be waited for.
+        if self.grow(bytes) || self.permit.is_some() {
+            return Ok(());
+        }
+        self.within(bytes, clock, stop).await
+    }
+
     /// As [`Room::wait`], for 5 s at most.
     ///
     /// # Errors
@@ -249,72 +293,4 @@ impl AsRef<[u8]> for Held {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const KIB: usize = 1024;
-
-    #[test]
-    fn room_is_taken_until_there_is_none_and_given_back() {
-        // S12.3
-        let budget = Budget::new(100 * KIB, 64 * KIB);
-        let (mut first, mut second) = (budget.room(), budget.room());
-        assert!(first.grow(64 * KIB) && !second.grow(64 * KIB) && second.grow(40 * KIB));
-        assert!(first.grow(10 * KIB), "it has more already");
-        assert!(second.grow(FREE_BYTES) && !second.grow(60 * KIB));
-        drop(first);
-        assert!(second.grow(60 * KIB));
-    }
-
-    #[test]
-    fn one_body_of_the_largest_size_always_fits() {
-        assert!(Budget::new(1, 1 << 30).room().grow(1 << 30));
-    }
-
-    #[tokio::test]
-    async fn room_is_scarce_while_it_is_put_aside_and_not_when_the_wait_is_given_up() {
-        let budget = Budget::new(100 * KIB, 0);
-        let mut first = budget.room();
-        assert!(first.grow(60 * KIB) && !budget.is_scarce());
-        {
-            let mut second = budget.room();
-            let mut waiting = std::pin::pin!(second.wait(100 * KIB));
-            assert!(futures::poll!(waiting.as_mut()).is_pending());
-            assert!(budget.is_scarce(), "what is left was put aside");
-            drop(first);
-            assert!(budget.is_scarce());
-        }
-        assert!(!budget.is_scarce());
-    }
-
-    #[test]
-    fn the_room_of_bytes_lasts_as_long_as_any_of_them() {
-        let budget = Budget::new(100 * KIB, 0);
-        let mut room = budget.room();
-        assert!(room.grow(100 * KIB));
-        room.shrink(90 * KIB);
-        let bytes = room.hold(vec![7; 90 * KIB]);
-        let part = bytes.slice(..1);
-        drop(bytes);
-        assert!(!budget.room().grow(50 * KIB) && budget.is_scarce());
-        assert_eq!(&part[..], [7]);
-        drop(part);
-        assert!(budget.room().grow(100 * KIB) && !budget.is_scarce());
-    }
-
-    #[tokio::test]
-    async fn one_who_waits_gets_the_room_of_one_who_goes() {
-        let budget = Budget::new(100 * KIB, 0);
-        let (mut first, mut second) = (budget.room(), budget.room());
-        assert!(first.grow(90 * KIB));
-        budget.scarce().await;
-        {
-            let mut waiting = std::pin::pin!(second.wait(1 << 30));
-            assert!(futures::poll!(waiting.as_mut()).is_pending());
-            drop(first);
-            waiting.await;
-        }
-        drop(second);
-        budget.plenty().await;
-    }
-}
+mod tests;

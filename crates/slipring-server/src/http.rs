@@ -19,10 +19,10 @@ use tokio_util::task::TaskTracker;
 
 use crate::budget::Budget;
 use crate::deadlines::Deadlines;
-use crate::keepalive;
 use crate::pace::{Metered, Pace, Told};
 use crate::places::Places;
 use crate::proxies::Proxies;
+use crate::sockets;
 
 /// After the system refused to give a connection, the next one is asked for so much later.
 const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(100);
@@ -98,7 +98,7 @@ where
         }
         // By way of a proxy, whose connections are those of all its clients.
         let Some(share) = terms.places.share(Some(address)) else {
-            terms.places.refused("HTTP", Some(address), terms.clock.now());
+            terms.places.refuse("HTTP", Some(address), terms.clock.now());
             let full = terms.full.response().map(|body| Told::new(body, pace));
             return Box::pin(std::future::ready(Ok(full)));
         };
@@ -151,7 +151,7 @@ pub(crate) async fn serve<S, B>(
         // A proxy has no share: its clients have theirs, request by request.
         let holder = (!terms.proxies.have(peer)).then_some(peer);
         let Some(place) = terms.places.take(holder, &*terms.clock).await else {
-            terms.places.refused("HTTP", Some(peer), terms.clock.now());
+            terms.places.refuse("HTTP", Some(peer), terms.clock.now());
             // A client that does not read misses a courtesy.
             let _ = stream.try_write(terms.full.raw().as_bytes());
             continue;
@@ -160,7 +160,9 @@ pub(crate) async fn serve<S, B>(
         let pace = Pace::new(clock, terms.deadlines, terms.leaving.clone(), place);
         let terms = Arc::clone(&terms);
         let service = Known { service: service.clone(), peer, pace, terms };
+        let places = Arc::clone(&service.terms.places);
         connections.spawn(connection(stream, service, stop.clone()));
+        places.one_came().await;
     }
     drop(listener);
     connections.close();
@@ -175,8 +177,7 @@ where
     B: Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
     B: From<&'static str> + Unpin + Send + 'static,
 {
-    // Answers go out whole; waiting for more would only add latency.
-    if stream.set_nodelay(true).and_then(|()| keepalive::ask(&stream)).is_err() {
+    if sockets::prepare(&stream).is_err() {
         return;
     }
     let (peer, pace) = (service.peer, Arc::clone(&service.pace));
@@ -184,15 +185,16 @@ where
     let mut builder = http1::Builder::new();
     // The times are kept by the pace.
     builder.header_read_timeout(None::<Duration>).max_buf_size(HEAD_BYTES_MAX);
-    let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service));
+    let places = Arc::clone(&service.terms.places);
+    let mut connection = Box::pin(builder.serve_connection(TokioIo::new(stream), service));
     let mut late = std::pin::pin!(pace.is_late());
     let mut stopping = false;
     let ended = loop {
         tokio::select! {
-            ended = connection.as_mut() => break ended,
+            ended = connection.as_mut() => break ended.map(|()| false),
             late = late.as_mut() => {
                 tracing::debug!(%peer, ?late, "an HTTP connection took too long");
-                return;
+                break Ok(true);
             }
             () = stop.cancelled(), if !stopping => {
                 stopping = true;
@@ -200,8 +202,10 @@ where
             }
         }
     };
-    if let Err(error) = ended {
-        tracing::debug!(%peer, %error, "an HTTP connection ended early");
+    match ended {
+        Ok(true) => places.let_go(connection).await,
+        Ok(false) => {}
+        Err(error) => tracing::debug!(%peer, %error, "an HTTP connection ended early"),
     }
 }
 

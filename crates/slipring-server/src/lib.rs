@@ -10,7 +10,6 @@ pub mod deadlines;
 pub mod declared;
 mod failures;
 mod http;
-mod keepalive;
 pub mod listen;
 mod metrics;
 pub mod names;
@@ -20,6 +19,7 @@ pub mod process;
 pub mod proxies;
 mod refusals;
 pub mod server;
+mod sockets;
 pub mod sqs;
 
 pub use server::{AdminOptions, BeanstalkdOptions, Server, ServerOptions, SqsOptions, Stopped};

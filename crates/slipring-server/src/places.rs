@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -23,12 +23,21 @@ const FREED_WITHIN: Duration = Duration::from_millis(100);
 /// Refusals are told to the log this often at most.
 const LOGGED_EVERY: Duration = Duration::from_secs(60);
 
+/// So many come, and so many go because they are late, before whatever else is ready has its turn.
+const AT_ONCE: usize = 8;
+
 /// The places of a listener.
 #[derive(Debug)]
 pub(crate) struct Places {
     most: usize,
     most_of_peer: usize,
     free: Arc<Semaphore>,
+    /// For those who go because they are late.
+    exits: Semaphore,
+    /// How many have come.
+    come: AtomicUsize,
+    /// How many found no place.
+    refused: AtomicU64,
     state: Mutex<State>,
 }
 
@@ -80,11 +89,15 @@ impl Places {
         let share = usize::from(share_percent.min(100));
         let most_of_peer = (most.saturating_mul(share) / 100).max(1);
         let free = Arc::new(Semaphore::new(most));
-        Arc::new(Places { most, most_of_peer, free, state: Mutex::default() })
+        let (exits, come) = (Semaphore::new(AT_ONCE), AtomicUsize::new(0));
+        let (refused, state) = (AtomicU64::new(0), Mutex::default());
+        Arc::new(Places { most, most_of_peer, free, exits, come, refused, state })
     }
 
-    /// Notes that one who came found no place; a line a minute at most.
-    pub(crate) fn refused(&self, protocol: &str, peer: Option<IpAddr>, now: Timestamp) {
+    /// Counts one who came and found no place, as a connection or as a request by way of a proxy;
+    /// a line a minute at most.
+    pub(crate) fn refuse(&self, protocol: &str, peer: Option<IpAddr>, now: Timestamp) {
+        self.refused.fetch_add(1, Ordering::Relaxed);
         let mut state = self.state.lock();
         if state.logged_at.is_some_and(|at| now < at.after(LOGGED_EVERY)) {
             return;
@@ -93,6 +106,11 @@ impl Places {
         drop(state);
         let (connections_max, of_one_address) = (self.most, self.most_of_peer);
         tracing::warn!(protocol, ?peer, connections_max, of_one_address, "refusing connections");
+    }
+
+    /// How many were refused since the start.
+    pub(crate) fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
     }
 
     /// How many are taken.
@@ -122,6 +140,23 @@ impl Places {
             }
         };
         Some(self.enter(share, permit, clock.now()))
+    }
+
+    /// Lets whatever is ready have its turn, when some have come one right after another: ten
+    /// thousand may be there at once.
+    pub(crate) async fn one_came(&self) {
+        if self.come.fetch_add(1, Ordering::Relaxed) % AT_ONCE == AT_ONCE - 1 {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Lets go of one who is late. Ten thousand may be late at once, whose ends would take so long
+    /// that all others noticed.
+    pub(crate) async fn let_go<T>(&self, late: T) {
+        // It is never closed; it goes in any case.
+        let _exit = self.exits.acquire().await;
+        tokio::task::yield_now().await;
+        drop(late);
     }
 
     /// A part of the share of an address, unless it has all of it.
@@ -265,6 +300,10 @@ mod tests {
         let third = places.take(near, &clock).await.unwrap();
         let fourth = places.take(near, &clock).await.unwrap();
         assert!(places.take(near, &clock).await.is_none());
+        assert_eq!(places.refused(), 0, "take does not count; its caller does, by refuse");
+        places.refuse("a protocol", near, clock.now());
+        places.refuse("a protocol", far, clock.now());
+        assert_eq!(places.refused(), 2);
         drop((second, third));
         assert_eq!(places.taken(), 2);
         let again = places.take(far, &clock).await.unwrap();

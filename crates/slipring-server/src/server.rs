@@ -29,7 +29,7 @@ const ADMIN_FULL: Full = Full {
 };
 
 /// Most bytes of answers that clients have not read yet, of all protocols, unless it is set.
-pub(crate) const LEAVING_BYTES_MAX: usize = 128 << 20;
+pub(crate) const LEAVING_BYTES_MAX: usize = 64 << 20;
 
 /// What a server is started with. A listener that is `None` is off.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub struct ServerOptions {
     pub beanstalkd: Option<BeanstalkdOptions>,
     /// The admin API.
     pub admin: Option<AdminOptions>,
-    /// Most bytes of answers on their way out, of all protocols; `None` for 128 MiB. Who would
+    /// Most bytes of answers on their way out, of all protocols; `None` for 64 MiB. Who would
     /// have more waits, and those who do not read theirs are cut earlier.
     pub leaving_bytes_max: Option<usize>,
     /// Where administrative acts are written beside the log.

@@ -125,6 +125,29 @@ async fn a_nacked_message_comes_back_after_its_delay() {
 }
 
 #[tokio::test]
+async fn the_reason_of_a_nack_is_kept_with_the_message() {
+    // S6.8
+    let api = api_with_queue().await;
+    let sent = send(&api, json!([{ "body": "a" }, { "body": "b" }])).await;
+    let receipts = receive(&api, 2).await;
+    let receipts: Vec<&Value> = receipts.iter().map(|one| &one["receipt"]).collect();
+    let long = "é".repeat(3000);
+    let body = json!({ "receipts": receipts, "delay_ms": 0, "reason": long });
+    api.post("/v1/nack", &body).await.ok();
+    let path = format!("/v1/messages/{}", sent[1]["id"]);
+    let failed = api.get(&path).await.ok()["failures"][0].clone();
+    assert_eq!((&failed["attempt"], &failed["ended_by"]), (&json!(1), &json!("nack")));
+    let reason = failed["reason"].as_str().unwrap();
+    assert!(reason.len() <= 4096 && reason.ends_with("é…"), "{reason}");
+    let page = api.get("/v1/queues/q/messages").await.ok();
+    assert_eq!(page["messages"][1]["failures"][0], failed);
+    let again = receive(&api, 1).await;
+    assert_eq!(again[0]["failures"], Value::Null, "only a look shows them");
+    let ack = json!({ "receipts": [again[0]["receipt"]], "reason": "because" });
+    assert_eq!(api.post("/v1/ack", &ack).await.refused(), (400, "invalid".into()));
+}
+
+#[tokio::test]
 async fn one_message_is_looked_at_kicked_and_cancelled_by_its_number() {
     let api = api_with_queue().await;
     let sent = send(&api, json!([{ "body": "a", "delay_ms": 600_000 }])).await;
@@ -248,9 +271,9 @@ async fn a_redrive_sends_dead_letters_back_or_to_another_queue() {
     let path = "/v1/queues/dead/redrive";
     let moved = api.post(path, &json!({ "target": "other", "limit": 1 })).await.ok();
     let last = |lines: &Value| lines.as_array().unwrap().last().unwrap().clone();
-    assert_eq!(last(&moved), json!({ "messages": 1, "done": true }));
+    assert_eq!(last(&moved), json!({ "messages": 1, "done": true, "left": 0 }));
     let moved = api.post(path, &Value::Null).await.ok();
-    assert_eq!(last(&moved), json!({ "messages": 2, "done": true }));
+    assert_eq!(last(&moved), json!({ "messages": 2, "done": true, "left": 0 }));
     for (queue, ready) in [("dead", 0), ("other", 1), ("q", 2)] {
         let view = api.get(&format!("/v1/queues/{queue}")).await.ok();
         assert_eq!(view["stats"]["ready"], ready, "{queue}");
@@ -259,6 +282,52 @@ async fn a_redrive_sends_dead_letters_back_or_to_another_queue() {
     assert_eq!(itself, (400, "invalid".into()));
     let unknown = api.post(path, &json!({ "target": "nobody" })).await.refused();
     assert_eq!(unknown, (404, "queue_not_found".into()));
+}
+
+#[tokio::test]
+async fn a_redrive_says_how_far_it_is_and_what_is_left() {
+    // S6.4
+    let api = api_with_queue().await;
+    api.post("/v1/queues", &json!({ "name": "other" })).await.ok();
+    let messages: Vec<Value> = (0..2500).map(|n| json!({ "body": n.to_string() })).collect();
+    send(&api, json!(messages)).await;
+    let request = json!({ "target": "other", "limit": 2400 });
+    let lines = api.post("/v1/queues/q/redrive", &request).await.ok();
+    let lines = lines.as_array().unwrap();
+    assert_eq!(lines.last(), Some(&json!({ "messages": 2400, "done": true, "left": 0 })));
+    for line in lines {
+        let (messages, left) = (line["messages"].as_u64(), line["left"].as_u64());
+        assert_eq!(messages.unwrap() + left.unwrap(), 2400, "{line}");
+    }
+    let back = api.post("/v1/queues/other/redrive", &Value::Null).await.ok();
+    assert_eq!(back, json!([{ "messages": 0, "done": true, "left": 2400 }]));
+}
+
+#[tokio::test]
+async fn a_redrive_of_chosen_messages_is_answered_one_by_one() {
+    // S6.7
+    let api = api_with_queue().await;
+    api.post("/v1/queues", &json!({ "name": "other" })).await.ok();
+    let sent = send(&api, json!([{ "body": "a" }, { "body": "b" }, { "body": "c" }])).await;
+    let id = |at: usize| sent[at]["id"].as_u64().unwrap();
+    receive(&api, 1).await;
+    let path = "/v1/queues/q/redrive";
+    let ids = json!([id(2), id(0), 999_999_999_u64, id(2)]);
+    let lines = api.post(path, &json!({ "target": "other", "ids": ids })).await.ok();
+    let last = lines.as_array().unwrap().last().unwrap();
+    assert_eq!((&last["messages"], &last["done"]), (&json!(1), &json!(true)));
+    let results = last["results"].as_array().unwrap();
+    assert_eq!(results[0], json!({ "id": id(2), "queue": "other", "error": null }));
+    let kinds: Vec<&Value> = results[1..].iter().map(|one| &one["error"]["kind"]).collect();
+    assert_eq!(kinds, ["wrong_state", "message_gone", "message_gone"]);
+    let back = api.post(path, &json!({ "ids": [id(1)] })).await.ok();
+    assert_eq!(back[0]["results"][0]["error"]["kind"], "queue_not_found");
+    for bad in [json!({ "ids": [] }), json!({ "ids": [1], "limit": 1 }), json!({ "ids": [-1] })] {
+        assert_eq!(api.post(path, &bad).await.refused(), (400, "invalid".into()), "{bad}");
+    }
+    let many: Vec<u64> = (1..=1001).collect();
+    let (status, kind) = api.post(path, &json!({ "ids": many })).await.refused();
+    assert_eq!((status, kind.as_str()), (422, "limit_exceeded"));
 }
 
 #[tokio::test]

@@ -79,3 +79,24 @@ fn who_waits_for_a_job_keeps_no_room_from_bodies_that_arrive() {
         client.expect(format!("INSERTED {number}\r\n"));
     }
 }
+
+#[test]
+fn who_waits_for_a_job_keeps_no_turn_from_those_with_many_commands() {
+    // S12.4
+    let server = TestServer::start();
+    let mut waiting: Vec<_> = (0..20).map(|_| server.connect()).collect();
+    for client in &mut waiting {
+        client.send(format!("{}reserve\r\n", "list-tube-used\r\n".repeat(20)));
+    }
+    server.wait_for_stat("current-waiting", |count| count == 20);
+    let mut many: Vec<_> = (0..20).map(|_| server.connect()).collect();
+    for client in &mut many {
+        client.send("list-tube-used\r\n".repeat(4_000));
+    }
+    for client in &mut many {
+        client.expect("USING default\r\n".repeat(4_000));
+    }
+    for client in &mut waiting {
+        client.expect("USING default\r\n".repeat(20));
+    }
+}

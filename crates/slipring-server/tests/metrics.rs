@@ -31,16 +31,20 @@ struct Running {
 }
 
 async fn start() -> Running {
-    start_over(MemoryStore::shared(), Waits::new()).await
+    start_with(sqs::Settings::default()).await
+}
+
+async fn start_with(settings: sqs::Settings) -> Running {
+    start_over(MemoryStore::shared(), Waits::new(), settings).await
 }
 
 async fn start_in(path: &Path) -> Running {
     let options = SqliteOptions::default();
     let waits = options.waits.clone();
-    start_over(SqliteStore::open(path, options).unwrap(), waits).await
+    start_over(SqliteStore::open(path, options).unwrap(), waits, sqs::Settings::default()).await
 }
 
-async fn start_over(store: Arc<dyn Store>, waits: Waits) -> Running {
+async fn start_over(store: Arc<dyn Store>, waits: Waits, sqs_settings: sqs::Settings) -> Running {
     let options = EngineOptions { waits, ..EngineOptions::default() };
     let engine = Engine::open(store, options).await.unwrap();
     let listen = async || TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -51,7 +55,7 @@ async fn start_over(store: Arc<dyn Store>, waits: Waits) -> Running {
     let beanstalkd = for_beanstalkd.address();
     let options = ServerOptions {
         engine: engine.clone(),
-        sqs: Some(SqsOptions { listener: for_sqs, settings: sqs::Settings::default() }),
+        sqs: Some(SqsOptions { listener: for_sqs, settings: sqs_settings }),
         beanstalkd: Some(BeanstalkdOptions {
             listener: for_beanstalkd,
             settings: beanstalkd::Settings::default(),
@@ -225,6 +229,22 @@ async fn errors_are_counted_by_protocol_and_code() {
     for protocol in ["sqs", "beanstalkd", "admin"] {
         let other = format!("slipring_errors_total{{protocol=\"{protocol}\",code=\"other\"}}");
         assert_eq!(seen.value(&other), Some(0.0));
+    }
+}
+
+#[tokio::test]
+async fn connections_that_find_no_place_are_counted() {
+    let running = start_with(sqs::Settings { connections_max: 0, ..Default::default() }).await;
+    for _ in 0..2 {
+        let mut told = String::new();
+        let mut stream = TcpStream::connect(&running.sqs).await.unwrap();
+        stream.read_to_string(&mut told).await.unwrap();
+        assert!(told.starts_with("HTTP/1.1 503 "), "{told}");
+    }
+    let seen = running.scrape("").await;
+    for (protocol, refused) in [("sqs", 2.0), ("beanstalkd", 0.0), ("admin", 0.0)] {
+        let series = format!("slipring_connections_refused_total{{protocol=\"{protocol}\"}}");
+        assert_eq!(seen.value(&series), Some(refused), "{series}");
     }
 }
 

@@ -331,8 +331,8 @@ fn fill(server: &TestServer, client: &mut Client, live: &str, count: u64) {
     let receive = slipring::ReceiveRequest::up_to(1000);
     while server.runtime.block_on(dead.stats()).unwrap().ready < count {
         for delivery in server.runtime.block_on(live.receive(receive)).unwrap() {
-            let settled =
-                live.settle(vec![(delivery.receipt, slipring::lifecycle::Settlement::DeadLetter)]);
+            let give_up = slipring::lifecycle::Settlement::DeadLetter { reason: None };
+            let settled = live.settle(vec![(delivery.receipt, give_up)]);
             server.runtime.block_on(settled).unwrap();
         }
     }

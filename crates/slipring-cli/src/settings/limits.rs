@@ -64,7 +64,7 @@ limits! {
         "The part of connections-max that one address of another machine may have, in percent";
     arriving_bytes_max "SLIPRING_ARRIVING_BYTES_MAX" 134217728
         "Most bytes of requests that have come in part, of each protocol";
-    leaving_bytes_max "SLIPRING_LEAVING_BYTES_MAX" 134217728
+    leaving_bytes_max "SLIPRING_LEAVING_BYTES_MAX" 67108864
         "Most bytes of answers that clients have not read yet, of all protocols";
     idle_seconds_max "SLIPRING_IDLE_SECONDS_MAX" 60
         "An HTTP connection may be silent so long between two requests";

@@ -22,7 +22,7 @@ pub struct AckArgs {
 
 impl AckArgs {
     pub async fn run(self) -> Result<(), Failure> {
-        let body = Settle { receipts: self.receipts, delay_ms: None };
+        let body = Settle { receipts: self.receipts, delay_ms: None, reason: None };
         of_receipts(&self.target, ACK, &body, "messages acked").await
     }
 }

@@ -1,4 +1,4 @@
-//! `slipring import`: a PostgreSQL database that was restored into another cluster is taken into
+//! `slipring import`: a PostgreSQL database that was restored from a dump is taken into
 //! use.
 
 use clap::Args;

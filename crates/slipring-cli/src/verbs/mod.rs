@@ -66,7 +66,7 @@ pub enum Verb {
     Compact(compact::CompactArgs),
     /// Bring the schema of a PostgreSQL database up to date, or show how
     Migrate(migrate::MigrateArgs),
-    /// Take a PostgreSQL database into use that was restored into another cluster
+    /// Take a PostgreSQL database into use that was restored from a dump
     Import(import::ImportArgs),
     /// Show the server's configuration and where each value came from
     Config(Box<config::ConfigArgs>),

@@ -19,13 +19,17 @@ pub struct NackArgs {
     /// How long the messages wait before they come again [default: the queue's backoff]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     delay: Option<Duration>,
+    /// Why they failed; kept with the messages, and shown by `peek` and `show`
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
     #[command(flatten)]
     target: TargetArgs,
 }
 
 impl NackArgs {
     pub async fn run(self) -> Result<(), Failure> {
-        let body = Settle { receipts: self.receipts, delay_ms: self.delay.map(millis) };
+        let delay_ms = self.delay.map(millis);
+        let body = Settle { receipts: self.receipts, delay_ms, reason: self.reason };
         of_receipts(&self.target, "/v1/nack", &body, "messages given back").await
     }
 }

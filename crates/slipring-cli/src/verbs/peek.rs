@@ -1,6 +1,7 @@
 //! `slipring peek`: messages looked at without taking them.
 
 use clap::Args;
+use slipring::FailedAttempt;
 use slipring_server::admin::model::{Content, MessageList};
 
 use crate::failure::Failure;
@@ -27,6 +28,14 @@ pub struct PeekArgs {
     target: TargetArgs,
 }
 
+/// The reason of a failure, or what it was where none was given.
+fn last_failure(failed: &FailedAttempt) -> String {
+    match &failed.reason {
+        Some(reason) => print::short(reason.as_str(), 60),
+        None => failed.ended_by.name().to_owned(),
+    }
+}
+
 impl PeekArgs {
     pub async fn run(self) -> Result<(), Failure> {
         let target = self.target.open().await?;
@@ -41,19 +50,23 @@ impl PeekArgs {
                 None => print::line("no messages"),
             };
         }
-        let mut table = print::table(&["ID", "STATE", "ATTEMPTS", "PRIORITY", "BODY"], 2..4);
+        let failed = list.messages.iter().any(|message| !message.failures.is_empty());
+        let head = ["ID", "STATE", "ATTEMPTS", "PRIORITY", "BODY", "LAST FAILURE"];
+        let mut table = print::table(if failed { &head } else { &head[..5] }, 2..4);
         for message in &list.messages {
             let body = match &message.content {
                 Content::Text(text) => print::short(text, 60),
                 Content::Base64(text) => format!("base64:{}", print::short(text, 50)),
             };
-            table.add_row([
+            let mut row = vec![
                 message.id.to_string(),
                 message.state.name().to_owned(),
                 message.attempts.to_string(),
                 message.priority.to_string(),
                 body,
-            ]);
+            ];
+            row.extend(message.failures.last().map(last_failure));
+            table.add_row(row);
         }
         print::line(&table.to_string())
     }

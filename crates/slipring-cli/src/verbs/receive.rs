@@ -47,7 +47,8 @@ impl ReceiveArgs {
             // Acked messages are gone: first they have to be with whoever reads.
             print::line_to_reader(&text).map_err(unseen)?;
             let receipts = answer.deliveries.into_iter().map(|delivery| delivery.receipt);
-            settle(&target, &Settle { receipts: receipts.collect(), delay_ms: None }).await?;
+            let receipts = receipts.collect();
+            settle(&target, &Settle { receipts, delay_ms: None, reason: None }).await?;
         } else {
             print::line(&text)?;
         }

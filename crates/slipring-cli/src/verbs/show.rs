@@ -1,6 +1,7 @@
 //! `slipring show`: one message, wherever it is.
 
 use clap::Args;
+use slipring::FailedAttempt;
 use slipring_server::admin::model::{Content, MessageView};
 
 use crate::failure::Failure;
@@ -55,6 +56,19 @@ fn table(message: &MessageView) -> String {
         let name = format!("header {}", print::short(name, 60));
         table.add_row([name, print::short(value, 500)]);
     }
+    for failed in &message.failures {
+        let name = format!("failed attempt {}", failed.attempt);
+        table.add_row([name, failure(failed)]);
+    }
     table.add_row([kind.to_owned(), print::short(body, usize::MAX)]);
     table.to_string()
+}
+
+/// When, by what and why a delivery failed.
+fn failure(failed: &FailedAttempt) -> String {
+    let (at, by) = (print::moment(failed.at.as_millis()), failed.ended_by.name());
+    match &failed.reason {
+        Some(reason) => format!("{at} {by}: {}", print::short(reason.as_str(), usize::MAX)),
+        None => format!("{at} {by}"),
+    }
 }

@@ -6,9 +6,11 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use slipring::lifecycle::Settlement;
-use slipring::{Delivery, Error, ErrorKind, MessageId, Queue, QueueId, Receipt, ReceiveRequest};
+use slipring::{
+    Delivery, Error, ErrorKind, MessageId, Queue, QueueId, Reason, Receipt, ReceiveRequest,
+};
 
 use super::failure::Failure;
 use super::input::{InPath, Input};
@@ -18,6 +20,7 @@ use super::model::{
 };
 use super::routes::Polled;
 use super::{Api, answer};
+use crate::budget::Room;
 
 /// Most messages of one receive or look, as whole bodies go into one answer.
 pub(super) const MESSAGES_MAX: u32 = 100;
@@ -62,13 +65,16 @@ pub(super) async fn receive(
     let queue = api.engine().queue(&name).await?;
     let mut request = ReceiveRequest::up_to(up_to).wait(wait);
     request.lease = receive.lease_ms.map(Duration::from_millis);
-    let deliveries = receive_from(&api, &queue, request).await?;
+    let (deliveries, mut room) = receive_from(&api, &queue, request).await?;
     let bytes = deliveries.iter().map(|delivery| delivery.message.body.len()).sum();
+    room.shrink(bytes);
+    // Of a receive that waited, too: others find less room, whether there is any for this one.
+    room.grow(bytes);
     let deliveries = deliveries.iter().map(|delivery| {
         DeliveryView::of(delivery, name.clone(), api.engine().seal(&delivery.receipt))
     });
     let answer = ReceiveAnswer { deliveries: deliveries.collect() };
-    let mut response = answer::json(answer, bytes).await?;
+    let mut response = answer::json(&api, answer, bytes, room).await?;
     if !wait.is_zero() {
         response.extensions_mut().insert(Polled);
     }
@@ -81,19 +87,19 @@ async fn receive_from(
     api: &Api,
     queue: &Queue,
     request: ReceiveRequest,
-) -> Result<Vec<Delivery>, Failure> {
+) -> Result<(Vec<Delivery>, Room), Failure> {
     if request.wait.is_zero() {
-        let _room = answer::room(api, most_bytes(queue, request.up_to).await?).await?;
-        return Ok(queue.receive(request).await?);
+        let room = answer::room(api, most_bytes(queue, request.up_to).await?).await?;
+        return Ok((queue.receive(request).await?, room));
     }
     let clock = &**api.engine().clock();
     let until = clock.now().after(request.wait);
     let receive = |wait| queue.receive(ReceiveRequest { wait, ..request });
     tokio::select! {
         received = api.leaving().while_plenty(clock, until, receive) => {
-            Ok(received.unwrap_or_else(|| Ok(Vec::new()))?)
+            Ok((received.unwrap_or_else(|| Ok(Vec::new()))?, api.leaving().room()))
         }
-        () = api.stop().cancelled() => Ok(Vec::new()),
+        () = api.stop().cancelled() => Ok((Vec::new(), api.leaving().room())),
     }
 }
 
@@ -108,8 +114,8 @@ pub(super) async fn ack(
     State(api): State<Api>,
     Input(settle): Input<Settle>,
 ) -> Result<Json<SettleAnswer>, Failure> {
-    if settle.delay_ms.is_some() {
-        return Err(Failure::invalid("delay_ms belongs to a nack"));
+    if settle.delay_ms.is_some() || settle.reason.is_some() {
+        return Err(Failure::invalid("delay_ms and reason belong to a nack"));
     }
     each(&api, settle.receipts, Lease::Settle(Settlement::Ack)).await
 }
@@ -122,7 +128,8 @@ pub(super) async fn nack(
     if let Some(delay) = delay {
         api.engine().limits().check_duration("duration_seconds_max", delay)?;
     }
-    let how = Settlement::Nack { delay, priority: None };
+    let reason = settle.reason.as_deref().map(Reason::new);
+    let how = Settlement::Nack { delay, priority: None, reason };
     each(&api, settle.receipts, Lease::Settle(how)).await
 }
 
@@ -138,7 +145,6 @@ pub(super) async fn extend(
 }
 
 /// What becomes of leases.
-#[derive(Clone, Copy)]
 enum Lease {
     /// They end.
     Settle(Settlement),
@@ -148,18 +154,19 @@ enum Lease {
 
 impl Lease {
     async fn of(
-        self,
+        &self,
         queue: &Queue,
         receipts: Vec<Receipt>,
     ) -> Result<Vec<Result<(), Error>>, Error> {
         let receipts = receipts.into_iter();
         Ok(match self {
             Lease::Settle(how) => {
-                let answers = queue.settle(receipts.map(|receipt| (receipt, how)).collect());
+                let answers =
+                    queue.settle(receipts.map(|receipt| (receipt, how.clone())).collect());
                 answers.await?.into_iter().map(|answer| answer.map(drop)).collect()
             }
             Lease::Extend(time) => {
-                let answers = queue.extend(receipts.map(|receipt| (receipt, time)).collect());
+                let answers = queue.extend(receipts.map(|receipt| (receipt, *time)).collect());
                 answers.await?.into_iter().map(|answer| answer.map(drop)).collect()
             }
         })
@@ -213,14 +220,16 @@ async fn each(
 pub(super) async fn lookup(
     State(api): State<Api>,
     InPath(id): InPath<u64>,
-) -> Result<Json<MessageView>, Failure> {
-    let _room = answer::room(&api, LOOKED_UP_BYTES).await?;
+) -> Result<Response, Failure> {
+    let mut room = answer::room(&api, LOOKED_UP_BYTES).await?;
     let Some(peeked) = api.engine().lookup(MessageId(id)).await? else {
         let text = format!("there is no message {id}");
         return Err(Error::new(ErrorKind::MessageGone, text).with("message", id).into());
     };
     let queue = api.queue_by_id(peeked.queue).await.map(|queue| queue.name().to_string());
-    Ok(Json(MessageView::peeked(&peeked, queue.unwrap_or_default())))
+    room.shrink(peeked.message.body.len());
+    let view = MessageView::peeked(&peeked, queue.unwrap_or_default());
+    Ok(answer::holding(Json(view).into_response(), room))
 }
 
 pub(super) async fn cancel(

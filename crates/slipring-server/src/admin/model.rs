@@ -8,11 +8,15 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use slipring::{
-    Delivery, Headers, Message, MessageState, NewMessage, Peeked, Priority, QueueSettings,
-    QueueStats,
+    Delivery, FailedAttempt, Headers, Message, MessageState, NewMessage, Peeked, Priority,
+    QueueSettings, QueueStats,
 };
 
 use super::failure::Failure;
+
+mod passes;
+
+pub use passes::{Kick, Kicked, MovedView, Progress, Redrive};
 
 /// A queue. Times are milliseconds since 1970-01-01 UTC.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -211,6 +215,10 @@ pub struct MessageView {
     pub headers: Headers,
     /// The queue it was dead-lettered from.
     pub dead_letter_source: Option<String>,
+    /// Of a message that is looked at: its last failures, the oldest first, from the first one with
+    /// a reason on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<FailedAttempt>,
 }
 
 impl MessageView {
@@ -229,12 +237,14 @@ impl MessageView {
             dedup_id: message.dedup_id.as_deref().map(str::to_owned),
             headers: message.headers.as_deref().cloned().unwrap_or_default(),
             dead_letter_source: message.dead_letter_source.as_ref().map(ToString::to_string),
+            failures: Vec::new(),
         }
     }
 
     pub(super) fn peeked(peeked: &Peeked, queue: String) -> MessageView {
         let until = peeked.until.map(|until| until.as_millis());
-        MessageView::of(&peeked.message, queue, peeked.state, until)
+        let view = MessageView::of(&peeked.message, queue, peeked.state, until);
+        MessageView { failures: peeked.failures.clone(), ..view }
     }
 }
 
@@ -300,6 +310,10 @@ pub struct Settle {
     /// For a nack: how long the messages wait; default the queue's backoff.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_ms: Option<u64>,
+    /// For a nack: why they failed, which is kept with the messages; a text of more than 4 KiB is
+    /// cut.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// Leases to prolong.
@@ -327,46 +341,6 @@ pub struct SettledView {
 pub struct SettleAnswer {
     /// Receipt by receipt, in order.
     pub results: Vec<SettledView>,
-}
-
-/// A redrive.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Redrive {
-    /// Where the messages go; without it each goes back to the queue it was dead-lettered from.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub target: Option<String>,
-    /// At most so many; default all that are there now.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u64>,
-}
-
-/// One line of a long operation's answer.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Progress {
-    /// Messages done so far.
-    pub messages: u64,
-    /// The last line of an operation that went well.
-    pub done: bool,
-    /// The last line of one that did not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<Failure>,
-}
-
-/// A kick.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Kick {
-    /// At most so many, 1 to 10,000; default 10,000.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u32>,
-}
-
-/// The answer to a kick.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kicked {
-    /// How many messages are ready now.
-    pub kicked: u64,
 }
 
 /// A wait class's figures; see `docs/operating/metrics.md`.

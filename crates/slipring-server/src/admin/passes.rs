@@ -9,14 +9,14 @@ use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use futures::stream;
-use slipring::{Engine, Error, MoveRequest};
+use slipring::{ChosenMove, Engine, Error, MessageId, MoveRequest};
 use tokio::sync::mpsc::{self, Sender};
 
 use super::Api;
 use super::failure::Failure;
 use super::input::{By, InPath, Input};
-use super::model::{Kick, Kicked, Progress, Redrive};
-use crate::audit::{Act, Deed};
+use super::model::{Kick, Kicked, MovedView, Progress, Redrive};
+use crate::audit::{Act, Deed, Who};
 
 /// Messages of one step: small enough that others get their turn in between.
 const STEP: u32 = 1_000;
@@ -33,11 +33,11 @@ pub(super) async fn purge(
     Ok(in_lines(&api, move |lines| async move {
         let tell = |messages| {
             deed.so_far(messages);
-            report(&lines, messages);
+            report(&lines, Progress { messages, ..Progress::default() });
         };
         let purged = queue.purge(tell).await?;
         deed.done(purged);
-        Ok(purged)
+        Ok(Progress { messages: purged, ..Progress::default() })
     }))
 }
 
@@ -55,51 +55,99 @@ pub(super) async fn redrive(
     if target == Some(queue.id()) {
         return Err(Failure::invalid("target is the queue itself; name another one"));
     }
-    // What arrives while messages are moved is left alone, or a failing consumer could keep the
-    // redrive going for ever.
+    if let Some(ids) = redrive.ids {
+        let messages: Vec<MessageId> = ids.into_iter().map(MessageId).collect();
+        if messages.is_empty() || redrive.limit.is_some() {
+            return Err(Failure::invalid("give ids, at least one, or a limit"));
+        }
+        let request = ChosenMove { source: queue.id(), target, messages };
+        request.check()?;
+        return Ok(move_chosen(&api, request, &name, who));
+    }
     let there = queue.stats().await?;
-    let limit = redrive.limit.unwrap_or(u64::MAX).min(there.total());
+    let steps = Steps {
+        // What arrives while messages are moved is left alone, or a failing consumer could keep
+        // the redrive going for ever.
+        limit: redrive.limit.unwrap_or(u64::MAX).min(there.total()),
+        free: redrive.limit.unwrap_or(u64::MAX).min(there.ready + there.parked),
+    };
     let engine = api.engine().clone();
     let mut deed = api.audit().begin(Act::Redrive, &name, who);
     Ok(in_lines(&api, move |lines| async move {
         let request = MoveRequest { source: queue.id(), target, limit: STEP };
-        let moved = move_all(&engine, request, limit, &lines, &mut deed).await?;
+        let moved = move_all(&engine, request, &steps, &lines, &mut deed).await?;
         deed.done(moved);
-        Ok(moved)
+        Ok(Progress { messages: moved, left: Some(steps.left(moved)), ..Progress::default() })
     }))
+}
+
+/// How far a redrive of all goes.
+struct Steps {
+    /// It ends when so many are moved.
+    limit: u64,
+    /// How many of those could be moved when it began.
+    free: u64,
+}
+
+impl Steps {
+    fn left(&self, moved: u64) -> u64 {
+        self.free.saturating_sub(moved)
+    }
 }
 
 async fn move_all(
     engine: &Engine,
     request: MoveRequest,
-    limit: u64,
+    steps: &Steps,
     lines: &Sender<Progress>,
     deed: &mut Deed,
 ) -> Result<u64, Error> {
     let mut total = 0;
-    while total < limit {
-        let step = u32::try_from(limit - total).unwrap_or(STEP).min(STEP);
+    while total < steps.limit {
+        let step = u32::try_from(steps.limit - total).unwrap_or(STEP).min(STEP);
         let moved = engine.move_messages(MoveRequest { limit: step, ..request }).await?;
         if moved == 0 {
             break;
         }
         total += moved;
         deed.so_far(total);
-        report(lines, total);
+        let left = Some(steps.left(total));
+        report(lines, Progress { messages: total, left, ..Progress::default() });
     }
     Ok(total)
 }
 
-/// Tells how far it is, unless the reader is behind; the last line always arrives.
-fn report(lines: &Sender<Progress>, messages: u64) {
-    let _ = lines.try_send(Progress { messages, ..Progress::default() });
+fn move_chosen(api: &Api, request: ChosenMove, name: &str, who: Who) -> Response {
+    let mut deed = api.audit().begin(Act::Redrive, name, who);
+    let (engine, api) = (api.engine().clone(), api.clone());
+    in_lines(&api.clone(), move |_| async move {
+        let ids = request.messages.clone();
+        let answers = engine.move_chosen(request).await?;
+        let messages = answers.iter().filter(|answer| answer.is_ok()).count() as u64;
+        deed.so_far(messages);
+        let mut results = Vec::with_capacity(answers.len());
+        for (id, answer) in ids.into_iter().zip(answers) {
+            let queue = match &answer {
+                Ok(target) => api.queue_by_id(*target).await.map(|to| to.name().to_string()),
+                Err(_) => None,
+            };
+            results.push(MovedView { id: id.0, queue, error: answer.err().map(Failure::from) });
+        }
+        deed.done(messages);
+        Ok(Progress { messages, results: Some(results), ..Progress::default() })
+    })
 }
 
-/// Runs `work` and answers with its lines. It ends early when the caller leaves or the server
-/// stops; what was done by then stays done.
+/// Tells how far it is, unless the reader is behind; the last line always arrives.
+fn report(lines: &Sender<Progress>, progress: Progress) {
+    let _ = lines.try_send(progress);
+}
+
+/// Runs `work` and answers with its lines, the last of which it answers itself. It ends early when
+/// the caller leaves or the server stops; what was done by then stays done.
 fn in_lines<F>(api: &Api, work: impl FnOnce(Sender<Progress>) -> F) -> Response
 where
-    F: Future<Output = Result<u64, Error>> + std::marker::Send + 'static,
+    F: Future<Output = Result<Progress, Error>> + std::marker::Send + 'static,
 {
     let (lines, reader) = mpsc::channel(1);
     let work = work(lines.clone());
@@ -114,7 +162,7 @@ where
             () = lines.closed() => return,
         };
         let last = match result {
-            Ok(messages) => Progress { messages, done: true, error: None },
+            Ok(progress) => Progress { done: true, ..progress },
             Err(error) => Progress { error: Some(error), ..Progress::default() },
         };
         // Nobody reads when the caller has left.

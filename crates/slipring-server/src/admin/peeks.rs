@@ -5,6 +5,7 @@ use axum::response::Response;
 use memchr::memmem::Finder;
 use serde::Deserialize;
 use slipring::admin::Peeked;
+use slipring::failures::{FAILURES_MAX, REASON_BYTES_MAX};
 use slipring::{Error, ErrorKind, MessageState, PeekFilter};
 
 use super::failure::Failure;
@@ -13,7 +14,7 @@ use super::messages::{MESSAGES_MAX, most_bytes};
 use super::model::{MessageList, MessageView};
 use super::{Api, answer};
 
-/// A page ends when the bodies of its messages pass this, but it has one message at least.
+/// A page ends when the bodies and failures of its messages pass this, but it has one at least.
 const PAGE_BYTES_MAX: usize = 4 << 20;
 /// So many messages of a queue are looked at, at most: those that are passed over are read, too.
 const LOOKED_AT_MAX: u32 = 1_000;
@@ -31,6 +32,15 @@ pub(super) struct PeekQuery {
     group: Option<String>,
     /// Only messages whose body has these bytes in it.
     text: Option<String>,
+}
+
+/// The most that the failures of a message can have.
+const FAILURES_BYTES_MAX: usize = FAILURES_MAX * REASON_BYTES_MAX;
+
+/// What a message has in an answer, or nearly so.
+fn weight(peeked: &Peeked) -> usize {
+    let reasons = peeked.failures.iter().filter_map(|failed| failed.reason.as_ref());
+    peeked.message.body.len() + reasons.map(|reason| reason.as_str().len()).sum::<usize>()
 }
 
 impl PeekQuery {
@@ -51,7 +61,7 @@ impl PeekQuery {
             if !wanted(peeked) {
                 continue;
             }
-            bytes += peeked.message.body.len();
+            bytes += weight(peeked);
             if page.len() >= limit || !page.is_empty() && bytes > PAGE_BYTES_MAX {
                 return (page, u32::try_from(at).ok());
             }
@@ -85,20 +95,23 @@ pub(super) async fn peek(
         // By their mean, for the most that they can have is the room of all answers.
         bytes = usize::try_from(each * u64::from(asked)).unwrap_or(usize::MAX);
     }
+    bytes = bytes.saturating_add(FAILURES_BYTES_MAX * asked as usize);
     let mut room = answer::room(&api, bytes).await?;
     let found = queue.peek(PeekFilter { state: query.state, limit: asked }).await?;
     let searched = query.is_selective().then_some(u32::try_from(found.len()).unwrap_or(asked));
-    room.shrink(found.iter().map(|peeked| peeked.message.body.len()).sum());
+    room.shrink(found.iter().map(weight).sum());
     // Bodies may be large: they are searched where nothing else waits. The room goes along, for
     // the search goes on when the client leaves.
-    let search = tokio::task::spawn_blocking(move || {
+    let search = api.leaving().beside(move || {
         let (page, next) = query.page(&found, limit as usize, after as usize);
         (found, page, next, room)
     });
     let failed = |error| Error::new(ErrorKind::Internal, "a search failed").caused_by(error);
-    let (found, page, next, _room) = search.await.map_err(failed)?;
+    let (found, page, next, mut room) = search.await.map_err(failed)?;
     let page = page.into_iter().filter_map(|at| found.get(at));
-    let bytes = page.clone().map(|peeked| peeked.message.body.len()).sum();
-    let messages = page.map(|peeked| MessageView::peeked(peeked, name.clone())).collect();
-    answer::json(MessageList { messages, next, searched }, bytes).await
+    let bytes = page.clone().map(weight).sum();
+    let messages: Vec<_> = page.map(|peeked| MessageView::peeked(peeked, name.clone())).collect();
+    drop(found);
+    room.shrink(bytes);
+    answer::json(&api, MessageList { messages, next, searched }, bytes, room).await
 }

@@ -161,6 +161,10 @@ impl Counted for Calls {
     fn connections(&self) -> u64 {
         self.places.taken()
     }
+
+    fn refused(&self) -> u64 {
+        self.places.refused()
+    }
 }
 
 /// Marks the response to a receive that was ready to wait.

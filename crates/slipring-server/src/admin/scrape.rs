@@ -39,7 +39,7 @@ pub(super) async fn metrics(
         false => text.into_response(),
         true => {
             // Beside the threads that serve connections.
-            let packed = tokio::task::spawn_blocking(move || gzip(text.as_bytes()));
+            let packed = api.leaving().beside(move || gzip(text.as_bytes()));
             let failed = || Error::new(ErrorKind::Internal, "the answer cannot be compressed");
             let packed = packed.await.ok().and_then(Result::ok).ok_or_else(failed)?;
             let mut response = packed.into_response();

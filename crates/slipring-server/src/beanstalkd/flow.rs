@@ -1,19 +1,25 @@
 //! The bytes of a connection: reading them with patience and within the room there is, and writing
 //! replies to clients that may not read.
 
+use std::future::poll_fn;
+use std::io;
 use std::ops::ControlFlow;
+use std::pin::Pin;
 
-use bytes::BytesMut;
+use bytes::{BufMut, BytesMut};
 use slipring::Timestamp;
 use slipring::clock::Sleep;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use slipring_wire::beanstalkd::Parser;
+use tokio::io::AsyncWriteExt;
+use tokio_util::io::poll_read_buf;
 
+use super::listener::Stream;
 use super::patience::{At, unread};
 use super::session::Session;
-use crate::budget::Room;
 
-/// An output buffer above this size is not kept for an idle connection.
-const OUT_BYTES_KEPT: usize = 256 * 1024;
+/// An output buffer above this size is not kept when it is empty: ten thousand connections that
+/// were once told of a large job would keep as many large buffers.
+const OUT_BYTES_KEPT: usize = 4 * 1024;
 
 /// A quiet connection reads so much at a time; one that fills it reads twice as much next time.
 pub(super) const READ_BYTES_MIN: usize = 2 * 1024;
@@ -23,27 +29,27 @@ impl Session {
     /// Writes all replies out. Waits for a client that does not read, for a time: nothing more is
     /// taken from it meanwhile.
     pub(super) async fn flush(&mut self) -> ControlFlow<()> {
-        let mut room = None;
+        let Session { shared, stream, stop, out, leaving, .. } = self;
         let mut written = 0;
-        while let Some(rest) = self.out.get(written..).filter(|rest| !rest.is_empty()) {
+        while let Some(rest) = out.get(written..).filter(|rest| !rest.is_empty()) {
             let count = tokio::select! {
                 biased;
-                count = self.stream.write(rest) => count.unwrap_or(0),
-                () = self.stop.cancelled() => 0,
+                count = stream.write(rest) => count.unwrap_or(0),
+                () = stop.cancelled() => 0,
                 () = async {
                     // What does not go out at once counts, whether there is room for it or not.
-                    let room = room.get_or_insert_with(|| self.shared.leaving.room());
-                    room.grow(rest.len());
-                    unread(&self.shared, &self.shared.settings.deadlines).await;
+                    leaving.grow(rest.len());
+                    unread(shared, &shared.settings.deadlines).await;
                 } => 0,
             };
             if count == 0 {
-                self.out.clear();
+                out.clear();
                 return ControlFlow::Break(());
             }
             written += count;
         }
-        self.out.clear();
+        out.clear();
+        leaving.shrink(0);
         if self.out.capacity() > OUT_BYTES_KEPT {
             self.out = BytesMut::new();
         }
@@ -60,21 +66,25 @@ impl Session {
         }
     }
 
-    /// Waits until answers of this size have room, or until the server stops.
-    pub(super) async fn room_to_answer(&mut self, bytes: usize) -> ControlFlow<(), Room> {
-        let mut room = self.shared.leaving.room();
-        if !room.grow(bytes) {
+    /// Waits until answers of this size have room beside the replies that are not out yet, or until
+    /// the server stops. The room is kept until they are out.
+    pub(super) async fn room_to_answer(&mut self, bytes: usize) -> ControlFlow<()> {
+        if !self.leaving.grow(self.out.len().saturating_add(bytes)) {
+            // Who waits for the room of others has none.
+            self.flush().await?;
             tokio::select! {
-                () = room.wait(bytes) => {}
+                () = self.leaving.wait(bytes) => {}
                 () = self.stop.cancelled() => return ControlFlow::Break(()),
             }
         }
-        ControlFlow::Continue(room)
+        ControlFlow::Continue(())
     }
 
-    /// Makes room in the parser's buffer for the next read.
-    pub(super) fn reserve_buffer(&mut self) {
-        self.parser.buffer_mut().reserve(self.read_bytes);
+    /// Makes the room that was taken to answer fit the replies that are there. Where there is too
+    /// little, as after a wait for jobs, they are there all the same.
+    pub(super) fn fit_room(&mut self) {
+        self.leaving.shrink(self.out.len());
+        self.leaving.grow(self.out.len());
     }
 
     /// Notes how much a read gave, and sizes the next one by it.
@@ -89,7 +99,6 @@ impl Session {
 
     /// Waits for the client; what runs out meanwhile is counted.
     pub(super) async fn read(&mut self) -> ControlFlow<()> {
-        self.reserve_buffer();
         loop {
             self.arm_lapse();
             let at = match (self.parser.is_idle(), self.held.soonest()) {
@@ -103,8 +112,9 @@ impl Session {
             if at == At::Rest {
                 self.place.rests(self.shared.now());
             }
+            let Session { stream, parser, read_bytes, .. } = self;
             let read = tokio::select! {
-                read = self.stream.read_buf(self.parser.buffer_mut()) => read,
+                read = read_some(stream, parser, *read_bytes, usize::MAX) => read,
                 () = fired(&mut self.lapse) => {
                     self.take_lapsed();
                     continue;
@@ -140,10 +150,68 @@ impl Session {
     }
 }
 
+/// Reads into the parser's buffer, with room for `room` bytes and `most` bytes at most; answers how
+/// many came, 0 at the end. While nothing comes, no memory is held for what may come.
+pub(super) async fn read_some(
+    stream: &mut Stream,
+    parser: &mut Parser,
+    room: usize,
+    most: usize,
+) -> io::Result<usize> {
+    poll_fn(|context| {
+        let buffer = parser.buffer_mut();
+        buffer.reserve(room.min(most));
+        let read = poll_read_buf(Pin::new(&mut *stream), context, &mut buffer.limit(most));
+        if read.is_pending() {
+            parser.shrink();
+        }
+        read
+    })
+    .await
+}
+
 /// Ends when the timer fires; never without one.
 async fn fired(timer: &mut Option<(Timestamp, Sleep)>) {
     match timer {
         Some((_, sleep)) => sleep.as_mut().await,
         None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt as _;
+    use slipring_wire::beanstalkd::Command;
+    use tokio::net::UnixStream;
+
+    use super::*;
+
+    const ROOM: usize = 64 * 1024;
+
+    #[tokio::test]
+    async fn no_memory_is_held_for_what_may_come() {
+        let (mut client, server) = UnixStream::pair().unwrap();
+        let mut stream = Stream::Unix(server);
+        let mut parser = Parser::new(1 << 16);
+        assert!(read_some(&mut stream, &mut parser, ROOM, usize::MAX).now_or_never().is_none());
+        assert_eq!(parser.buffer_mut().capacity(), 0);
+        client.write_all(b"put 0 0 60 4\r\nbo").await.unwrap();
+        assert_eq!(read_some(&mut stream, &mut parser, ROOM, usize::MAX).await.unwrap(), 16);
+        assert!(parser.next().is_none());
+        // Half of a job is there, and nothing more comes.
+        assert!(read_some(&mut stream, &mut parser, ROOM, usize::MAX).now_or_never().is_none());
+        assert_eq!(&parser.buffer_mut()[..], b"bo");
+        assert!(parser.buffer_mut().capacity() < 1024);
+        client.write_all(b"dy\r\n").await.unwrap();
+        // No more than it is told.
+        assert_eq!(read_some(&mut stream, &mut parser, ROOM, 3).await.unwrap(), 3);
+        assert!(parser.next().is_none());
+        assert_eq!(read_some(&mut stream, &mut parser, ROOM, 3).await.unwrap(), 1);
+        let Some(Ok(Command::Put(put))) = parser.next() else { panic!("the put came whole") };
+        assert_eq!(put.body, "body");
+        assert!(read_some(&mut stream, &mut parser, ROOM, ROOM).now_or_never().is_none());
+        assert_eq!(parser.buffer_mut().capacity(), 0);
+        drop(client);
+        assert_eq!(read_some(&mut stream, &mut parser, ROOM, ROOM).await.unwrap(), 0);
     }
 }

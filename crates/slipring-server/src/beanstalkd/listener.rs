@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 
-use crate::keepalive;
+use crate::sockets;
 
 /// Where a server listens.
 #[derive(Debug)]
@@ -83,9 +83,7 @@ impl Listener {
         match self {
             Listener::Tcp(listener) => {
                 let (stream, _) = listener.accept().await?;
-                // Replies go out whole; waiting for more would only add latency.
-                stream.set_nodelay(true)?;
-                keepalive::ask(&stream)?;
+                sockets::prepare(&stream)?;
                 Ok(Stream::Tcp(stream))
             }
             Listener::Unix(listener) => {

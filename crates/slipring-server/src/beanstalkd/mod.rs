@@ -23,12 +23,14 @@ mod peeks;
 mod puts;
 mod reservations;
 mod reserves;
+mod retire;
 mod server;
 mod session;
 mod settles;
 mod statistics;
 mod tube;
 mod tubes;
+mod turns;
 mod watched;
 
 pub use listener::Listener;

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use slipring::store::Sent;
-use slipring::{Error, NewMessage, Priority};
+use slipring::{Error, ErrorKind, NewMessage, Priority, Queue};
 use slipring_wire::beanstalkd::{Put, Reply};
 
 use super::server::Shared;
@@ -13,6 +13,9 @@ use super::tube::Tube;
 
 /// A run ends when its bodies pass this.
 const RUN_BYTES_MAX: usize = 1 << 20;
+
+/// So often a run is sent again whose queue has gone: each time others have used and left it.
+const AGAIN_MAX: usize = 10;
 
 impl Session {
     pub(super) async fn puts(&mut self, first: Put) -> ControlFlow<()> {
@@ -44,16 +47,26 @@ impl Session {
     }
 }
 
-async fn send(shared: &Shared, tube: &Tube, mut run: Vec<NewMessage>) -> Result<Vec<Reply>, Error> {
-    let queue = tube.queue(&shared.engine, &shared.queue_settings).await?;
-    let sent = match run.pop() {
-        Some(only) if run.is_empty() => vec![queue.send(only).await],
-        Some(last) => {
-            run.push(last);
-            queue.send_each(run).await
+async fn send(shared: &Shared, tube: &Tube, run: Vec<NewMessage>) -> Result<Vec<Reply>, Error> {
+    let queue = queue_of(shared, tube).await?;
+    let mut sent = send_to(&queue, run.clone()).await;
+    for _ in 0..AGAIN_MAX {
+        if !sent.iter().any(found_no_queue) {
+            break;
         }
-        None => Vec::new(),
-    };
+        // The queue was empty and has gone a moment ago. What was refused by that is stored
+        // nowhere, and goes into a new one.
+        shared.engine.note_deletions().await?;
+        let queue = queue_of(shared, tube).await?;
+        let refused = |(_, sent): &(_, &Result<Sent, Error>)| found_no_queue(sent);
+        let again = run.iter().zip(&sent).filter(refused).map(|(message, _)| message.clone());
+        let mut answers = send_to(&queue, again.collect()).await.into_iter();
+        for answer in sent.iter_mut().filter(|answer| found_no_queue(answer)) {
+            if let Some(new) = answers.next() {
+                *answer = new;
+            }
+        }
+    }
     let stored = sent.iter().filter(|sent| sent.is_ok()).count();
     shared.counters.total_jobs.add(stored);
     tube.jobs.add(stored);
@@ -62,6 +75,37 @@ async fn send(shared: &Shared, tube: &Tube, mut run: Vec<NewMessage>) -> Result<
         Err(error) => shared.reply_to(&error),
     };
     Ok(sent.into_iter().map(reply).collect())
+}
+
+/// The queue of a tube, made if there is none; where there is no room for a further one, one that
+/// is not used any more makes room.
+async fn queue_of(shared: &Shared, tube: &Tube) -> Result<Queue, Error> {
+    let made = tube.queue(&shared.engine, &shared.queue_settings).await;
+    let full = |error: &Error| {
+        let names_it = |(key, value): &(&str, String)| *key == "limit" && value == "queues_max";
+        error.kind() == ErrorKind::LimitExceeded && error.context().iter().any(names_it)
+    };
+    match made {
+        Err(error) if full(&error) && shared.retire_for_room().await? => {
+            tube.queue(&shared.engine, &shared.queue_settings).await
+        }
+        made => made,
+    }
+}
+
+async fn send_to(queue: &Queue, mut run: Vec<NewMessage>) -> Vec<Result<Sent, Error>> {
+    match run.pop() {
+        Some(only) if run.is_empty() => vec![queue.send(only).await],
+        Some(last) => {
+            run.push(last);
+            queue.send_each(run).await
+        }
+        None => Vec::new(),
+    }
+}
+
+fn found_no_queue(sent: &Result<Sent, Error>) -> bool {
+    sent.as_ref().is_err_and(|error| error.kind() == ErrorKind::QueueNotFound)
 }
 
 fn message(put: Put) -> NewMessage {

@@ -7,13 +7,12 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::BufMut;
 use slipring::engine::ReceiveRequest;
 use slipring::{Clock, Delivery, Error, ErrorKind, MessageId, Timestamp};
 use slipring_wire::beanstalkd::{Command, Reply};
-use tokio::io::AsyncReadExt;
 
 use super::failure::is_no_such_job;
+use super::flow::read_some;
 use super::reservations::{Reservation, SAFETY_MARGIN};
 use super::server::Shared;
 use super::session::{OUT_BYTES_FULL, RUN_MAX, Session};
@@ -67,7 +66,7 @@ impl Session {
             // Nothing is waited for before the replies so far are out.
             let waited = if no_wait || !self.out.is_empty() {
                 let bytes = self.job_bytes.saturating_mul(self.ask_for(left) as usize);
-                let _room = self.room_to_answer(bytes).await?;
+                self.room_to_answer(bytes).await?;
                 self.receive_now(left).await.map(Waited::Jobs)
             } else {
                 let until = *until.get_or_insert(now.after(wait.unwrap_or(Duration::MAX)));
@@ -179,7 +178,6 @@ impl Session {
         let clock = shared.engine.clock();
         let margin = self.held.margin_to_wait_for(clock.now());
         let _waiting = Waiting::begin(&shared, queues);
-        self.reserve_buffer();
         let appeared = queues.appeared();
         // The margin ends the receive like the end of its wait: a look that is under way then is
         // waited for, and takes nothing in vain; but not for long.
@@ -206,7 +204,7 @@ impl Session {
         tokio::pin!(receive, given_up);
         loop {
             let ahead = READ_AHEAD_BYTES.saturating_sub(self.parser.buffer_mut().len());
-            let mut reading = self.parser.buffer_mut().limit(ahead);
+            let Session { stream, parser, read_bytes, .. } = self;
             let read = tokio::select! {
                 biased;
                 // First: what others give back while the server stops is not for those who wait.
@@ -216,7 +214,7 @@ impl Session {
                 }
                 () = &mut given_up => return ControlFlow::Continue(Ok(Waited::DeadlineSoon)),
                 () = appeared.rung() => return ControlFlow::Continue(Ok(Waited::Jobs(Vec::new()))),
-                read = self.stream.read_buf(&mut reading), if ahead > 0 => read,
+                read = read_some(stream, parser, *read_bytes, ahead), if ahead > 0 => read,
             };
             match read {
                 Ok(bytes) => self.has_read(bytes),
@@ -225,7 +223,6 @@ impl Session {
             if self.half_closed {
                 return ControlFlow::Continue(Ok(Waited::TimedOut));
             }
-            self.reserve_buffer();
         }
     }
 
@@ -298,6 +295,7 @@ impl Session {
                 self.take(job, tube);
             }
         }
+        self.fit_room();
     }
 
     /// Holds one job and writes it out.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use slipring::{Engine, Error, QueueName, QueueSettings, Timestamp};
+use slipring::{Engine, Error, QueueId, QueueName, QueueSettings, Timestamp};
 use slipring_wire::beanstalkd::{JOB_BYTES_MAX, Reply};
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio_util::sync::CancellationToken;
@@ -21,6 +21,7 @@ use super::listener::{Listener, Stream};
 use super::measures;
 use super::session::Session;
 use super::tubes::Tubes;
+use super::turns::Turns;
 use crate::audit::Audit;
 use crate::budget::Budget;
 use crate::failures::FailureLog;
@@ -53,6 +54,9 @@ pub(super) struct Shared {
     /// Answers on their way out, of all protocols.
     pub(super) leaving: Budget,
     places: Arc<Places>,
+    pub(super) turns: Turns,
+    /// Held while queues are looked over that may be to go; the last one of the look before.
+    pub(super) retiring: tokio::sync::Mutex<QueueId>,
     pub(super) machine: Machine,
     pub(super) started: Timestamp,
     /// 16 hexadecimal digits, new for each server.
@@ -106,6 +110,10 @@ impl Counted for Server {
     fn connections(&self) -> u64 {
         Server::connections(self)
     }
+
+    fn refused(&self) -> u64 {
+        self.0.places.refused()
+    }
 }
 
 impl Server {
@@ -127,6 +135,10 @@ impl Server {
             QueueSettings { durability: settings.durability, ..QueueSettings::default() };
         queue_settings.message_bytes_max =
             queue_settings.message_bytes_max.max(u64::from(job_bytes_max));
+        if engine.capabilities().deletes_if_empty {
+            let flag = QueueSettings::MADE_BY_A_SEND.to_owned();
+            queue_settings.attributes.insert(flag, "beanstalkd".to_owned());
+        }
         let mut id = [0; 8];
         engine.randomness().fill(&mut id);
         Server(Arc::new(Shared {
@@ -140,6 +152,8 @@ impl Server {
             arriving: Budget::new(settings.arriving_bytes_max, job_bytes_max as usize),
             leaving,
             places: Places::new(settings.connections_max, settings.peer_share_percent),
+            turns: Turns::new(),
+            retiring: tokio::sync::Mutex::new(QueueId(0)),
             machine: Machine::read(),
             started: engine.clock().now(),
             id: format!("{:016x}", u64::from_be_bytes(id)),
@@ -176,6 +190,7 @@ impl Server {
         tokio::select! {
             () = accepting => {}
             () = self.0.tell_of_queues(self.0.engine.new_queues()) => {}
+            () = self.0.retire_from_time_to_time() => {}
             () = stop.cancelled() => {}
         }
         drop(listener);
@@ -188,13 +203,14 @@ impl Server {
         let peer = stream.peer();
         let place = shared.places.take(peer, &**shared.engine.clock()).await;
         let Some(place) = place else {
-            shared.places.refused("beanstalkd", peer, shared.now());
+            shared.places.refuse("beanstalkd", peer, shared.now());
             stream.write_and_forget(b"OUT_OF_MEMORY\r\n");
             return;
         };
         let presence = Presence::new(Arc::clone(&shared.counters));
         let session = Session::new(Arc::clone(shared), stream, stop.child_token(), presence, place);
         sessions.spawn(session.run());
+        shared.places.one_came().await;
     }
 
     async fn could_not_accept(&self, error: &io::Error) {

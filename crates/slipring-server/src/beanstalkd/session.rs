@@ -64,6 +64,8 @@ pub(super) struct Session {
     pub(super) read_bytes: usize,
     /// For what has come of a command.
     pub(super) room: Room,
+    /// For what is fetched to answer, and for replies that are not out yet.
+    pub(super) leaving: Room,
     pub(super) patience: Patience,
     pub(super) place: Place,
     /// Fires at or before the first deadline of what is held.
@@ -91,6 +93,7 @@ impl Session {
             queues: None,
             lost_a_queue: false,
             room: shared.arriving.room(),
+            leaving: shared.leaving.room(),
             patience: Patience::new(shared.now()),
             place,
             shared,
@@ -114,29 +117,33 @@ impl Session {
         // The reason does not matter: the connection is over.
         let _ = self.converse().await;
         self.give_back().await;
+        self.leave_tubes().await;
     }
 
     async fn converse(&mut self) -> ControlFlow<()> {
+        let shared = Arc::clone(&self.shared);
+        let mut stretch = shared.turns.stretch();
         loop {
             while let Some(next) = self.next() {
+                stretch.step().await;
                 self.place.works();
                 self.answered = Run::beginning_with(&next);
-                self.dispatch(next).await?;
+                stretch.through(self.dispatch(next)).await?;
                 self.answered.over(&self.shared.ledger);
                 self.patience.finished();
                 if self.out.len() >= OUT_BYTES_FULL {
-                    self.flush().await?;
+                    stretch.through(self.flush()).await?;
                 }
                 if self.stop.is_cancelled() {
                     break;
                 }
             }
             self.make_room();
-            self.flush().await?;
+            stretch.through(self.flush()).await?;
             if self.half_closed || self.stop.is_cancelled() {
                 return ControlFlow::Break(());
             }
-            self.read().await?;
+            stretch.through(self.read()).await?;
         }
     }
 
@@ -167,18 +174,18 @@ impl Session {
 
     /// A command that makes no run.
     async fn single(&mut self, command: Command) -> ControlFlow<()> {
-        // The room for a body is there before it is fetched; what of it is not read at once is
-        // counted when it is written.
-        let _room = match command {
+        // The room for a body is there before it is fetched, and until it is out.
+        let fetches = matches!(
+            command,
             Command::ReserveJob { .. }
-            | Command::Peek { .. }
-            | Command::PeekReady
-            | Command::PeekDelayed
-            | Command::PeekBuried => {
-                Some(self.room_to_answer(self.shared.settings.job_bytes_max as usize).await?)
-            }
-            _ => None,
-        };
+                | Command::Peek { .. }
+                | Command::PeekReady
+                | Command::PeekDelayed
+                | Command::PeekBuried
+        );
+        if fetches {
+            self.room_to_answer(self.shared.settings.job_bytes_max as usize).await?;
+        }
         let answer = match command {
             Command::Use(tube) => Ok(self.use_tube(&tube).await),
             Command::Watch(tube) => Ok(self.watch(&tube).await),
@@ -207,9 +214,13 @@ impl Session {
             | Command::Quit => Ok(Reply::InternalError),
         };
         match answer {
-            Ok(reply) => self.say(&reply),
-            Err(error) => self.fail(&error, 1),
+            Ok(reply) => self.say(&reply)?,
+            Err(error) => self.fail(&error, 1)?,
         }
+        if fetches {
+            self.fit_room();
+        }
+        ControlFlow::Continue(())
     }
 
     fn note_refusal(&self, reply: &Reply) {
@@ -318,14 +329,24 @@ impl Session {
         }
     }
 
+    /// Gives up the tubes that it watches; there may be a thousand.
+    async fn leave_tubes(&mut self) {
+        let shared = Arc::clone(&self.shared);
+        let mut stretch = shared.turns.stretch();
+        while let Some(tube) = self.watched.pop() {
+            stretch.step().await;
+            drop(tube);
+        }
+    }
+
     /// Gives all held jobs back: reservations belong to the connection.
     async fn give_back(&mut self) {
         self.take_lapsed();
         let mut by_queue: Vec<(QueueId, Vec<_>)> = Vec::new();
-        let back = Settlement::Nack { delay: Some(Duration::ZERO), priority: None };
+        let back = Settlement::Nack { delay: Some(Duration::ZERO), priority: None, reason: None };
         for (_, reservation) in self.held.take_all() {
             let queue = reservation.receipt.queue;
-            let entry = (reservation.receipt, back);
+            let entry = (reservation.receipt, back.clone());
             match by_queue.iter_mut().find(|(id, _)| *id == queue) {
                 Some((_, entries)) => entries.push(entry),
                 None => by_queue.push((queue, vec![entry])),

@@ -96,7 +96,7 @@ impl Session {
             Command::Release { id, priority, delay } => {
                 counters.release.add(1);
                 let delay = Some(Duration::from_secs(u64::from(delay)));
-                (id, Settlement::Nack { delay, priority: Some(Priority(priority)) })
+                (id, Settlement::Nack { delay, priority: Some(Priority(priority)), reason: None })
             }
             Command::Bury { id, priority } => {
                 counters.bury.add(1);
@@ -209,7 +209,7 @@ async fn settle_all(shared: &Arc<Shared>, plans: &[Plan]) -> Vec<Outcome> {
     for (place, plan) in plans.iter().enumerate() {
         if let Plan::Settle { reservation, settlement, .. } = plan {
             let receipt = reservation.receipt;
-            group(&mut by_queue, receipt.queue, (place, receipt, *settlement));
+            group(&mut by_queue, receipt.queue, (place, receipt, settlement.clone()));
         }
     }
     let calls = by_queue.into_iter().map(|(queue, jobs)| settle_in(shared, queue, jobs));
@@ -221,7 +221,7 @@ async fn settle_in(
     queue: QueueId,
     jobs: Vec<(usize, Receipt, Settlement)>,
 ) -> Vec<Outcome> {
-    let entries = jobs.iter().map(|&(_, receipt, settlement)| (receipt, settlement)).collect();
+    let entries = jobs.iter().map(|(_, receipt, how)| (*receipt, how.clone())).collect();
     let answers = match shared.engine.queue_by_id(queue) {
         Some(queue) => queue.settle(entries).await,
         // The queue was deleted, and its jobs with it.
@@ -268,7 +268,9 @@ async fn delete_free_job(shared: &Shared, id: u64) -> Result<Reply, Error> {
     let Some(found) = shared.engine.lookup(MessageId(id)).await? else {
         return Ok(Reply::NotFound);
     };
-    if found.state == MessageState::Leased {
+    // Whether a lease is over that has ended is up to the engine.
+    let now = shared.now();
+    if found.state == MessageState::Leased && found.until.is_none_or(|until| now < until) {
         return Ok(Reply::NotFound);
     }
     match shared.engine.cancel(MessageId(id)).await {

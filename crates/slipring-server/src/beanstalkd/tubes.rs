@@ -95,17 +95,25 @@ impl Tubes {
         engine: &Engine,
     ) -> TubeRef {
         // One that nobody referred to and that has run empty was gone: its counters begin anew.
-        if let Some(tube) = self.known(name).filter(|tube| !tube.is_referenced())
-            && matches!(holds_jobs(&tube, engine).await, Ok(false))
-        {
-            self.drop_unreferenced(&mut self.state.lock(), &tube);
+        let idle = {
+            let mut state = self.state.lock();
+            match state.by_name.get(name).filter(|tube| !tube.is_referenced()) {
+                Some(tube) => Arc::clone(tube),
+                None => return self.refer_in(&mut state, name, role),
+            }
+        };
+        if matches!(holds_jobs(&idle, engine).await, Ok(false)) {
+            self.drop_unreferenced(&mut self.state.lock(), &idle);
         }
         self.refer_known(name, role)
     }
 
     /// Refers to a tube without looking whether it had run empty.
     pub(super) fn refer_known(self: &Arc<Tubes>, name: &TubeName, role: Role) -> TubeRef {
-        let mut state = self.state.lock();
+        self.refer_in(&mut self.state.lock(), name, role)
+    }
+
+    fn refer_in(self: &Arc<Tubes>, state: &mut State, name: &TubeName, role: Role) -> TubeRef {
         let tube = state.enter(name);
         match role {
             Role::Use => tube.using.add(1),
@@ -147,6 +155,13 @@ impl Tubes {
     pub(super) fn for_queue(&self, queue: &Queue) -> Option<Arc<Tube>> {
         let name: TubeName = queue.name().as_str().parse().ok()?;
         Some(self.state.lock().enter(&name))
+    }
+
+    /// Forgets the tube of a queue that is gone, unless somebody refers to it.
+    pub(super) fn forget(&self, queue: &Queue) {
+        if let Some(tube) = self.of_queue(queue) {
+            self.drop_unreferenced(&mut self.state.lock(), &tube);
+        }
     }
 
     /// The tube, if it exists by the rule above.

@@ -56,6 +56,9 @@ pub(crate) trait Counted: Send + Sync {
 
     /// Connections open now.
     fn connections(&self) -> u64;
+
+    /// Connections, and requests by way of proxies, that found no place.
+    fn refused(&self) -> u64;
 }
 
 /// Where the figures come from.
@@ -142,6 +145,11 @@ impl Metrics {
         let mut family = text.gauge("slipring_connections", "Open connections, by protocol.");
         for protocol in &self.protocols {
             family.sample(&[("protocol", protocol.protocol())], protocol.connections());
+        }
+        let help = "Connections, and requests by way of a proxy, that found no place.";
+        let mut family = text.counter("slipring_connections_refused_total", help);
+        for protocol in &self.protocols {
+            family.sample(&[("protocol", protocol.protocol())], protocol.refused());
         }
         let named = |protocol: &Arc<dyn Counted>| protocol.protocol();
         let ledgers = self.protocols.iter().map(|protocol| (named(protocol), protocol.ledger()));
@@ -264,7 +272,7 @@ mod tests {
         let lost: Vec<String> =
             names(&up).into_iter().filter(|name| !names(&away).contains(name)).collect();
         assert!(lost.iter().all(|name| name.starts_with("slipring_queue")), "{lost:?}");
-        assert_eq!(lost.len(), 7);
+        assert_eq!(lost.len(), 8);
     }
 
     #[test]

@@ -120,6 +120,11 @@ impl Chosen {
         for (_, name, stats) in &held {
             family.sample(&[("queue", name)], stats.bytes);
         }
+        let help = "Rows of a queue that were not as the store writes rows, and were set aside.";
+        let mut family = text.gauge("slipring_queue_rows_set_aside", help);
+        for (_, name, stats) in &held {
+            family.sample(&[("queue", name)], stats.set_aside);
+        }
         let help = "Age of a queue's oldest ready message; 0 when none is ready.";
         let mut family = text.gauge("slipring_queue_oldest_ready_seconds", help);
         for (_, name, stats) in &held {

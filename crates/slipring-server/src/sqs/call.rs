@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use parking_lot::Mutex;
 use slipring::{Error, Queue, QueueSettings, Timestamp};
 use slipring_wire::sqs::{
     Action, Answer, ErrorCode, Limits, SqsError, queue_name, queue_path, queue_url,
@@ -13,6 +14,7 @@ use super::Settings;
 use super::failure::error_for;
 use super::server::Shared;
 use crate::audit::{Act, Who};
+use crate::budget::Room;
 use crate::proxies::Client;
 
 /// One call of an action.
@@ -28,6 +30,8 @@ pub(super) struct Call<'c> {
     pub(super) stop: &'c CancellationToken,
     /// Set by a receive that is ready to wait.
     pub(super) polls: AtomicBool,
+    /// The room for what was fetched, which the answer keeps.
+    pub(super) room: Mutex<Room>,
 }
 
 impl Call<'_> {

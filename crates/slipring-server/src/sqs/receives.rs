@@ -37,6 +37,8 @@ impl Call<'_> {
         let system = [p.attribute_names.as_slice(), p.message_system_attribute_names.as_slice()];
         let wanted = Wanted::new(&system, p.message_attribute_names.into_vec());
         let bytes = self.shared.sizes.note(queue.id(), &deliveries);
+        // Of a receive that waited, too: others find less room, whether there is any for this one.
+        self.room.lock().grow(bytes);
         let (shared, now) = (Arc::clone(self.shared), self.now());
         let made = move || {
             let messages = deliveries.into_iter().map(|delivery| {
@@ -50,7 +52,7 @@ impl Call<'_> {
             made()
         } else {
             let failed = |_| SqsError::new(ErrorCode::InternalFailure, "The answer failed.");
-            tokio::task::spawn_blocking(made).await.map_err(failed)?
+            self.shared.leaving.beside(made).await.map_err(failed)?
         };
         Ok(Answer::ReceiveMessage(ReceiveMessageAnswer { messages }))
     }
@@ -62,7 +64,8 @@ impl Call<'_> {
         fifo: bool,
     ) -> Result<Vec<Delivery>, SqsError> {
         let received = if request.wait.is_zero() {
-            let _room = self.room_for(queue, request.up_to).await?;
+            let room = self.room_for(queue, request.up_to).await?;
+            *self.room.lock() = room;
             queue.receive(request).await
         } else {
             self.receive_waiting(queue, request).await
@@ -78,7 +81,7 @@ impl Call<'_> {
     }
 
     /// Room for what a receive may bring, so that not all receives at once bring more than there
-    /// is room for. A guess: the answer itself is counted when it is made.
+    /// is room for. A guess, which is made to fit when the answer is made.
     async fn room_for(&self, queue: &Queue, messages: u32) -> Result<Room, SqsError> {
         let mut room = self.shared.leaving.room();
         let bytes = self.shared.sizes.expected(queue.id(), messages);

@@ -167,4 +167,8 @@ impl Counted for Server {
     fn connections(&self) -> u64 {
         self.0.places.taken()
     }
+
+    fn refused(&self) -> u64 {
+        self.0.places.refused()
+    }
 }

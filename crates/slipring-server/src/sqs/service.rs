@@ -14,6 +14,7 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
 use http::request::Parts;
 use http_body_util::Full;
 use hyper::body::Incoming;
+use parking_lot::Mutex;
 use slipring::clock::monotonic_ns;
 use slipring_wire::sqs::{Action, Answer, ErrorCode, Head, Protocol, Request, Response, SqsError};
 use tokio_util::sync::CancellationToken;
@@ -73,18 +74,19 @@ impl Service {
         let head = head_of(&parts);
         let protocol = head.protocol();
         let id = self.shared.request_id();
+        let mut room = self.shared.leaving.room();
         let made = match self.run(&parts, &head, body).await {
-            Ok((action, answer)) => {
+            Ok((action, answer, taken)) => {
+                room = taken;
                 self.count_failed(&answer);
-                written(protocol, action, answer, &id).await
+                self.written(protocol, action, answer, &id).await
             }
             Err(error) => Err(error),
         };
         let peer = || address(&parts);
         let mut response = made.unwrap_or_else(|error| self.refuse(protocol, &error, &id, peer));
-        let mut room = self.shared.leaving.room();
         let clock = &**self.shared.engine.clock();
-        if room.within(response.body.len(), clock, &self.stop).await == Err(NoRoom::Late) {
+        if room.fit(response.body.len(), clock, &self.stop).await == Err(NoRoom::Late) {
             response = self.refuse(protocol, &no_room_to_answer(), &id, peer);
         }
         finish(response, &id, protocol, room)
@@ -119,7 +121,7 @@ impl Service {
         parts: &Parts,
         head: &Head<'_>,
         body: Incoming,
-    ) -> Result<(&'static str, Answer), SqsError> {
+    ) -> Result<(&'static str, Answer, Room), SqsError> {
         let client = parts.extensions.get::<Client>();
         let called = client.and_then(|client| client.host.as_deref());
         let caller = self.gate.check(&parts.method, &parts.uri, &parts.headers, called);
@@ -133,12 +135,14 @@ impl Service {
             access_key: access_key(parts),
             stop: &self.stop,
             polls: AtomicBool::new(false),
+            room: Mutex::new(self.shared.leaving.room()),
         };
         if self.shared.settings.test_mode && head.path == "/moto-api/reset" {
             if caller == Caller::Browser {
                 return Err(kept_out(&Refused::Page));
             }
-            return call.reset().await.map(|answer| ("Reset", answer));
+            let answer = call.reset().await?;
+            return Ok(("Reset", answer, call.room.into_inner()));
         }
         let Request { action, .. } = Request::parse(head, &body)?;
         drop(body);
@@ -160,7 +164,25 @@ impl Service {
         };
         let polls = call.polls.load(Ordering::Relaxed);
         self.shared.ledger.took(number, began_ns, polls, 1);
-        answer.map(|answer| (name, answer))
+        answer.map(|answer| (name, answer, call.room.into_inner()))
+    }
+
+    /// The response for an answer; a large one is made beside the threads that serve connections.
+    async fn written(
+        &self,
+        protocol: Protocol,
+        action: &'static str,
+        answer: Answer,
+        id: &str,
+    ) -> Result<Response, SqsError> {
+        if answer.body_bytes() < LARGE_BYTES {
+            return Ok(Response::of_answer(protocol, action, &answer, id));
+        }
+        let id = id.to_owned();
+        let made = move || Response::of_answer(protocol, action, &answer, &id);
+        let failed =
+            |_| SqsError::new(ErrorCode::InternalFailure, "The answer could not be written.");
+        self.shared.leaving.beside(made).await.map_err(failed)
     }
 
     /// The body, and its room.
@@ -191,33 +213,6 @@ impl Service {
                 format!("The request body did not arrive whole: {why}"),
             ),
         })
-    }
-}
-
-/// The response for an answer; a large one is made beside the threads that serve connections.
-async fn written(
-    protocol: Protocol,
-    action: &'static str,
-    answer: Answer,
-    id: &str,
-) -> Result<Response, SqsError> {
-    if body_bytes(&answer) < LARGE_BYTES {
-        return Ok(Response::of_answer(protocol, action, &answer, id));
-    }
-    let id = id.to_owned();
-    let made = move || Response::of_answer(protocol, action, &answer, &id);
-    tokio::task::spawn_blocking(made)
-        .await
-        .map_err(|_| SqsError::new(ErrorCode::InternalFailure, "The answer could not be written."))
-}
-
-/// The bytes of the messages in an answer.
-fn body_bytes(answer: &Answer) -> usize {
-    match answer {
-        Answer::ReceiveMessage(answer) => {
-            answer.messages.iter().map(|message| message.body.len()).sum()
-        }
-        _ => 0,
     }
 }
 

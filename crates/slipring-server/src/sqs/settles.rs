@@ -157,9 +157,9 @@ impl Call<'_> {
         queue: &Queue,
         changes: Vec<Change>,
     ) -> Result<Vec<Result<(), SqsError>>, SqsError> {
-        let nack = Settlement::Nack { delay: Some(Duration::ZERO), priority: None };
+        let nack = Settlement::Nack { delay: Some(Duration::ZERO), priority: None, reason: None };
         let given_back = changes.iter().filter(|change| change.seconds == 0);
-        let given_back = given_back.map(|change| (change.receipt, nack)).collect();
+        let given_back = given_back.map(|change| (change.receipt, nack.clone())).collect();
         let given_back = queue.settle(given_back).await.map_err(|error| self.refused(&error))?;
         let mut given_back = given_back.into_iter().map(|settled| settled.map(|_| ()));
         let mut outcomes = Vec::with_capacity(changes.len());

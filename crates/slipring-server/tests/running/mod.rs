@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use slipring::stores::MemoryStore;
-use slipring::{Clock, Engine, EngineOptions, ManualClock, Store, SystemClock, Timestamp};
+use slipring::{Clock, Engine, EngineOptions, Limits, ManualClock, Store, SystemClock, Timestamp};
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -73,10 +73,18 @@ impl<S: Serves> Running<S> {
     }
 
     pub fn start_over(store: Arc<dyn Store>, settings: S::Settings) -> Running<S> {
+        Running::start_within(store, settings, Limits::default())
+    }
+
+    pub fn start_within(
+        store: Arc<dyn Store>,
+        settings: S::Settings,
+        limits: Limits,
+    ) -> Running<S> {
         let runtime = Runtime::new().unwrap();
         let clock = ManualClock::at(Timestamp::from_millis(1_700_000_000_000));
         let set = Arc::new(clock.clone());
-        let options = EngineOptions { clock: Some(set), ..EngineOptions::default() };
+        let options = EngineOptions { clock: Some(set), limits, ..EngineOptions::default() };
         let (engine, (listener, address)) = runtime
             .block_on(async { (Engine::open(store, options).await.unwrap(), S::listen().await) });
         let server = S::make(engine.clone(), settings);

@@ -8,10 +8,6 @@ use super::refusal::Refusal;
 /// The longest command line, in bytes, with its CR LF.
 pub const LINE_BYTES_MAX: usize = 224;
 
-/// A body buffer above this size is given back once it is empty, so that a connection which sent
-/// one large job and then sits idle does not keep the memory.
-const KEPT_BUFFER_BYTES_MAX: usize = 256 * 1024;
-
 /// A body up to this size is copied out of the buffer. That is cheaper than sharing the buffer,
 /// which is then used again, and a kept body does not keep all that came beside it.
 const COPIED_BODY_BYTES_MAX: usize = 16 * 1024;
@@ -154,9 +150,14 @@ impl Parser {
         left == 0
     }
 
-    fn drop_spare_memory(&mut self) {
-        if self.buffer.is_empty() && self.buffer.capacity() > KEPT_BUFFER_BYTES_MAX {
+    /// Gives back the memory that the bytes of the unfinished command do not need, for a client
+    /// that is waited for. Costs a copy of these bytes where they are fewer than half of what they
+    /// have room for.
+    pub fn shrink(&mut self) {
+        if self.buffer.is_empty() {
             self.buffer = BytesMut::new();
+        } else if self.buffer.len() < self.buffer.capacity() / 2 {
+            self.buffer = BytesMut::from(&self.buffer[..]);
         }
     }
 }
@@ -174,10 +175,7 @@ impl Iterator for Parser {
                     }
                     Some(Err(refusal)) => return Some(Err(refusal)),
                     None if matches!(self.expect, Expect::LineEnd { .. }) => {}
-                    None => {
-                        self.drop_spare_memory();
-                        return None;
-                    }
+                    None => return None,
                 },
                 Expect::LineEnd { told } => {
                     if std::mem::take(&mut self.first) {
@@ -217,4 +215,26 @@ pub(super) fn line_end(bytes: &[u8]) -> Option<usize> {
     memchr::memchr_iter(b'\n', bytes)
         .filter_map(|at| at.checked_sub(1))
         .find(|&at| bytes.get(at) == Some(&b'\r'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parser_gives_back_what_the_bytes_of_a_command_do_not_need() {
+        let mut parser = Parser::new(100);
+        parser.buffer_mut().reserve(64 << 10);
+        parser.feed(b"put 1 2 3 4\r\nbo");
+        assert!(parser.next().is_none());
+        parser.shrink();
+        assert!(parser.buffer_mut().capacity() < 1024);
+        parser.feed(b"dy\r\n");
+        let expected =
+            Put { priority: 1, delay: 2, time_to_run: 3, body: Bytes::from_static(b"body") };
+        assert_eq!(parser.next(), Some(Ok(Command::Put(expected))));
+        parser.buffer_mut().reserve(64 << 10);
+        parser.shrink();
+        assert_eq!(parser.buffer_mut().capacity(), 0);
+    }
 }

@@ -21,6 +21,32 @@ pub struct Response {
     pub body: Vec<u8>,
 }
 
+/// About what a message has in an answer beside its body.
+const MESSAGE_BYTES: usize = 1024;
+
+impl Answer {
+    /// The bytes of the bodies in it.
+    pub fn body_bytes(&self) -> usize {
+        match self {
+            Answer::ReceiveMessage(answer) => {
+                answer.messages.iter().map(|message| message.body.len()).sum()
+            }
+            _ => 0,
+        }
+    }
+
+    /// About what it has when it is written. A buffer that grows is twice as large as what is in
+    /// it, and leaves smaller ones behind.
+    fn written_bytes(&self) -> usize {
+        match self {
+            Answer::ReceiveMessage(answer) => {
+                self.body_bytes() + (answer.messages.len() + 1) * MESSAGE_BYTES
+            }
+            _ => MESSAGE_BYTES,
+        }
+    }
+}
+
 impl Response {
     /// The response for an answer; `action` is the action's name.
     pub fn of_answer(
@@ -30,15 +56,18 @@ impl Response {
         request_id: &str,
     ) -> Response {
         match protocol {
-            Protocol::Json => match answer.write_json() {
-                Ok(body) => Response::json(200, body),
-                Err(error) => {
-                    let error = SqsError::new(ErrorCode::InternalFailure, error.to_string());
-                    Response::of_error(protocol, &error, request_id)
+            Protocol::Json => {
+                let mut body = Vec::with_capacity(answer.written_bytes());
+                match answer.write_json(&mut body) {
+                    Ok(()) => Response::json(200, body),
+                    Err(error) => {
+                        let error = SqsError::new(ErrorCode::InternalFailure, error.to_string());
+                        Response::of_error(protocol, &error, request_id)
+                    }
                 }
-            },
+            }
             Protocol::Query => {
-                let mut xml = Xml::new();
+                let mut xml = Xml::with_capacity(answer.written_bytes());
                 xml.root(&format!("{action}Response"), |xml| {
                     answer.write_xml(xml);
                     xml.element("ResponseMetadata", |xml| xml.text("RequestId", request_id));

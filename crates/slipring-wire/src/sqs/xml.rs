@@ -7,10 +7,19 @@ pub struct Xml(String);
 /// The namespace of every answer.
 pub const NAMESPACE: &str = "http://queue.amazonaws.com/doc/2012-11-05/";
 
+const FIRST_LINE: &str = "<?xml version=\"1.0\"?>";
+
 impl Xml {
     /// An empty document with its first line.
     pub fn new() -> Xml {
-        Xml("<?xml version=\"1.0\"?>".to_string())
+        Xml(FIRST_LINE.to_string())
+    }
+
+    /// As [`Xml::new`], with room for so many bytes.
+    pub fn with_capacity(bytes: usize) -> Xml {
+        let mut text = String::with_capacity(bytes);
+        text.push_str(FIRST_LINE);
+        Xml(text)
     }
 
     /// `<name>`, what `inside` writes, `</name>`; `<name/>` when it writes nothing.

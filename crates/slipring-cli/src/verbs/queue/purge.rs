@@ -24,9 +24,9 @@ impl PurgeArgs {
         let target = self.target.open().await?;
         let bar = print::progress("purged", "messages");
         let path = queue_path(&self.queue, "/purge");
-        let purged = target.follow(&path, &json!({}), |count| bar.set_position(count)).await;
+        let purged = target.follow(&path, &json!({}), |line| bar.set_position(line.messages)).await;
         drop(bar);
-        let purged = purged?;
+        let purged = purged?.messages;
         target.close().await;
         if self.target.json {
             return print::json(&json!({ "purged": purged }));

@@ -94,14 +94,15 @@ macro_rules! actions {
         }
 
         impl Answer {
-            pub(super) fn write_json(&self) -> Result<Vec<u8>, serde_json::Error> {
+            pub(super) fn write_json(&self, into: &mut Vec<u8>) -> Result<(), serde_json::Error> {
                 match self {
-                    Answer::Nothing => Ok(b"{}".to_vec()),
+                    Answer::Nothing => into.extend_from_slice(b"{}"),
                     $($(Answer::$action(answer) => {
                         let _: &$answer = answer;
-                        serde_json::to_vec(answer)
+                        serde_json::to_writer(into, answer)?;
                     })?)*
                 }
+                Ok(())
             }
 
             pub(super) fn write_xml(&self, xml: &mut Xml) {
