@@ -31,6 +31,18 @@ SEQUENCE activity_7
 SEQUENCE activity_8
 SEQUENCE activity_9
 
+TABLE aside
+  aside_id bigint NOT NULL IDENTITY
+  queue_id integer NOT NULL
+  queue text NOT NULL
+  kind text NOT NULL
+  why text NOT NULL
+  messages bigint NOT NULL
+  kept jsonb NOT NULL
+  at timestamp with time zone NOT NULL DEFAULT clock_timestamp()
+  CONSTRAINT aside_pkey PRIMARY KEY (aside_id)
+SEQUENCE aside_aside_id_seq
+
 TABLE dedup PARTITION BY LIST (slot)
   slot integer NOT NULL
   queue_id integer NOT NULL
@@ -81,6 +93,13 @@ TABLE fifo_touched_1 OF slipring.fifo_touched FOR VALUES IN (1) WITH (autovacuum
 
 TABLE fifo_touched_2 OF slipring.fifo_touched FOR VALUES IN (2) WITH (autovacuum_enabled=false)
 
+TABLE grantee
+  role text NOT NULL
+  kind text NOT NULL
+  queue_id integer NOT NULL DEFAULT 0
+  CONSTRAINT grantee_kind_check CHECK ((kind = ANY (ARRAY['producer'::text, 'consumer'::text, 'admin'::text])))
+  CONSTRAINT grantee_pkey PRIMARY KEY (role, kind, queue_id)
+
 TABLE incarnation
   id integer NOT NULL DEFAULT 1
   token text NOT NULL
@@ -121,6 +140,7 @@ TABLE item_picture PARTITION BY LIST (slot)
   fifo_group text
   source text
   earlier bigint NOT NULL DEFAULT 0
+  failures jsonb
   CONSTRAINT item_picture_state_check CHECK (((state >= 0) AND (state <= 4)))
 
 TABLE item_picture_0 OF slipring.item_picture FOR VALUES IN (0) WITH (autovacuum_enabled=false)
@@ -147,6 +167,7 @@ TABLE lease PARTITION BY LIST (slot)
   bytes bigint NOT NULL
   bytes_each bigint
   open int8multirange NOT NULL
+  CONSTRAINT taken_fold TRIGGER DEFERRABLE INITIALLY DEFERRED
 
 TABLE lease_0 OF slipring.lease FOR VALUES IN (0) WITH (autovacuum_enabled=false)
 
@@ -219,6 +240,7 @@ TABLE migration
   name text NOT NULL
   applied_at timestamp with time zone NOT NULL DEFAULT now()
   CONSTRAINT migration_pkey PRIMARY KEY (version)
+SEQUENCE older_acks
 
 TABLE place
   place integer NOT NULL IDENTITY
@@ -265,6 +287,8 @@ TABLE queue WITH (fillfactor=50)
   ids_ended int8multirange
   ids_until_ms bigint
   lock_key bigint NOT NULL
+  written_at timestamp with time zone NOT NULL DEFAULT now()
+  home_at timestamp with time zone DEFAULT slipring.moment_now(written_at)
   CONSTRAINT queue_pkey PRIMARY KEY (queue_id)
   CONSTRAINT queue_place_fkey FOREIGN KEY (place) REFERENCES slipring.place(place)
 SEQUENCE queue_queue_id_seq
@@ -288,12 +312,14 @@ TABLE state PARTITION BY LIST (slot)
   leased bigint NOT NULL
   leased_bytes bigint NOT NULL
   lapse_ms bigint
-  endings bigint NOT NULL
   generation_low bigint NOT NULL
   generation_mark bigint
   generation_since_ms bigint NOT NULL
   journal bigint NOT NULL
   passed_over integer NOT NULL DEFAULT 0
+  taken int8multirange
+  taken_journal bigint
+  apart int8multirange[]
 
 TABLE state_0 OF slipring.state FOR VALUES IN (0) WITH (autovacuum_enabled=false)
 
@@ -306,6 +332,8 @@ TABLE store
   receipt_key bytea NOT NULL
   xid_base bigint NOT NULL DEFAULT 0
   system_identifier bigint
+  written_at timestamp with time zone NOT NULL DEFAULT now()
+  home_at timestamp with time zone DEFAULT slipring.moment_now(written_at)
   CONSTRAINT store_id_check CHECK ((id = 1))
   CONSTRAINT store_pkey PRIMARY KEY (id)
   CONSTRAINT store_receipt_key_check CHECK ((octet_length(receipt_key) = 32))
@@ -344,21 +372,24 @@ TABLE tally_sum_0 OF slipring.tally_sum FOR VALUES IN (0) WITH (autovacuum_enabl
 TABLE tally_sum_1 OF slipring.tally_sum FOR VALUES IN (1) WITH (autovacuum_enabled=false)
 
 TABLE tally_sum_2 OF slipring.tally_sum FOR VALUES IN (2) WITH (autovacuum_enabled=false)
-CREATE INDEX ack_queue ON ONLY slipring.ack USING btree (queue_id, id)
+CREATE INDEX ack_queue ON ONLY slipring.ack USING btree (((queue_id * (2)::bigint)), id)
+CREATE UNIQUE INDEX aside_pkey ON slipring.aside USING btree (aside_id)
+CREATE INDEX aside_queue ON slipring.aside USING btree (queue_id)
 CREATE INDEX dedup_until ON ONLY slipring.dedup USING btree (until_ms)
-CREATE INDEX fifo_group_line ON ONLY slipring.fifo_group USING btree (queue_id, turn) WHERE (turn IS NOT NULL)
+CREATE INDEX fifo_group_line ON ONLY slipring.fifo_group USING btree (((queue_id * (2)::bigint)), turn) WHERE ((turn + 0) IS NOT NULL)
 CREATE INDEX fifo_group_name ON ONLY slipring.fifo_group USING btree (queue_id, name, seq)
-CREATE INDEX fifo_group_new ON ONLY slipring.fifo_group USING btree (queue_id, entry) WHERE (turn IS NOT NULL)
+CREATE INDEX fifo_group_new ON ONLY slipring.fifo_group USING btree (((queue_id * (4)::bigint)), entry) WHERE ((turn + 1) IS NOT NULL)
 CREATE INDEX fifo_touched_queue ON ONLY slipring.fifo_touched USING btree (queue_id, entry)
+CREATE UNIQUE INDEX grantee_pkey ON slipring.grantee USING btree (role, kind, queue_id)
 CREATE UNIQUE INDEX incarnation_pkey ON slipring.incarnation USING btree (id)
 CREATE INDEX item_body_id ON ONLY slipring.item_body USING btree (id)
 CREATE INDEX item_group ON ONLY slipring.item_picture USING btree (queue_id, fifo_group, id) WHERE ((fifo_group IS NOT NULL) AND (state < 3))
 CREATE INDEX item_holder ON ONLY slipring.item_picture USING btree (holder) WHERE (holder IS NOT NULL)
-CREATE INDEX item_order ON ONLY slipring.item_picture USING btree (queue_id, state, turn, id) WHERE (state < 4)
-CREATE INDEX item_order_new ON ONLY slipring.item_picture USING btree (queue_id, state, entry) WHERE (state < 4)
-CREATE INDEX item_sent ON ONLY slipring.item_picture USING btree (queue_id, sent_ms, id) WHERE (state < 4)
+CREATE INDEX item_order ON ONLY slipring.item_picture USING btree ((((queue_id * (8)::bigint) + state)), turn, id) WHERE ((state + 0) < 4)
+CREATE INDEX item_order_new ON ONLY slipring.item_picture USING btree ((((queue_id * (16)::bigint) + state)), entry) WHERE ((state + 1) < 5)
+CREATE INDEX item_sent ON ONLY slipring.item_picture USING btree (((queue_id * (2)::bigint)), sent_ms, id) WHERE ((state + 2) < 6)
 CREATE INDEX item_source ON ONLY slipring.item_picture USING btree (queue_id, source, state, turn, id) WHERE (source IS NOT NULL)
-CREATE INDEX lease_deadline ON ONLY slipring.lease USING btree (queue_id, deadline_ms)
+CREATE INDEX lease_deadline ON ONLY slipring.lease USING btree (((queue_id * (2)::bigint)), deadline_ms)
 CREATE INDEX lease_holder ON ONLY slipring.lease USING btree (holder) WHERE (holder IS NOT NULL)
 CREATE INDEX lease_newest ON ONLY slipring.lease USING btree (queue_id, fence, part, seq)
 CREATE UNIQUE INDEX load_pkey ON slipring.load USING btree (load_id)
@@ -380,6 +411,8 @@ CREATE INDEX tally_sum_newest ON ONLY slipring.tally_sum USING btree (queue_id, 
 FUNCTION ack(receipt text) RETURNS void
 FUNCTION ack(receipts text[]) RETURNS bigint SECURITY DEFINER
 FUNCTION ack_enter(p_queue integer, p_generation bigint, p_before bigint, p_messages bigint[], p_fences bigint[], p_whole bigint[], p_ids int8multirange[]) RETURNS bigint
+FUNCTION ack_key(p_lock_key bigint, p_fence bigint) RETURNS bigint
+FUNCTION ack_older(p_queue slipring.queue) RETURNS void
 FUNCTION ack_queue(p_queue integer, p_messages bigint[], p_fences bigint[]) RETURNS void
 FUNCTION ack_refused(p_queue slipring.queue, p_message bigint, p_fence bigint) RETURNS void
 FUNCTION ack_whole(p_queue slipring.queue, p_messages bigint[], p_fences bigint[]) RETURNS TABLE(fence bigint, ids int8multirange)
@@ -393,11 +426,23 @@ FUNCTION append_fits(p_queue slipring.queue, p_before bigint, p_first integer, p
 FUNCTION append_plain(p_queue integer, p_now_ms bigint, p_bodies bytea[], p_priority bigint, p_delay_ms bigint, p_lease_ms bigint, p_ns integer[], p_eachs_bytes integer[]) RETURNS bigint
 FUNCTION append_refused(p_queue slipring.queue, p_now_ms bigint, p_units integer[], p_bodies bytea[], p_groups text[], p_dedup_ids text[], p_headers text[], p_before bigint, p_firsts bigint[]) RETURNS jsonb[]
 FUNCTION append_rows(p_queue slipring.queue, p_now_ms bigint, p_before bigint, p_bodies bytea[], p_priorities bigint[], p_delays_ms bigint[], p_leases_ms bigint[], p_groups text[], p_dedup_ids text[], p_headers text[], p_refused jsonb[], p_first bigint[]) RETURNS void
+FUNCTION aside_acks(p_queue slipring.queue) RETURNS void
+FUNCTION aside_caught(p_queue integer, p_now_ms bigint, p_state text, p_message text) RETURNS boolean
+FUNCTION aside_item(p_queue slipring.queue, p_item slipring.item_picture, p_why text) RETURNS void
+FUNCTION aside_items(p_queue slipring.queue) RETURNS void
+FUNCTION aside_lease_known(p_queue slipring.queue, p_state slipring.state, p_lease slipring.lease) RETURNS slipring.lease
+FUNCTION aside_leases(p_queue slipring.queue, p_now_ms bigint) RETURNS void
+FUNCTION aside_messages(p_queue slipring.queue) RETURNS void
+FUNCTION aside_messages_sql() RETURNS text
+FUNCTION aside_row(p_queue slipring.queue, p_kind text, p_why text, p_messages bigint, p_kept jsonb, p_table regclass, p_ctid tid) RETURNS void
+FUNCTION aside_rows(p_queue slipring.queue, p_now_ms bigint) RETURNS TABLE(kind text, why text, messages bigint)
 FUNCTION await(IN queue text, IN at_most interval DEFAULT '00:00:20'::interval) RETURNS 
+FUNCTION caller() RETURNS name
 FUNCTION claim_beside(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_up_to integer[], p_lease_ms bigint[], p_session boolean[], p_holder bigint, p_ready bigint, p_differences bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text, ids bigint[], sents_ms bigint[], bodies bytea[], groups text[], dedup_ids text[], headers_each text[], ns integer[], firsts bigint[], counts integer[], place bigint)
 FUNCTION claim_feed(p_queue slipring.queue, p_state slipring.state, p_mark slipring.mark, p_done int8multirange, p_limit bigint) RETURNS slipring.feed
 FUNCTION claim_fifo(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_up_to integer[], p_lease_ms bigint[], p_session boolean[], p_holder bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text)
 FUNCTION claim_fifo_choose(p_queue slipring.queue, p_most bigint, p_names text[], p_attempts bigint[], p_sizes integer[]) RETURNS integer[]
+FUNCTION claim_first(p_from text, p_lane bigint, p_at integer, p_todo int8multirange) RETURNS slipring.lane_read
 FUNCTION claim_fits(p_sizes integer[], p_most bigint, p_before bigint) RETURNS bigint
 FUNCTION claim_given(p_feeds slipring.feed[], p_standings integer[]) RETURNS slipring.feed
 FUNCTION claim_in_place(p_new slipring.feed, p_old slipring.feed) RETURNS slipring.feed
@@ -426,7 +471,8 @@ FUNCTION dedup_leave(p_queue slipring.queue, p_now_ms bigint, p_before bigint, p
 FUNCTION dedup_newest(p_queue integer, p_scope text, p_dedup_id text, p_slot integer) RETURNS SETOF slipring.dedup
 FUNCTION dedup_scope(p_by_group boolean, p_group text) RETURNS text
 FUNCTION dedup_slots() RETURNS integer[]
-FUNCTION endings_note(p_queue slipring.queue) RETURNS void
+FUNCTION dump_begins() RETURNS boolean
+FUNCTION endings_note(p_queue slipring.queue, p_fences bigint[]) RETURNS void
 FUNCTION entries_check(p_name text, p_entries integer, p_bodies integer, p_queue text) RETURNS void
 FUNCTION entry_now(p_xid_base bigint) RETURNS bigint
 FUNCTION extend(receipt text, lease interval DEFAULT NULL::interval) RETURNS timestamp with time zone SECURITY DEFINER
@@ -434,6 +480,8 @@ FUNCTION extend(receipts text[], lease interval DEFAULT NULL::interval) RETURNS 
 FUNCTION extend_each(p_receipts text[], p_lease interval) RETURNS TABLE(receipt text, lease_until timestamp with time zone, error text, error_message text, error_context jsonb)
 FUNCTION fail(p_state text, p_message text, p_context jsonb) RETURNS void
 FUNCTION fail_limit(p_queue text, p_limit text, p_value bigint, p_asked bigint, p_index integer DEFAULT NULL::integer) RETURNS void
+FUNCTION failures(message bigint) RETURNS TABLE(attempt integer, ended_at timestamp with time zone, ended_by text, reason text) SECURITY DEFINER
+FUNCTION failures_with(p_failures jsonb, p_attempt bigint, p_end text, p_reason text, p_now_ms bigint) RETURNS jsonb
 FUNCTION fifo_before(p_queue slipring.queue, p_state slipring.state, p_done int8multirange) RETURNS bigint
 FUNCTION fifo_bring_in(p_queue slipring.queue, p_state slipring.state, p_wanted bigint) RETURNS slipring.state
 FUNCTION fifo_group_now(p_queue integer, p_name text) RETURNS SETOF slipring.fifo_group
@@ -441,27 +489,33 @@ FUNCTION fifo_groups_set(p_queue slipring.queue, p_names text[], p_ids bigint[],
 FUNCTION fifo_known(p_queue slipring.queue) RETURNS bigint
 FUNCTION fifo_open(p_queue integer, p_groups bigint, p_limit bigint, p_before bigint) RETURNS TABLE(turn bigint, name text, id bigint, attempts bigint, bytes integer, fence bigint)
 FUNCTION fifo_refresh(p_queue slipring.queue, p_state slipring.state) RETURNS void
+FUNCTION findings(queue text DEFAULT NULL::text) RETURNS TABLE(queue text, kind text, why text, messages bigint, set_aside_at timestamp with time zone, kept jsonb) SECURITY DEFINER
 FUNCTION flush() RETURNS text
 FUNCTION generation_now(p_queue slipring.queue) RETURNS bigint
 FUNCTION generation_step(p_now regclass, p_low regclass, p_mark regclass, p_since regclass, p_bytes bigint, p_worth boolean, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint) RETURNS boolean
+FUNCTION grant(kind text, role text, queue text DEFAULT NULL::text) RETURNS void SECURITY DEFINER
 FUNCTION headers_bytes(p_headers text) RETURNS integer
 FUNCTION headers_text(p_headers jsonb, p_queue text, p_index integer DEFAULT NULL::integer) RETURNS text
+FUNCTION headers_whole(p_headers text) RETURNS boolean
 FUNCTION id_take(p_queue slipring.queue, p_count integer) RETURNS bigint
+FUNCTION import_generation(p_queue slipring.queue, p_now_ms bigint) RETURNS void
+FUNCTION import_state(p_queue slipring.queue, p_now_ms bigint) RETURNS void
 FUNCTION in_turn(p_what anyelement, p_wait_ms integer) RETURNS anyelement
 FUNCTION interval_ms(p_interval interval, p_name text, p_queue text DEFAULT NULL::text, p_receipts text[] DEFAULT NULL::text[]) RETURNS bigint
 FUNCTION isolation_check() RETURNS void
 FUNCTION item_content(p_id bigint) RETURNS SETOF slipring.item_body
+FUNCTION item_fault(p_item slipring.item_picture, p_fifo boolean) RETURNS text
 FUNCTION item_hand_out(p_queue slipring.queue, p_now_ms bigint, p_ids bigint[], p_demands integer[], p_fence bigint, p_lease_ms bigint[], p_session boolean[], p_holder bigint, p_served bigint[] DEFAULT NULL::bigint[], p_before bigint DEFAULT NULL::bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text)
-FUNCTION item_move(p_queue slipring.queue, p_to slipring.queue, p_ids bigint[], p_source text) RETURNS void
+FUNCTION item_move(p_queue slipring.queue, p_to slipring.queue, p_ids bigint[], p_source text, p_failures jsonb[] DEFAULT NULL::jsonb[]) RETURNS void
 FUNCTION item_now(p_id bigint) RETURNS SETOF slipring.item_picture
 FUNCTION item_oldest(p_queue integer) RETURNS bigint
 FUNCTION item_prolong(p_queue slipring.queue, p_ids bigint[], p_untils_ms bigint[]) RETURNS void
 FUNCTION item_remove(p_queue slipring.queue, p_ids bigint[]) RETURNS bigint
-FUNCTION item_set(p_queue slipring.queue, p_ids bigint[], p_states integer[], p_untils_ms bigint[], p_priorities bigint[] DEFAULT NULL::bigint[], p_attempts bigint[] DEFAULT NULL::bigint[], p_fences bigint[] DEFAULT NULL::bigint[], p_delays_ms bigint[] DEFAULT NULL::bigint[], p_first_ms bigint DEFAULT NULL::bigint, p_holders bigint[] DEFAULT NULL::bigint[], p_served bigint[] DEFAULT NULL::bigint[], p_before bigint DEFAULT NULL::bigint) RETURNS bigint
-FUNCTION item_show(p_message bigint) RETURNS TABLE(queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint)
+FUNCTION item_set(p_queue slipring.queue, p_ids bigint[], p_states integer[], p_untils_ms bigint[], p_priorities bigint[] DEFAULT NULL::bigint[], p_attempts bigint[] DEFAULT NULL::bigint[], p_fences bigint[] DEFAULT NULL::bigint[], p_delays_ms bigint[] DEFAULT NULL::bigint[], p_first_ms bigint DEFAULT NULL::bigint, p_holders bigint[] DEFAULT NULL::bigint[], p_served bigint[] DEFAULT NULL::bigint[], p_before bigint DEFAULT NULL::bigint, p_failures jsonb[] DEFAULT NULL::jsonb[]) RETURNS bigint
+FUNCTION item_show(p_message bigint) RETURNS TABLE(queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint, failures jsonb)
 FUNCTION item_turn(p_fifo boolean, p_state integer, p_attempts bigint, p_priority bigint) RETURNS bigint
 FUNCTION items_count(p_queue integer, OUT ready bigint, OUT urgent bigint, OUT delayed bigint, OUT leased bigint, OUT parked bigint, OUT bytes bigint, OUT differences bigint) RETURNS record
-FUNCTION items_first(p_mark slipring.mark, p_done int8multirange, p_limit bigint) RETURNS SETOF slipring.item_picture
+FUNCTION items_first(p_mark slipring.mark, p_done int8multirange, p_limit bigint, p_acked boolean DEFAULT true) RETURNS SETOF slipring.item_picture
 FUNCTION items_next(p_mark slipring.mark) RETURNS bigint
 FUNCTION items_passed(p_mark slipring.mark, p_done int8multirange, p_until_ms bigint, p_limit bigint, p_found slipring.item_picture[]) RETURNS bigint
 FUNCTION items_ready(p_queue integer, p_done int8multirange, p_limit bigint) RETURNS TABLE(kind integer, turn bigint, priority bigint, id bigint, bytes integer, sent_ms bigint)
@@ -472,7 +526,7 @@ FUNCTION journal_grew(p_slot integer) RETURNS boolean
 FUNCTION lane_oldest(p_from text, p_state slipring.state, p_at integer) RETURNS bigint
 FUNCTION lane_stats(p_queue slipring.queue, p_state slipring.state, p_at integer, OUT ready bigint, OUT urgent bigint, OUT bytes bigint, OUT oldest_ms bigint) RETURNS record
 FUNCTION lanes_learn(p_queue slipring.queue, p_priorities bigint[]) RETURNS bigint[]
-FUNCTION lapse_items(p_queue slipring.queue, p_target slipring.queue, p_ids bigint[], OUT ready bigint, OUT dead bigint, OUT parked bigint) RETURNS record
+FUNCTION lapse_items(p_queue slipring.queue, p_target slipring.queue, p_ids bigint[], p_now_ms bigint, OUT ready bigint, OUT dead bigint, OUT parked bigint) RETURNS record
 FUNCTION lapse_log(p_queue slipring.queue, p_target slipring.queue, p_now_ms bigint, p_left bigint, p_holder bigint, OUT lapsed bigint, OUT cost bigint, OUT next text, OUT busy boolean) RETURNS record
 FUNCTION lapse_next(p_queue integer, p_after_ms bigint) RETURNS bigint
 FUNCTION lapse_queue(p_queue slipring.queue, p_now_ms bigint, p_left bigint, p_ids bigint[], p_holder bigint, p_log boolean) RETURNS TABLE(queue integer, ready bigint, removed bigint, handled bigint, busy boolean)
@@ -481,6 +535,7 @@ FUNCTION lease_ack_ids(p_queue slipring.queue, INOUT p_state slipring.state, p_f
 FUNCTION lease_ack_runs(p_queue integer, INOUT p_state slipring.state, p_lows bigint[], p_highs bigint[], p_fences bigint[], OUT done boolean) RETURNS record
 FUNCTION lease_add(p_queue slipring.queue, INOUT p_state slipring.state, p_now_ms bigint, p_lane bigint, p_region int8multirange, p_ids bigint[], p_bytes integer[], p_own_ms bigint[], p_demands integer[], p_lease_ms bigint[], p_session boolean[], p_holder bigint, OUT fences bigint[], OUT deadlines bigint[]) RETURNS record
 FUNCTION lease_check(p_error text, p_message text, p_context jsonb) RETURNS void
+FUNCTION lease_fault(p_lease slipring.lease, p_state slipring.state) RETURNS text
 FUNCTION lease_key(p_lock_key bigint, p_fence bigint, p_message bigint) RETURNS bigint
 FUNCTION lease_lost(p_why text) RETURNS text
 FUNCTION lease_members(p_from text, p_lease slipring.lease, p_limit bigint) RETURNS TABLE(id bigint, bytes integer, sent_ms bigint)
@@ -488,10 +543,15 @@ FUNCTION lease_newest(p_queue integer, p_fences bigint[]) RETURNS SETOF slipring
 FUNCTION lease_open(p_queue integer) RETURNS SETOF slipring.lease
 FUNCTION lease_prolong(p_queue slipring.queue, p_state slipring.state, p_ids bigint[], p_fences bigint[], p_untils_ms bigint[]) RETURNS void
 FUNCTION leased_log(p_queue slipring.queue, p_state slipring.state, p_limit bigint) RETURNS TABLE(lane bigint, id bigint, leased_ms bigint, deadline_ms bigint)
+FUNCTION leases_in(p_queue integer, p_fences int8multirange) RETURNS SETOF slipring.lease
+FUNCTION leases_mark(p_queue integer, p_state slipring.state) RETURNS void
 FUNCTION leases_meeting(p_queue integer, p_table text, p_lanes bigint[]) RETURNS SETOF slipring.lease
 FUNCTION leases_members(p_from text, p_leases slipring.lease[], p_limit bigint) RETURNS TABLE(id bigint, lane bigint, fence bigint, deadline_ms bigint, leased_ms bigint, holder bigint)
+FUNCTION live_table_names(p_queue slipring.queue, p_state slipring.state) RETURNS text[]
+FUNCTION live_tables(p_names text[]) RETURNS text
 FUNCTION live_tables(p_queue slipring.queue, p_state slipring.state) RETURNS text
 FUNCTION load_abandon(load bigint) RETURNS void SECURITY DEFINER
+FUNCTION load_allow(p_load bigint) RETURNS void
 FUNCTION load_alone(p_name text) RETURNS void
 FUNCTION load_append(load bigint, part bigint, bodies bytea[], priority bigint DEFAULT 1024, "group" text DEFAULT NULL::text, headers jsonb[] DEFAULT NULL::jsonb[]) RETURNS boolean SECURITY DEFINER
 FUNCTION load_append(load bigint, part bigint, bodies jsonb[], priority bigint DEFAULT 1024, "group" text DEFAULT NULL::text, headers jsonb[] DEFAULT NULL::jsonb[]) RETURNS boolean
@@ -509,6 +569,7 @@ FUNCTION load_publish(load bigint, messages bigint) RETURNS bigint SECURITY DEFI
 FUNCTION load_reserve(load bigint, first bigint, parts integer DEFAULT 1024) RETURNS void SECURITY DEFINER
 FUNCTION load_reserve_blocks(p_queue slipring.queue, p_load integer, p_blocks bigint[]) RETURNS void
 FUNCTION load_room(p_queue slipring.queue, p_load integer, p_messages bigint, p_bytes bigint) RETURNS void
+FUNCTION log_any(p_table text, p_lanes bigint[], p_ids int8multirange[]) RETURNS boolean
 FUNCTION log_count(p_from text, p_lane bigint, p_low bigint, p_high bigint, OUT n bigint, OUT urgent bigint, OUT bytes bigint) RETURNS record
 FUNCTION log_cut_out(p_queue slipring.queue, INOUT p_state slipring.state, p_message bigint, OUT lane bigint) RETURNS record
 FUNCTION log_drop(p_queue slipring.queue, INOUT p_state slipring.state, p_sent_until_ms bigint, p_limit bigint, OUT removed bigint) RETURNS record
@@ -520,22 +581,28 @@ FUNCTION log_messages(p_from text, p_lanes bigint[], p_ids bigint[]) RETURNS TAB
 FUNCTION log_own_lease(p_queue slipring.queue, p_state slipring.state, p_lane bigint, p_message bigint) RETURNS bigint
 FUNCTION log_row(p_from text, p_lane text, p_id text) RETURNS text
 FUNCTION log_rows(p_from text, p_lane text, p_low text, p_high text) RETURNS text
-FUNCTION log_show(p_queue slipring.queue, p_state slipring.state, p_lanes bigint[], p_ids bigint[], p_leased_ms bigint[], p_untils_ms bigint[]) RETURNS TABLE(rank bigint, queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint, bytes integer)
-FUNCTION log_to_items(p_from text, p_to slipring.queue, p_lanes bigint[], p_ids bigint[], p_states integer[], p_untils_ms bigint[], p_priorities bigint[], p_attempts bigint[], p_fences bigint[], p_first_ms bigint[], p_delays_ms bigint[], p_source text, p_holders bigint[] DEFAULT NULL::bigint[], p_foreign boolean DEFAULT false, p_before bigint DEFAULT NULL::bigint) RETURNS void
+FUNCTION log_show(p_queue slipring.queue, p_state slipring.state, p_lanes bigint[], p_ids bigint[], p_leased_ms bigint[], p_untils_ms bigint[]) RETURNS TABLE(rank bigint, queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint, bytes integer, failures jsonb)
+FUNCTION log_to_items(p_from text, p_to slipring.queue, p_lanes bigint[], p_ids bigint[], p_states integer[], p_untils_ms bigint[], p_priorities bigint[], p_attempts bigint[], p_fences bigint[], p_first_ms bigint[], p_delays_ms bigint[], p_source text, p_holders bigint[] DEFAULT NULL::bigint[], p_foreign boolean DEFAULT false, p_before bigint DEFAULT NULL::bigint, p_failures jsonb[] DEFAULT NULL::jsonb[]) RETURNS void
 FUNCTION maintain(IN at_most interval DEFAULT '00:00:30'::interval) RETURNS 
 FUNCTION maintain_step(step text, at integer) RETURNS integer SECURITY DEFINER
 FUNCTION maintenance() RETURNS TABLE(step text, at integer) SECURITY DEFINER
+FUNCTION mark_forward(p_mark slipring.mark, p_done int8multirange, p_turn bigint, p_id bigint, p_least bigint) RETURNS bigint
+FUNCTION mark_low(p_kind integer) RETURNS bigint
 FUNCTION mark_read(p_queue integer, p_kind integer) RETURNS slipring.mark
 FUNCTION mark_write(p_mark slipring.mark, p_turn bigint, p_id bigint, p_done int8multirange) RETURNS void
 FUNCTION message_check(p_queue slipring.queue, p_body bytea, p_priority bigint, p_group text, p_dedup_id text, p_headers text, p_index integer) RETURNS void
+FUNCTION message_fault(p_n integer, p_bytes integer, p_sent_ms bigint, p_priority bigint, p_lease_ms bigint, p_headers text, p_body bytea) RETURNS text
 FUNCTION message_gone(p_message bigint) RETURNS void
 FUNCTION message_held(p_message bigint) RETURNS void
 FUNCTION message_queue(p_message bigint, p_now_ms bigint) RETURNS slipring.queue
+FUNCTION moment_now(p_written timestamp with time zone) RETURNS timestamp with time zone
 FUNCTION move_ready(p_source slipring.queue, p_target slipring.queue, p_limit bigint) RETURNS bigint
 FUNCTION moves_apply(p_from text, p_queue slipring.queue, p_target slipring.queue, p_moves slipring.move[]) RETURNS void
 FUNCTION nack(receipt text, delay interval DEFAULT NULL::interval) RETURNS text SECURITY DEFINER
+FUNCTION nack(receipt text, delay interval, reason text) RETURNS text SECURITY DEFINER
 FUNCTION nack(receipts text[], delay interval DEFAULT NULL::interval) RETURNS text[] SECURITY DEFINER
-FUNCTION nack_each(p_receipts text[], p_delay interval) RETURNS TABLE(receipt text, outcome text, error text, error_message text, error_context jsonb)
+FUNCTION nack(receipts text[], delay interval, reason text) RETURNS text[] SECURITY DEFINER
+FUNCTION nack_each(p_receipts text[], p_delay interval, p_reason text DEFAULT NULL::text) RETURNS TABLE(receipt text, outcome text, error text, error_message text, error_context jsonb)
 FUNCTION now_ms() RETURNS bigint
 FUNCTION pack_bodies(p_bodies bytea[]) RETURNS TABLE(last integer, body bytea, n integer, bytes_each integer)
 FUNCTION pack_body(p_pack bytea, p_n integer, p_k integer) RETURNS bytea
@@ -544,25 +611,32 @@ FUNCTION pack_open(p_rows bytea[], p_ns integer[]) RETURNS bytea[]
 FUNCTION parked_take(p_queue slipring.queue, p_limit bigint) RETURNS bigint[]
 FUNCTION pause(queue text, until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS void SECURITY DEFINER
 FUNCTION peek(queue text, state text DEFAULT NULL::text, n integer DEFAULT 10) RETURNS TABLE(id bigint, message_state text, until timestamp with time zone, body bytea, priority bigint, attempts bigint, sent_at timestamp with time zone, "group" text, dedup_id text, headers jsonb, dead_letter_source text) SECURITY DEFINER
-FUNCTION peek_items(p_queue integer, p_state integer, p_limit bigint) RETURNS TABLE(rank bigint, queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint, bytes integer)
+FUNCTION peek_items(p_queue integer, p_state integer, p_limit bigint) RETURNS TABLE(rank bigint, queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint, bytes integer, failures jsonb)
 FUNCTION place_take(p_queue integer) RETURNS integer
 FUNCTION places_empty() RETURNS boolean
 FUNCTION purge(queue text) RETURNS bigint SECURITY DEFINER
+FUNCTION queue_add(p_queue slipring.queue) RETURNS void
+FUNCTION queue_allow(p_kind text, p_queue slipring.queue) RETURNS void
+FUNCTION queue_at_home(p_queue slipring.queue) RETURNS void
+FUNCTION queue_empty(p_queue slipring.queue, p_state slipring.state) RETURNS boolean
 FUNCTION queue_free(p_queue integer) RETURNS boolean
 FUNCTION queue_gone(p_queue integer, p_name text DEFAULT NULL::text) RETURNS void
 FUNCTION queue_head(p_queue slipring.queue) RETURNS TABLE(failing boolean, priority bigint, sent_ms bigint, id bigint)
 FUNCTION queue_hold(p_queue integer) RETURNS slipring.queue
+FUNCTION queue_holds_other(p_queue integer) RETURNS boolean
 FUNCTION queue_lock(p_queue integer, p_needed boolean DEFAULT true) RETURNS slipring.queue
 FUNCTION queue_name_ok(p_name text) RETURNS boolean
-FUNCTION queue_named(p_name text) RETURNS slipring.queue
+FUNCTION queue_named(p_name text, p_kind text) RETURNS slipring.queue
 FUNCTION queue_oldest(p_queue slipring.queue) RETURNS bigint
-FUNCTION queue_peek(p_queue slipring.queue, p_state text, p_limit integer) RETURNS TABLE(queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint)
+FUNCTION queue_peek(p_queue slipring.queue, p_state text, p_limit integer) RETURNS TABLE(queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint, failures jsonb)
 FUNCTION queue_retire(p_queue slipring.queue, p_now_ms bigint, p_age_ms bigint) RETURNS boolean
+FUNCTION queue_right(p_kind text, p_queue integer) RETURNS boolean
 FUNCTION queue_stats(p_queue slipring.queue) RETURNS TABLE(ready bigint, urgent bigint, delayed bigint, leased bigint, parked bigint, bytes bigint, oldest_ready_ms bigint)
 FUNCTION queue_try(p_queue integer) RETURNS slipring.queue
 FUNCTION queue_wait(p_queue integer) RETURNS void
 FUNCTION queues_lock(p_queues integer[]) RETURNS void
 FUNCTION ready(queue text) RETURNS boolean SECURITY DEFINER
+FUNCTION reason_text(p_reason text) RETURNS text
 FUNCTION receipt_open(p_receipts text[]) RETURNS TABLE(n integer, queue integer, message bigint, fence bigint)
 FUNCTION receipt_parts(p_receipts text[]) RETURNS TABLE(n bigint, receipt text, what text)
 FUNCTION receipt_right(p_key bytea, p_receipt text, p_what text) RETURNS boolean
@@ -570,17 +644,25 @@ FUNCTION receipt_seal(p_key bytea, p_queue integer, p_message bigint, p_fence bi
 FUNCTION receipt_text(p_key bytea, p_what text) RETURNS text
 FUNCTION receipts_by_queue(p_receipts text[]) RETURNS TABLE(queue integer, messages bigint[], fences bigint[], receipts text[])
 FUNCTION receive(queue text, n integer DEFAULT 1, lease interval DEFAULT NULL::interval) RETURNS TABLE(receipt text, body bytea, id bigint, priority bigint, attempts bigint, sent_at timestamp with time zone, lease_until timestamp with time zone, "group" text, dedup_id text, headers jsonb) SECURITY DEFINER
+FUNCTION receive_claim(p_queue slipring.queue, p_now_ms bigint, p_n integer, p_lease_ms bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text, ids bigint[], sents_ms bigint[], bodies bytea[], groups text[], dedup_ids text[], headers_each text[], ns integer[], firsts bigint[], counts integer[], place bigint)
+FUNCTION receive_taken(p_queue slipring.queue, p_now_ms bigint, p_n bigint, p_lease_ms bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text, ids bigint[], sents_ms bigint[], bodies bytea[], groups text[], dedup_ids text[], headers_each text[], ns integer[], firsts bigint[], counts integer[], place bigint)
+FUNCTION redrive(source text, messages bigint[], target text DEFAULT NULL::text) RETURNS text[] SECURITY DEFINER
 FUNCTION redrive(source text, target text DEFAULT NULL::text, n integer DEFAULT 1000) RETURNS bigint SECURITY DEFINER
-FUNCTION remove_old(p_queue slipring.queue, p_sent_until_ms bigint, p_limit bigint) RETURNS bigint
+FUNCTION remove_old(p_queue slipring.queue, p_sent_until_ms bigint, p_limit bigint, p_all boolean) RETURNS bigint
 FUNCTION resume(queue text) RETURNS void SECURITY DEFINER
 FUNCTION retentions(p_now_ms bigint) RETURNS TABLE(queue integer, retention_ms bigint, shelved boolean)
 FUNCTION retire_leased(p_queue slipring.queue, p_table text, p_before_ms bigint) RETURNS boolean
 FUNCTION retire_ready(p_queue slipring.queue, p_table text, p_move boolean) RETURNS bigint
+FUNCTION revoke(kind text, role text, queue text DEFAULT NULL::text) RETURNS void SECURITY DEFINER
+FUNCTION right_change(p_kind text, p_role text, p_queue text, p_give boolean) RETURNS void
+FUNCTION right_functions(p_kind text, p_whole boolean) RETURNS text[]
+FUNCTION rights_apply(p_role text) RETURNS void
 FUNCTION rotate_dedup(p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint) RETURNS boolean
 FUNCTION rotate_journal(p_after integer, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint, OUT done boolean, OUT after integer) RETURNS record
 FUNCTION rotate_queue(p_queue slipring.queue, p_moved boolean, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint) RETURNS boolean
 FUNCTION rotate_queues(p_after integer, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint, OUT done boolean, OUT after integer) RETURNS record
 FUNCTION rotate_shelf(p_after integer, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint, OUT done boolean, OUT after integer) RETURNS record
+FUNCTION row_fault(p_state text) RETURNS boolean
 FUNCTION send(queue text, body bytea, priority bigint DEFAULT 1024, delay interval DEFAULT NULL::interval, "group" text DEFAULT NULL::text, dedup_id text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb) RETURNS bigint SECURITY DEFINER
 FUNCTION send(queue text, body jsonb, priority bigint DEFAULT 1024, delay interval DEFAULT NULL::interval, "group" text DEFAULT NULL::text, dedup_id text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb) RETURNS bigint
 FUNCTION send(queue text, body text, priority bigint DEFAULT 1024, delay interval DEFAULT NULL::interval, "group" text DEFAULT NULL::text, dedup_id text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb) RETURNS bigint
@@ -588,6 +670,7 @@ FUNCTION send_batch(queue text, bodies bytea[], priority bigint DEFAULT 1024, de
 FUNCTION send_batch(queue text, bodies jsonb[], priority bigint DEFAULT 1024, delay interval DEFAULT NULL::interval, "group" text DEFAULT NULL::text, dedup_ids text[] DEFAULT NULL::text[], headers jsonb[] DEFAULT NULL::jsonb[]) RETURNS bigint[]
 FUNCTION send_batch(queue text, bodies text[], priority bigint DEFAULT 1024, delay interval DEFAULT NULL::interval, "group" text DEFAULT NULL::text, dedup_ids text[] DEFAULT NULL::text[], headers jsonb[] DEFAULT NULL::jsonb[]) RETURNS bigint[]
 FUNCTION send_rows(p_queue text, p_bodies bytea[], p_priorities bigint[], p_delays_ms bigint[], p_groups text[], p_dedup_ids text[], p_headers text[]) RETURNS bigint[]
+FUNCTION set_aside(queue text) RETURNS bigint SECURITY DEFINER
 FUNCTION settings_backoff(p_backoff jsonb) RETURNS boolean
 FUNCTION settings_check(p_settings jsonb, p_queue text) RETURNS void
 FUNCTION settings_default() RETURNS jsonb
@@ -595,12 +678,12 @@ FUNCTION settings_fill(p_queue slipring.queue, p_settings jsonb) RETURNS sliprin
 FUNCTION settings_merge(p_settings jsonb, p_changes jsonb, p_queue text) RETURNS jsonb
 FUNCTION settings_number(p_settings jsonb, p_name text) RETURNS bigint
 FUNCTION settings_whole(p_value jsonb, p_low bigint, p_high bigint) RETURNS boolean
-FUNCTION settle_items(p_queue slipring.queue, p_target slipring.queue, p_now_ms bigint, p_ns integer[], p_messages bigint[], p_fences bigint[], p_kinds text[], p_delays_ms bigint[], p_priorities bigint[], p_jitter double precision[]) RETURNS TABLE(n integer, outcome text, until_ms bigint, target integer)
-FUNCTION settle_items_apply(p_queue slipring.queue, p_target slipring.queue, p_done bigint[], p_dead bigint[], p_moves slipring.move[]) RETURNS void
-FUNCTION settle_log(p_queue slipring.queue, p_target slipring.queue, p_now_ms bigint, p_ns integer[], p_messages bigint[], p_fences bigint[], p_kinds text[], p_delays_ms bigint[], p_priorities bigint[], p_jitter double precision[]) RETURNS TABLE(n integer, outcome text, until_ms bigint, target integer)
+FUNCTION settle_items(p_queue slipring.queue, p_target slipring.queue, p_now_ms bigint, p_ns integer[], p_messages bigint[], p_fences bigint[], p_kinds text[], p_delays_ms bigint[], p_priorities bigint[], p_jitter double precision[], p_reasons text[]) RETURNS TABLE(n integer, outcome text, until_ms bigint, target integer)
+FUNCTION settle_items_apply(p_queue slipring.queue, p_target slipring.queue, p_done bigint[], p_dead bigint[], p_dead_failures jsonb[], p_moves slipring.move[]) RETURNS void
+FUNCTION settle_log(p_queue slipring.queue, p_target slipring.queue, p_now_ms bigint, p_ns integer[], p_messages bigint[], p_fences bigint[], p_kinds text[], p_delays_ms bigint[], p_priorities bigint[], p_jitter double precision[], p_reasons text[]) RETURNS TABLE(n integer, outcome text, until_ms bigint, target integer)
 FUNCTION settle_log_apply(p_queue slipring.queue, p_state slipring.state, p_target slipring.queue, p_ids bigint[], p_fences bigint[], p_moves slipring.move[]) RETURNS void
 FUNCTION settle_next(p_queue slipring.queue, p_kind text, p_attempts bigint, p_delay_ms bigint, p_jitter double precision, OUT next text, OUT delay_ms bigint) RETURNS record
-FUNCTION settle_others(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_messages bigint[], p_fences bigint[], p_kinds text[], p_delays_ms bigint[], p_priorities bigint[], p_jitter double precision[]) RETURNS TABLE(n integer, outcome text, until_ms bigint, target integer, error text, error_message text, error_context jsonb)
+FUNCTION settle_others(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_messages bigint[], p_fences bigint[], p_kinds text[], p_delays_ms bigint[], p_priorities bigint[], p_jitter double precision[], p_reasons text[]) RETURNS TABLE(n integer, outcome text, until_ms bigint, target integer, error text, error_message text, error_context jsonb)
 FUNCTION settled(p_message bigint, p_n integer, p_outcome text, p_until_ms bigint, p_target integer) RETURNS TABLE(n integer, outcome text, until_ms bigint, target integer, error text, error_message text, error_context jsonb)
 FUNCTION shelf_bytes(p_slot integer) RETURNS bigint
 FUNCTION shelf_copy(p_queue slipring.queue, p_from integer, p_shelf bigint) RETURNS void
@@ -615,6 +698,7 @@ FUNCTION spans(p_ranges int8multirange) RETURNS TABLE(first bigint, past bigint)
 FUNCTION state_add_lane(p_state slipring.state, p_lane bigint) RETURNS slipring.state
 FUNCTION state_begin(p_queue slipring.queue, p_now_ms bigint) RETURNS void
 FUNCTION state_count(p_queue slipring.queue, p_state slipring.state) RETURNS slipring.state
+FUNCTION state_newest(p_queue integer) RETURNS slipring.state
 FUNCTION state_read(p_queue slipring.queue) RETURNS slipring.state
 FUNCTION state_uncount(p_state slipring.state, p_at integer, p_ids bigint[], p_bytes integer[], p_counts integer[] DEFAULT NULL::integer[]) RETURNS slipring.state
 FUNCTION state_write(p_queue slipring.queue, p_state slipring.state) RETURNS void
@@ -646,16 +730,31 @@ FUNCTION store_load_prune(p_until_ms bigint, OUT ended boolean, OUT next_ms bigi
 FUNCTION store_load_publish(p_load bigint, p_messages bigint, p_now_ms bigint) RETURNS slipring.load
 FUNCTION store_load_reserve(p_load bigint, p_blocks bigint[]) RETURNS void
 FUNCTION store_loads() RETURNS SETOF slipring.load
-FUNCTION store_lookup(p_message bigint, p_now_ms bigint) RETURNS TABLE(queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint)
+FUNCTION store_lookup(p_message bigint, p_now_ms bigint) RETURNS TABLE(queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint, failures jsonb)
 FUNCTION store_move(p_source integer, p_target integer, p_limit integer, p_now_ms bigint) RETURNS TABLE(queue integer, moved bigint)
-FUNCTION store_peek(p_queue integer, p_state text, p_limit integer, p_now_ms bigint) RETURNS TABLE(queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint)
+FUNCTION store_move_chosen(p_source integer, p_target integer, p_messages bigint[], p_now_ms bigint) RETURNS TABLE(n integer, target integer, error text, error_message text, error_context jsonb)
+FUNCTION store_peek(p_queue integer, p_state text, p_limit integer, p_now_ms bigint) RETURNS TABLE(queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint, failures jsonb)
 FUNCTION store_prune(p_queue integer, p_now_ms bigint, p_limit bigint) RETURNS TABLE(removed bigint, next_ms bigint)
 FUNCTION store_purge(p_queue integer, p_limit integer, p_sent_until_ms bigint) RETURNS bigint
 FUNCTION store_queues() RETURNS TABLE(queue_id integer, name text, settings jsonb, created_ms bigint, modified_ms bigint)
 FUNCTION store_rotate(p_part text, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint, p_after integer DEFAULT 0) RETURNS TABLE(done boolean, after integer)
-FUNCTION store_settle(p_queue integer, p_now_ms bigint, p_messages bigint[], p_fences bigint[], p_kinds text[], p_delays_ms bigint[], p_priorities bigint[], p_jitter double precision[], p_lows bigint[] DEFAULT '{}'::bigint[], p_highs bigint[] DEFAULT '{}'::bigint[], p_run_fences bigint[] DEFAULT '{}'::bigint[]) RETURNS TABLE(ord integer, outcome text, until_ms bigint, target integer, error text, error_message text, error_context jsonb)
+FUNCTION store_set_aside(p_queue integer, p_now_ms bigint) RETURNS TABLE(kind text, why text, messages bigint)
+FUNCTION store_settle(p_queue integer, p_now_ms bigint, p_messages bigint[], p_fences bigint[], p_kinds text[], p_delays_ms bigint[], p_priorities bigint[], p_jitter double precision[], p_lows bigint[] DEFAULT '{}'::bigint[], p_highs bigint[] DEFAULT '{}'::bigint[], p_run_fences bigint[] DEFAULT '{}'::bigint[], p_reasons text[] DEFAULT NULL::text[]) RETURNS TABLE(ord integer, outcome text, until_ms bigint, target integer, error text, error_message text, error_context jsonb)
 FUNCTION store_stats(p_queue integer, p_now_ms bigint) RETURNS TABLE(ready bigint, urgent bigint, delayed bigint, leased bigint, parked bigint, bytes bigint, oldest_ready_ms bigint)
 FUNCTION store_system_identifier() RETURNS bigint
 FUNCTION tables_empty(p_tables text) RETURNS boolean
+FUNCTION taken_apart(p_queue slipring.queue, p_want bigint, p_all boolean) RETURNS slipring.state
+FUNCTION taken_fences(p_ids int8multirange) RETURNS int8multirange
+FUNCTION taken_fold() RETURNS trigger SECURITY DEFINER
+FUNCTION taken_generations() RETURNS bigint
+FUNCTION taken_lane(p_queue slipring.queue, p_tables text[], p_lane bigint, p_todo int8multirange, p_want bigint, p_all boolean, OUT free int8multirange, OUT n bigint, OUT ended boolean) RETURNS record
+FUNCTION taken_look(p_tables text[], p_low text, p_high text) RETURNS text
+FUNCTION taken_may(p_state slipring.state) RETURNS boolean
+FUNCTION taken_next(p_queue slipring.queue) RETURNS bigint
+FUNCTION taken_of_pack(p_queue slipring.queue, p_tables text[], p_lane bigint, p_id bigint, p_part int8range, p_want bigint) RETURNS int8multirange
+FUNCTION taken_open(p_queue slipring.queue, p_state slipring.state, p_generations bigint) RETURNS void
+FUNCTION taken_packs(p_queue slipring.queue, p_tables text[], p_lane bigint, p_todo int8multirange, p_want bigint, p_rows bigint, p_skip bigint, OUT n bigint, OUT there int8range, OUT others int8multirange) RETURNS record
+FUNCTION taken_read(p_queue slipring.queue, p_state slipring.state) RETURNS slipring.state
+FUNCTION taken_singles(p_tables text[], p_lane bigint, p_todo int8multirange, p_ids bigint[], p_want bigint, OUT n bigint, OUT last bigint, OUT others int8multirange) RETURNS record
 FUNCTION tally_fold(p_queue slipring.queue, p_least integer DEFAULT 100) RETURNS void
 FUNCTION turn_over(p_began timestamp with time zone, p_bytes bigint DEFAULT 0) RETURNS boolean

@@ -7,7 +7,6 @@ CREATE OR REPLACE FUNCTION slipring.ack_queue(
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_queue slipring.queue;
-    v_state slipring.state;
     v_before bigint;
     v_lost bigint;
     v_now bigint;
@@ -18,17 +17,16 @@ BEGIN
     SELECT * INTO v_queue FROM slipring.queue q WHERE q.queue_id = p_queue;
     IF v_queue.queue_id IS NULL THEN
         PERFORM slipring.message_gone(p_messages[1]);
+    ELSIF NOT has_type_privilege(slipring.caller(), 'slipring.right_consumer'::regtype, 'USAGE')
+    THEN
+        PERFORM slipring.queue_allow('consumer', v_queue);
     END IF;
     PERFORM pg_advisory_xact_lock_shared(k.key)
     FROM (SELECT DISTINCT slipring.lease_key(v_queue.lock_key, a.fence, a.message) AS key
           FROM unnest(p_messages, p_fences) AS a(message, fence) ORDER BY key) k;
     IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted')
     THEN
-        v_state := slipring.state_read(v_queue);
-        IF v_state.endings <> pg_sequence_last_value(v_queue.endings) THEN
-            RAISE EXCEPTION USING ERRCODE = '40001', MESSAGE = 'leases of the queue have ended '
-                'since the transaction''s snapshot; try the transaction again';
-        END IF;
+        PERFORM slipring.ack_older(v_queue);
     END IF;
     SELECT array_agg(w.fence), array_agg(w.ids) INTO v_whole, v_ids
     FROM slipring.ack_whole(v_queue, p_messages, p_fences) w;

@@ -23,7 +23,7 @@ BEGIN
     END IF;
     PERFORM CASE WHEN k.whole THEN pg_advisory_xact_lock(k.key)
         ELSE pg_advisory_xact_lock_shared(k.key) END
-    FROM (SELECT hashint8extended(f, ~p_queue.lock_key) AS key, f = ANY (v_fences) AS whole
+    FROM (SELECT slipring.ack_key(p_queue.lock_key, f) AS key, f = ANY (v_fences) AS whole
           FROM (SELECT DISTINCT f FROM unnest(p_fences) f) f ORDER BY key) k;
     IF v_fences <> '{}' THEN
         -- Once more, now that nobody else can change the answer.

@@ -18,6 +18,11 @@ BEGIN
         RETURN p_state;
     END IF;
     v_done := slipring.cut(p_queue.xid_base);
+    IF p_state.taken IS NOT NULL THEN
+        -- What is over has been read when this is done: as few ranges as there are open transactions.
+        p_state := slipring.taken_read(p_queue, p_state);
+        p_state.taken := p_state.taken - slipring.taken_fences(v_done);
+    END IF;
     SELECT array_agg(a.message_id) FILTER (WHERE a.ids IS NULL),
         array_agg(a.fence) FILTER (WHERE a.ids IS NULL),
         array_agg(a.fence) FILTER (WHERE a.ids IS NOT NULL),

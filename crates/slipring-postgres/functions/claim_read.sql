@@ -24,6 +24,12 @@ DECLARE
     v_sum bigint := 0;
     v_ranges int8range[];
 BEGIN
+    IF p_up_to = 1 AND v_one THEN
+        v_read := slipring.claim_first(p_from, v_lane, p_at, p_todo);
+        IF v_read.total IS NOT NULL THEN
+            RETURN v_read;
+        END IF;
+    END IF;
     -- These statements are planned each time: they are kept short, and the rule, one range of
     -- messages that cannot be too much together, has the shortest.
     IF v_one THEN

@@ -1,14 +1,27 @@
--- Purpose: notes in the state that a lease has ended other than by ack, so that an ack in a
---          transaction with an older snapshot sees that it may be too late.
--- Inputs:  p_queue.
--- Lock:    the caller holds the queue's lock.
--- Index:   state_newest.
-CREATE OR REPLACE FUNCTION slipring.endings_note(p_queue slipring.queue)
+-- Purpose: notes that leases have ended other than by ack, so that an ack in a transaction with an older
+--          snapshot, which does not see it, fails. While there are such acks (see ack_older): a row
+--          for each lease, which the ack meets in a unique index. Else, and where an ack of the lease
+--          is open, whose row would be waited for: the number of this transaction, for the queue.
+-- Inputs:  p_queue; p_fences of the leases, or null for those of the whole queue.
+-- Lock:    the caller holds the queue's lock and those of the leases; the leases' locks for acks are
+--          tried, see ack_whole.
+-- Index:   ack's grow by an entry for each lease.
+CREATE OR REPLACE FUNCTION slipring.endings_note(p_queue slipring.queue, p_fences bigint[])
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-    v_state slipring.state := slipring.state_read(p_queue);
+    v_now bigint := pg_sequence_last_value('slipring.journal');
 BEGIN
-    v_state.seq := v_state.seq + 1;
-    v_state.endings := nextval(p_queue.endings);
-    PERFORM slipring.state_write(p_queue, v_state);
+    IF p_fences IS NOT NULL
+        AND slipring.now_ms() < pg_sequence_last_value('slipring.older_acks') + 3600000
+        AND (SELECT bool_and(pg_try_advisory_xact_lock(slipring.ack_key(p_queue.lock_key, f)))
+             FROM (SELECT DISTINCT f FROM unnest(p_fences) f) f) THEN
+        -- As ack_queue does: whichever of the two generations the ack knows, it meets the row.
+        INSERT INTO slipring.ack
+        SELECT g % 3, p_queue.queue_id, -1, 0, f, '{}'
+        FROM generate_series(greatest(pg_sequence_last_value('slipring.journal_low'), v_now - 1),
+            v_now) g, (SELECT DISTINCT f FROM unnest(p_fences) f) f
+        ON CONFLICT DO NOTHING;
+    ELSE
+        PERFORM setval(p_queue.endings, pg_current_xact_id()::text::bigint + p_queue.xid_base);
+    END IF;
 END $$;

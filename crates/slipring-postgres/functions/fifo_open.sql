@@ -16,15 +16,17 @@ BEGIN
     RETURN QUERY SELECT g.turn, g.name, m.id, m.attempts, m.bytes, m.fence
     FROM (SELECT * FROM (
             (SELECT g.name, g.low_id, g.turn FROM slipring.fifo_group_newest g
-             WHERE g.queue_id = p_queue AND g.turn IS NOT NULL AND g.turn >= v_mark.turn
+             WHERE g.queue_id * 2::bigint = p_queue * 2::bigint AND g.turn + 0 IS NOT NULL
+                 AND g.turn >= v_mark.turn
                  AND g.low_id < p_before
              ORDER BY g.turn LIMIT p_groups)
             UNION ALL
             (SELECT n.name, n.low_id, n.turn FROM slipring.spans(v_mark.unseen) r
              CROSS JOIN LATERAL (
                  SELECT g.name, g.low_id, g.turn FROM slipring.fifo_group_newest g
-                 WHERE g.queue_id = p_queue AND g.turn IS NOT NULL AND g.entry >= r.first
-                     AND g.entry < r.past AND g.turn < v_mark.turn AND g.low_id < p_before
+                 WHERE g.queue_id * 4::bigint = p_queue * 4::bigint
+                     AND g.turn + 1 IS NOT NULL AND g.entry >= r.first AND g.entry < r.past
+                     AND g.turn < v_mark.turn AND g.low_id < p_before
                  OFFSET 0) n
              ORDER BY n.turn LIMIT p_groups)) g
           ORDER BY g.turn, g.name LIMIT p_groups) g

@@ -14,6 +14,9 @@ DECLARE
     v_next bigint := 1;
     v_told bigint;
 BEGIN
+    IF p_queue.home_at <> p_queue.written_at THEN
+        PERFORM slipring.queue_at_home(p_queue);
+    END IF;
     IF v_kept <> '' THEN
         -- Anybody may set it; numbers of other transactions are out of reach all the same.
         v_next := greatest(v_kept::int, 1);

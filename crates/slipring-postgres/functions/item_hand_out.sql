@@ -15,6 +15,7 @@ LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
     v_last int := coalesce(cardinality(p_ids), 0);
+    v_found int;
 BEGIN
     PERFORM slipring.item_set(p_queue, p_ids, array_fill(2, ARRAY[v_last]),
         array_agg(p_now_ms + coalesce(p_lease_ms[u.demand + 1], i.lease_ms,
@@ -31,4 +32,10 @@ BEGIN
     FROM unnest(p_ids, p_demands) WITH ORDINALITY AS u(id, demand, n)
     CROSS JOIN LATERAL slipring.item_now(u.id) i
     CROSS JOIN LATERAL slipring.item_content(u.id) b ORDER BY u.n;
+    GET DIAGNOSTICS v_found = ROW_COUNT;
+    IF v_found < v_last THEN
+        -- Else it would be leased again and again, and never be given.
+        RAISE EXCEPTION USING ERRCODE = 'data_corrupted', MESSAGE = format(
+            '%s of %s messages that are given have no body', v_last - v_found, v_last);
+    END IF;
 END $$;

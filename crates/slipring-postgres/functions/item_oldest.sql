@@ -7,20 +7,22 @@ RETURNS bigint LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (
         WITH RECURSIVE marks AS (
-            SELECT m.*, CASE k WHEN 7 THEN 8589934592 WHEN 8 THEN 12884901888
-                ELSE 4294967296 END AS past
+            SELECT m.*, slipring.mark_low(k) AS low,
+                greatest(slipring.mark_low(k), 0) + 4294967296 AS past
             FROM unnest(ARRAY[1, 7, 8]) k CROSS JOIN LATERAL slipring.mark_read(p_queue, k) m),
         firsts AS (
             SELECT f.* FROM marks m CROSS JOIN LATERAL (
                 SELECT i.turn, i.id, i.sent_ms, m.past FROM slipring.item i
-                WHERE i.queue_id = p_queue AND i.state = 1 AND (i.turn, i.id) >= (m.turn, m.id)
-                    AND i.turn < m.past
+                WHERE i.queue_id * 8::bigint + i.state = p_queue * 8::bigint + 1
+                    AND i.state + 0 < 4
+                    AND (i.turn, i.id) >= (m.turn, m.id) AND i.turn < m.past
                 ORDER BY i.turn, i.id LIMIT 1) f
             UNION ALL
             SELECT n.turn, n.id, n.sent_ms, f.past FROM firsts f CROSS JOIN LATERAL (
                 SELECT i.turn, i.id, i.sent_ms FROM slipring.item i
-                WHERE i.queue_id = p_queue AND i.state = 1 AND i.turn > f.turn
-                    AND i.turn < f.past
+                WHERE i.queue_id * 8::bigint + i.state = p_queue * 8::bigint + 1
+                    AND i.state + 0 < 4
+                    AND i.turn > f.turn AND i.turn < f.past
                 ORDER BY i.turn, i.id LIMIT 1) n)
         SELECT f.sent_ms FROM (
             SELECT f.id, f.sent_ms FROM firsts f
@@ -28,7 +30,9 @@ BEGIN
             SELECT n.id, n.sent_ms FROM marks m CROSS JOIN LATERAL slipring.spans(m.unseen) r
             CROSS JOIN LATERAL (
                 SELECT i.id, i.sent_ms FROM slipring.item i
-                WHERE i.queue_id = p_queue AND i.state = 1 AND i.entry >= r.first
-                    AND i.entry < r.past OFFSET 0) n) f
+                WHERE i.queue_id * 16::bigint + i.state = p_queue * 16::bigint + 1
+                    AND i.state + 1 < 5
+                    AND i.entry >= r.first AND i.entry < r.past AND i.turn >= m.low
+                    AND (i.turn, i.id) < (m.turn, m.id) OFFSET 0) n) f
         ORDER BY f.id LIMIT 1);
 END $$;

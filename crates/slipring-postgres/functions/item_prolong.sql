@@ -12,10 +12,10 @@ DECLARE
 BEGIN
     INSERT INTO slipring.item_picture (slot, id, seq, entry, queue_id, state, turn, priority,
         sent_ms, attempts, fence, first_received_ms, delay_ms, lease_ms, holder, bytes,
-        fifo_group, source, earlier)
+        fifo_group, source, earlier, failures)
     SELECT v_slot, i.id, i.seq + 1, v_entry, i.queue_id, i.state, u.until_ms, i.priority,
         i.sent_ms, i.attempts, i.fence, i.first_received_ms, i.delay_ms, i.lease_ms, i.holder,
-        i.bytes, i.fifo_group, i.source, i.earlier
+        i.bytes, i.fifo_group, i.source, i.earlier, i.failures
     FROM (SELECT DISTINCT ON (u.id) u.* FROM unnest(p_ids, p_untils_ms)
               WITH ORDINALITY AS u(id, until_ms, n)
           ORDER BY u.id, u.n DESC) u

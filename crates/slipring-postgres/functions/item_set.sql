@@ -1,7 +1,7 @@
 -- Purpose: brings messages that have pictures into another state; state 4 is their end.
 -- Inputs:  p_queue; arrays with one entry for each message: its number, its new state, the due time
 --          or deadline (null in the states ready and parked), and what else changes (null:
---          nothing): priority, attempts, fence, delay. p_holders with the state leased, p_served
+--          nothing): priority, attempts, fence, delay, failures. p_holders with the state leased, p_served
 --          where a receive of a FIFO queue took them, and p_before, see fifo_groups_set.
 -- Lock:    the queue's lock.
 -- Index:   item_picture_N_newest; the indexes of item_picture grow; see fifo_groups_set.
@@ -11,7 +11,8 @@ CREATE OR REPLACE FUNCTION slipring.item_set(
     p_priorities bigint[] DEFAULT NULL, p_attempts bigint[] DEFAULT NULL,
     p_fences bigint[] DEFAULT NULL, p_delays_ms bigint[] DEFAULT NULL,
     p_first_ms bigint DEFAULT NULL, p_holders bigint[] DEFAULT NULL,
-    p_served bigint[] DEFAULT NULL, p_before bigint DEFAULT NULL)
+    p_served bigint[] DEFAULT NULL, p_before bigint DEFAULT NULL,
+    p_failures jsonb[] DEFAULT NULL)
 RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     v_slot int := slipring.shelf_slot();
@@ -21,22 +22,23 @@ BEGIN
     WITH old AS MATERIALIZED (
         SELECT i.*, u.state AS state_to, u.until_ms, coalesce(u.priority, i.priority) AS rank_to,
             u.attempts AS attempts_to, u.fence AS fence_to, u.delay_ms AS delay_to,
-            u.holder AS holder_to, u.served
+            u.holder AS holder_to, u.served, u.failures AS failures_to
         FROM unnest(p_ids, p_states, p_untils_ms, p_priorities, p_attempts, p_fences,
-            p_delays_ms, p_holders, p_served)
-            AS u(id, state, until_ms, priority, attempts, fence, delay_ms, holder, served)
+            p_delays_ms, p_holders, p_served, p_failures) AS u(id, state, until_ms, priority,
+            attempts, fence, delay_ms, holder, served, failures)
         CROSS JOIN LATERAL slipring.item_now(u.id) i WHERE i.queue_id = p_queue.queue_id),
     changed AS (
         INSERT INTO slipring.item_picture (slot, id, seq, entry, queue_id, state, turn, priority,
             sent_ms, attempts, fence, first_received_ms, delay_ms, lease_ms, holder, bytes,
-            fifo_group, source, earlier)
+            fifo_group, source, earlier, failures)
         SELECT v_slot, o.id, o.seq + 1, v_entry, o.queue_id, o.state_to,
             coalesce(o.until_ms, slipring.item_turn(p_queue.fifo, o.state_to,
                 coalesce(o.attempts_to, o.attempts), o.rank_to)), o.rank_to,
             o.sent_ms, coalesce(o.attempts_to, o.attempts), coalesce(o.fence_to, o.fence),
             coalesce(o.first_received_ms, p_first_ms), coalesce(o.delay_to, o.delay_ms),
             o.lease_ms, o.holder_to, o.bytes, o.fifo_group,
-            CASE WHEN o.state_to < 4 THEN o.source END, o.earlier
+            CASE WHEN o.state_to < 4 THEN o.source END, o.earlier,
+            CASE WHEN o.state_to < 4 THEN coalesce(o.failures_to, o.failures) END
         FROM old o),
     counted AS (
         INSERT INTO slipring.tally

@@ -16,20 +16,24 @@ BEGIN
         SELECT p.turn, p.seq = (SELECT n.seq FROM slipring.item_picture n WHERE n.id = p.id
             ORDER BY n.seq DESC LIMIT 1) AS newest
         FROM slipring.item_picture p
-        WHERE p.queue_id = p_mark.queue_id AND p.state = p_mark.kind AND p.state < 4
+        WHERE p.queue_id * 8::bigint + p.state = p_mark.queue_id * 8::bigint + p_mark.kind
+            AND p.state + 0 < 4
             AND (p.turn, p.id) > (p_mark.turn, p_mark.id)
         ORDER BY p.turn, p.id LIMIT v_many) i
     WHERE i.newest LIMIT 1;
     IF v_next IS NULL THEN
         SELECT p.turn INTO v_next FROM slipring.item_picture p
-        WHERE p.queue_id = p_mark.queue_id AND p.state = p_mark.kind AND p.state < 4
+        WHERE p.queue_id * 8::bigint + p.state = p_mark.queue_id * 8::bigint + p_mark.kind
+            AND p.state + 0 < 4
             AND (p.turn, p.id) > (p_mark.turn, p_mark.id)
         ORDER BY p.turn, p.id OFFSET v_many - 1 LIMIT 1;
     END IF;
     RETURN least(v_next, (
         SELECT min(n.turn) FROM slipring.spans(p_mark.unseen) r CROSS JOIN LATERAL (
             SELECT i.turn FROM slipring.item i
-            WHERE i.queue_id = p_mark.queue_id AND i.state = p_mark.kind AND i.entry >= r.first
-                AND i.entry < r.past AND (i.turn, i.id) <= (p_mark.turn, p_mark.id)
+            WHERE i.queue_id * 16::bigint + i.state = p_mark.queue_id * 16::bigint + p_mark.kind
+                AND i.state + 1 < 5
+                AND i.entry >= r.first AND i.entry < r.past
+                AND (i.turn, i.id) <= (p_mark.turn, p_mark.id)
             OFFSET 0) n));
 END $$;

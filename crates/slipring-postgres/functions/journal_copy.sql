@@ -12,13 +12,16 @@ DECLARE
 BEGIN
     v_state.seq := v_state.seq + 1;
     v_state.journal := p_journal;
+    IF p_journal > v_state.taken_journal + slipring.taken_generations() + 1 THEN
+        -- Every transaction that was allowed a hand-out without the lock has ended (see taken_may), and
+        -- its hand-outs are in the state that was read above.
+        v_state.taken := NULL;
+    END IF;
     IF v_state.leased > 0 THEN
         INSERT INTO slipring.lease
         SELECT p_journal % 3, l.queue_id, l.fence, l.part, v_state.seq, l.lane, l.deadline_ms,
             l.leased_ms, l.holder, l.n, l.bytes, l.bytes_each, l.open
         FROM slipring.lease_open(p_queue.queue_id) l WHERE l.slot <> p_journal % 3;
-        -- A transaction with an older snapshot would not find these leases any more.
-        v_state.endings := nextval(p_queue.endings);
     END IF;
     PERFORM slipring.state_write(p_queue, v_state);
 END $$;

@@ -52,7 +52,7 @@ BEGIN
         END IF;
         v_part := v_ids[:250];
         v_ids := v_ids[251:];
-        v_items := slipring.lapse_items(p_queue, v_target, v_part);
+        v_items := slipring.lapse_items(p_queue, v_target, v_part, p_now_ms);
         busy := busy
             OR v_items.ready + v_items.dead + v_items.parked < cardinality(v_part);
         v_ready := v_ready + v_items.ready;

@@ -12,7 +12,14 @@ DECLARE
     v_slot int := pg_sequence_last_value('slipring.journal') % 3;
     v_seq bigint := p_state.seq;
     v_ended record;
+    v_said record;
 BEGIN
+    SELECT sum(upper(r) - lower(r)) AS n, bool_or(lower_inf(r) OR upper_inf(r)) AS endless
+    INTO v_said FROM unnest(p_ids) u CROSS JOIN LATERAL unnest(u) r;
+    IF v_said.endless OR v_said.n > 1000000 * cardinality(p_ids)::bigint THEN
+        RAISE EXCEPTION USING ERRCODE = 'data_corrupted', MESSAGE = format(
+            'an ack is of %s messages, which no lease has', coalesce(v_said.n::text, 'endless'));
+    END IF;
     WITH l AS MATERIALIZED (
         SELECT * FROM slipring.lease_newest(p_queue.queue_id, p_fences) WHERE n > 0),
     added AS (
@@ -30,8 +37,7 @@ BEGIN
     END IF;
     messages := '{}';
     fences := '{}';
-    IF v_ended.n < (SELECT sum(upper(r) - lower(r))
-            FROM unnest(p_ids) u CROSS JOIN LATERAL unnest(u) r) THEN
+    IF v_ended.n < v_said.n THEN
         SELECT array_agg(m.id), array_agg(m.fence) INTO messages, fences
         FROM (
             SELECT generate_series(lower(r), upper(r) - 1) AS id, a.fence

@@ -1,19 +1,18 @@
 -- Purpose: what stands in FROM to read the messages of a queue: the tables of all generations
 --          that may have messages which count.
--- Inputs:  p_queue, p_state.
--- Lock:    the caller holds the queue's lock, so that the generation stands.
--- Index:   none.
+-- Inputs:  p_names, see live_table_names.
+-- Lock:    none.
+-- Index:   none. Stable like array_to_string, so that it is inlined: give it a variable.
+CREATE OR REPLACE FUNCTION slipring.live_tables(p_names text[])
+RETURNS text LANGUAGE sql STABLE AS $$
+    SELECT CASE WHEN cardinality(p_names) = 1 THEN p_names[1]
+        ELSE '(SELECT * FROM ' || array_to_string(p_names, ' UNION ALL SELECT * FROM ') || ')' END
+$$;
+
 CREATE OR REPLACE FUNCTION slipring.live_tables(p_queue slipring.queue, p_state slipring.state)
 RETURNS text LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    -- Below the lowest one it stands while the queue is being deleted, see queue_lock.
-    v_now bigint := greatest(pg_sequence_last_value(p_queue.generation), p_state.generation_low);
+    v_names text[] := slipring.live_table_names(p_queue, p_state);
 BEGIN
-    IF v_now = p_state.generation_low THEN
-        RETURN format('slipring.message_%s_%s', p_queue.place, v_now % 3);
-    END IF;
-    RETURN (
-        SELECT '(' || string_agg(format('SELECT * FROM slipring.message_%s_%s', p_queue.place,
-            g % 3), ' UNION ALL ') || ')'
-        FROM generate_series(p_state.generation_low, v_now) g);
+    RETURN slipring.live_tables(v_names);
 END $$;

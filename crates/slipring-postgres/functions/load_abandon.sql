@@ -6,5 +6,6 @@ CREATE OR REPLACE FUNCTION slipring.load_abandon(load bigint)
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, slipring, pg_temp AS $$
 BEGIN
-    PERFORM slipring.load_alone('load_abandon'), slipring.store_load_abandon($1);
+    PERFORM slipring.load_alone('load_abandon'), slipring.load_allow($1),
+        slipring.store_load_abandon($1);
 END $$;

@@ -23,7 +23,7 @@ DECLARE
     v_checksum bigint;
     v_packs record;
 BEGIN
-    PERFORM slipring.isolation_check(), slipring.load_lock($1, false);
+    PERFORM slipring.isolation_check(), slipring.load_allow($1), slipring.load_lock($1, false);
     v_load := slipring.load_open($1);
     SELECT * INTO v_queue FROM slipring.queue q WHERE q.queue_id = v_load.queue_id;
     IF v_queue.queue_id IS NULL THEN

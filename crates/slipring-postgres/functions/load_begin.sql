@@ -8,7 +8,7 @@ CREATE OR REPLACE FUNCTION slipring.load_begin(queue text, parts int DEFAULT 102
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, slipring, pg_temp AS $$
 DECLARE
-    v_queue slipring.queue := slipring.queue_named($1);
+    v_queue slipring.queue := slipring.queue_named($1, 'producer');
     v_blocks bigint[] := slipring.load_parts_blocks(0, $2);
 BEGIN
     PERFORM slipring.load_alone('load_begin');

@@ -8,6 +8,6 @@ CREATE OR REPLACE FUNCTION slipring.load_publish(load bigint, messages bigint)
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, slipring, pg_temp AS $$
 BEGIN
-    PERFORM slipring.load_alone('load_publish');
+    PERFORM slipring.load_alone('load_publish'), slipring.load_allow($1);
     RETURN (slipring.store_load_publish($1, $2, slipring.now_ms())).messages;
 END $$;

@@ -10,7 +10,7 @@ DECLARE
     v_load slipring.load;
     v_queue slipring.queue;
 BEGIN
-    PERFORM slipring.load_alone('load_reserve');
+    PERFORM slipring.load_alone('load_reserve'), slipring.load_allow($1);
     v_load := slipring.load_open($1);
     v_queue := slipring.queue_lock(v_load.queue_id);
     v_load := slipring.load_open($1);

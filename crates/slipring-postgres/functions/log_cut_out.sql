@@ -24,6 +24,19 @@ BEGIN
         END IF;
         PERFORM slipring.message_gone(p_message);
     END IF;
+    IF p_state.taken IS NOT NULL THEN
+        -- An open transaction may have received it, or one that has committed since the state was
+        -- read.
+        IF NOT p_message <@ (slipring.taken_lane(p_queue, slipring.live_table_names(p_queue, p_state),
+                v_found.lane, int8multirange(int8range(p_message, p_message + 1)), 1,
+                true)).free THEN
+            PERFORM slipring.message_held(p_message);
+        END IF;
+        p_state := slipring.taken_read(p_queue, p_state);
+        IF NOT p_message <@ p_state.open[v_at] THEN
+            PERFORM slipring.message_held(p_message);
+        END IF;
+    END IF;
     p_state.open[v_at] := p_state.open[v_at]
         - int8multirange(int8range(p_message, p_message + 1));
     p_state := slipring.state_uncount(p_state, v_at, ARRAY[p_message], ARRAY[v_found.bytes]);

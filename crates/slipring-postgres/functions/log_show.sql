@@ -9,7 +9,7 @@ CREATE OR REPLACE FUNCTION slipring.log_show(
 RETURNS TABLE (rank bigint, queue int, id bigint, sent_ms bigint, priority bigint,
     attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint,
     group_name text, dedup_id text, headers text, source text, body bytea, state text,
-    until_ms bigint, bytes int)
+    until_ms bigint, bytes int, failures jsonb)
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
 BEGIN
@@ -18,7 +18,7 @@ BEGIN
             CASE WHEN m.until_ms IS NULL THEN 0 ELSE 1 END::bigint, m.leased_ms, 0::bigint,
             m.lease_ms, m.group_name, m.dedup_id, m.headers, NULL::text, m.body,
             CASE WHEN m.until_ms IS NULL THEN ''ready'' ELSE ''leased'' END, m.until_ms,
-            m.bytes
+            m.bytes, NULL::jsonb
         FROM (SELECT m.*, u.leased_ms, u.until_ms, u.n,
                   sum(m.bytes) OVER (ORDER BY u.n) - m.bytes AS before
               FROM unnest($2, $3, $4, $5) WITH ORDINALITY

@@ -38,6 +38,13 @@ BEGIN
         RETURN coalesce(v_rotated.after, CASE WHEN v_rotated.done THEN 0 END);
     END CASE;
     RETURN CASE WHEN v_next <= v_now THEN at END;
-EXCEPTION WHEN lock_not_available THEN
-    RETURN NULL;
+EXCEPTION
+    WHEN lock_not_available THEN
+        RETURN NULL;
+    WHEN OTHERS THEN
+        -- Of the steps of the other kinds none is of one queue.
+        IF step <> ALL (ARRAY['due', 'lapse', 'retention']) OR NOT slipring.row_fault(SQLSTATE) THEN
+            RAISE;
+        END IF;
+        RETURN CASE WHEN slipring.aside_caught(at, v_now, SQLSTATE, SQLERRM) THEN at END;
 END $$;

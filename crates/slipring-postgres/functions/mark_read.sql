@@ -1,6 +1,6 @@
 -- Purpose: how far the pictures of a state have been read; at the very beginning where nobody has.
--- Inputs:  p_queue; p_kind, see mark; 1, 7 and 8 are those of ready
---          pictures: untried, with one to three attempts, and with more, see item_turn.
+-- Inputs:  p_queue; p_kind, see mark; 1, 7 and 8 are those of ready pictures: untried, with one to
+--          three attempts, and with more, see item_turn; 9 is that of leases, see leases_mark.
 -- Lock:    the caller's snapshot.
 -- Index:   mark_newest, backwards, one step in each slot.
 CREATE OR REPLACE FUNCTION slipring.mark_read(p_queue int, p_kind int)
@@ -14,8 +14,7 @@ BEGIN
         v_mark.queue_id := p_queue;
         v_mark.kind := p_kind;
         v_mark.seq := 0;
-        v_mark.turn := CASE p_kind WHEN 7 THEN 4294967296 WHEN 8 THEN 8589934592
-            ELSE -9223372036854775808 END;
+        v_mark.turn := slipring.mark_low(p_kind);
         v_mark.id := -9223372036854775808;
         v_mark.unseen := '{}';
     END IF;

@@ -14,6 +14,9 @@ DECLARE
     v_moved bigint := 0;
     v_n int;
 BEGIN
+    IF v_state.taken IS NOT NULL THEN
+        v_state := slipring.taken_apart(p_source, p_limit, true);
+    END IF;
     v_state.seq := v_state.seq + 1;
     FOR v_lane IN
         SELECT m.at, m.kind, array_agg(m.id ORDER BY m.id) AS ids,
@@ -35,7 +38,7 @@ BEGIN
         IF v_lane.at = 0 THEN
             PERFORM slipring.item_move(p_source, p_target, v_lane.ids, NULL);
             PERFORM slipring.mark_write(slipring.mark_read(p_source.queue_id, v_lane.kind),
-                v_lane.turns[v_n], v_lane.ids_ranked[v_n], v_done);
+                v_lane.turns[v_n], v_lane.ids_ranked[v_n] + 1, v_done);
             CONTINUE;
         END IF;
         v_state := (slipring.log_leave(v_state, v_lane.at, v_done, v_lane.ids,

@@ -14,7 +14,8 @@ BEGIN
             array_agg(m.lane), array_agg(m.id), array_agg(m.state), array_agg(m.until_ms),
             array_agg(m.priority), array_agg(m.attempts), array_agg(m.fence),
             array_agg(m.first_ms), array_agg(m.delay_ms),
-            CASE WHEN v_dead THEN p_queue.name END, NULL, v_dead)
+            CASE WHEN v_dead THEN p_queue.name END, NULL, v_dead,
+            p_failures => array_agg(m.failures))
         FROM unnest(p_moves) m WHERE m.dead = v_dead;
     END LOOP;
 END $$;

@@ -1,6 +1,7 @@
 -- Purpose: gives messages back (S3.3): they come again after a delay, or by the queue's backoff.
 --          Call it in a transaction of its own.
--- Inputs:  a receipt of slipring.receive, or several of any queues; delay or null.
+-- Inputs:  a receipt of slipring.receive, or several of any queues; delay or null; a reason, which is
+--          kept with the messages (S6.8).
 -- Lock:    the queues' locks, to the end of the transaction, see queues_lock.
 -- Index:   see store_settle.
 -- Answers: ready, delayed, parked or dead_lettered. A lost lease is an error; among several it is
@@ -26,6 +27,31 @@ SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
     RETURN ARRAY(SELECT coalesce(a.error, a.outcome)
         FROM slipring.nack_each(receipts, delay) a
+        JOIN unnest(receipts) WITH ORDINALITY AS u(r, n) ON u.r = a.receipt
+        ORDER BY u.n);
+END $$;
+
+CREATE OR REPLACE FUNCTION slipring.nack(receipt text, delay interval, reason text)
+RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp
+SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    v_answer record;
+BEGIN
+    SELECT * INTO v_answer FROM slipring.nack_each(ARRAY[receipt], delay, reason);
+    PERFORM slipring.lease_check(v_answer.error, v_answer.error_message, v_answer.error_context);
+    RETURN v_answer.outcome;
+END $$;
+
+CREATE OR REPLACE FUNCTION slipring.nack(receipts text[], delay interval, reason text)
+RETURNS text[]
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp
+SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
+SET plan_cache_mode = force_generic_plan AS $$
+BEGIN
+    RETURN ARRAY(SELECT coalesce(a.error, a.outcome)
+        FROM slipring.nack_each(receipts, delay, reason) a
         JOIN unnest(receipts) WITH ORDINALITY AS u(r, n) ON u.r = a.receipt
         ORDER BY u.n);
 END $$;

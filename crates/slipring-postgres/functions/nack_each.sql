@@ -1,10 +1,11 @@
 -- Purpose: gives messages back (S3.3), receipt by receipt.
--- Inputs:  p_receipts, of any queues; p_delay or null.
+-- Inputs:  p_receipts, of any queues; p_delay or null; p_reason or null.
 -- Lock:    the queues' locks, to the end of the transaction, see queues_lock.
 -- Index:   see store_settle.
 -- Answers: a row for each receipt that is told from others: ready, delayed, parked or
 --          dead_lettered, or an error.
-CREATE OR REPLACE FUNCTION slipring.nack_each(p_receipts text[], p_delay interval)
+CREATE OR REPLACE FUNCTION slipring.nack_each(
+    p_receipts text[], p_delay interval, p_reason text DEFAULT NULL)
 RETURNS TABLE (receipt text, outcome text, error text, error_message text, error_context jsonb)
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -21,6 +22,8 @@ BEGIN
         FROM slipring.store_settle(v_part.queue, slipring.now_ms(), v_part.messages,
             v_part.fences, array_fill('nack'::text, ARRAY[v_n]),
             array_fill(v_delay_ms, ARRAY[v_n]), array_fill(NULL::bigint, ARRAY[v_n]),
-            ARRAY(SELECT random() FROM generate_series(1, v_n))) s;
+            ARRAY(SELECT random() FROM generate_series(1, v_n)),
+            p_reasons => CASE WHEN p_reason IS NOT NULL THEN
+                array_fill(slipring.reason_text(p_reason), ARRAY[v_n]) END) s;
     END LOOP;
 END $$;

@@ -14,7 +14,10 @@ BEGIN
     v_rows := ARRAY(SELECT i FROM slipring.items_first(v_mark, '{[0,)}', p_limit) i);
     IF v_rows <> '{}' THEN
         v_last := v_rows[cardinality(v_rows)];
-        PERFORM slipring.mark_write(v_mark, v_last.turn, v_last.id, v_done);
+        -- Where it did not come to the mark, there may be some before it that it did not come to.
+        IF (v_last.turn, v_last.id) >= (v_mark.turn, v_mark.id) THEN
+            PERFORM slipring.mark_write(v_mark, v_last.turn, v_last.id + 1, v_done);
+        END IF;
     END IF;
     RETURN ARRAY(SELECT r.id FROM unnest(v_rows) r);
 END $$;

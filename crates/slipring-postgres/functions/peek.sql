@@ -11,6 +11,6 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_
 SET jit = off AS $$
     SELECT p.id, p.state, to_timestamp(p.until_ms / 1000.0), p.body, p.priority, p.attempts,
         to_timestamp(p.sent_ms / 1000.0), p.group_name, p.dedup_id, p.headers::jsonb, split_part(p.source, ':', 1)
-    FROM slipring.store_peek((slipring.queue_named($1)).queue_id, $2,
+    FROM slipring.store_peek((slipring.queue_named($1, 'admin')).queue_id, $2,
         slipring.count_check('peek_messages_max', 1000, $3, $1), slipring.now_ms()) p
 $$;

@@ -2,29 +2,24 @@
 --          that users' transactions have acked, and no more after 16 MiB.
 -- Inputs:  p_queue, p_state, p_limit.
 -- Lock:    none.
--- Index:   item_order, past pictures that are out of date; item_body_id; see acked.
+-- Index:   see items_first and acked; item_body_id.
 CREATE OR REPLACE FUNCTION slipring.peek_items(p_queue int, p_state int, p_limit bigint)
 RETURNS TABLE (rank bigint, queue int, id bigint, sent_ms bigint, priority bigint,
     attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint,
     group_name text, dedup_id text, headers text, source text, body bytea, state text,
-    until_ms bigint, bytes int)
+    until_ms bigint, bytes int, failures jsonb)
 LANGUAGE sql STABLE AS $$
     SELECT i.rank, i.queue_id, i.id, i.sent_ms, i.priority, i.attempts, i.first_received_ms,
         i.delay_ms, i.lease_ms, b.group_name, b.dedup_id, b.headers,
         slipring.source_text(i.source, i.earlier), b.body,
         (ARRAY['delayed', 'ready', 'leased', 'parked'])[i.state + 1],
-        CASE WHEN i.state IN (0, 2) THEN i.turn END, i.bytes
+        CASE WHEN i.state IN (0, 2) THEN i.turn END,
+        i.bytes + coalesce(octet_length(i.failures::text), 0), i.failures
     FROM (SELECT i.*, sum(i.bytes) OVER (ORDER BY i.rank, i.id) - i.bytes AS before
-          FROM (SELECT i.*, i.turn - r.low AS rank
-                FROM unnest(CASE WHEN p_state = 1 THEN ARRAY[0, 4294967296, 8589934592]
-                        ELSE ARRAY[0::bigint] END,
-                    CASE WHEN p_state = 1 THEN ARRAY[4294967296, 8589934592, 12884901888]
-                        ELSE ARRAY[9223372036854775807] END) r(low, past)
-                CROSS JOIN LATERAL (
-                    SELECT * FROM slipring.item i WHERE i.queue_id = p_queue
-                        AND i.state = p_state AND i.turn >= r.low AND i.turn < r.past
-                        AND (p_state <> 2 OR NOT slipring.acked(i.id, i.fence))
-                    ORDER BY i.turn, i.id LIMIT p_limit) i
+          FROM (SELECT i.*, i.turn - greatest(slipring.mark_low(k), 0) AS rank
+                FROM unnest(CASE WHEN p_state = 1 THEN ARRAY[1, 7, 8] ELSE ARRAY[p_state] END) k
+                CROSS JOIN LATERAL slipring.items_first(slipring.mark_read(p_queue, k),
+                    '{[0,)}', p_limit, p_state <> 2) i
                 ORDER BY rank, i.id LIMIT p_limit) i) i
     CROSS JOIN LATERAL slipring.item_content(i.id) b
     WHERE i.before < 16777216

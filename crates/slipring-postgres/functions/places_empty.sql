@@ -12,7 +12,7 @@ DECLARE
     v_base bigint := (SELECT s.xid_base FROM slipring.store s);
     v_did boolean := false;
 BEGIN
-    IF pg_current_xact_id_if_assigned() IS NOT NULL THEN
+    IF pg_current_xact_id_if_assigned() IS NOT NULL OR slipring.dump_begins() THEN
         RETURN false;
     END IF;
     FOR v_place IN SELECT * FROM slipring.place p WHERE p.queue_id IS NULL AND NOT p.empty

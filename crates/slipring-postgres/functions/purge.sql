@@ -8,7 +8,7 @@ RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp
 SET jit = off AS $$
 DECLARE
-    v_queue slipring.queue := slipring.queue_named(purge.queue);
+    v_queue slipring.queue := slipring.queue_named(purge.queue, 'admin');
     v_now_ms bigint := slipring.now_ms();
     v_step bigint;
     v_all bigint := 0;

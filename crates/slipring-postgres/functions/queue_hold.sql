@@ -21,12 +21,18 @@ BEGIN
     IF v_queue.queue_id IS NULL THEN
         PERFORM slipring.queue_gone(p_queue);
     END IF;
+    -- Mostly the table that is written is the only one; below 0 the queue is being deleted.
+    v_low := greatest(pg_sequence_last_value(v_queue.generation), 0);
     LOOP
-        v_low := (slipring.state_read(v_queue)).generation_low;
-        EXIT WHEN v_low = v_held;
-        EXECUTE format('LOCK TABLE slipring.message_%s_%s IN ACCESS SHARE MODE', v_queue.place,
-            v_low % 3);
+        EXECUTE 'LOCK TABLE slipring.message_' || v_queue.place || '_' || v_low % 3
+            || ' IN ACCESS SHARE MODE';
         v_held := v_low;
+        SELECT s.generation_low INTO v_low FROM slipring.state s WHERE s.queue_id = p_queue
+        ORDER BY s.seq DESC LIMIT 1;
+        IF v_low IS NULL THEN
+            v_low := (slipring.state_newest(p_queue)).generation_low;
+        END IF;
+        EXIT WHEN v_low = v_held;
     END LOOP;
     RETURN v_queue;
 END $$;

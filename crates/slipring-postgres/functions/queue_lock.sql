@@ -16,7 +16,9 @@ BEGIN
         PERFORM slipring.queue_wait(p_queue);
     END IF;
     SELECT * INTO v_queue FROM slipring.queue q WHERE q.queue_id = p_queue;
-    IF v_queue.queue_id IS NULL AND p_needed THEN
+    IF v_queue.home_at <> v_queue.written_at THEN
+        PERFORM slipring.queue_at_home(v_queue);
+    ELSIF v_queue.queue_id IS NULL AND p_needed THEN
         PERFORM slipring.queue_gone(p_queue, v_name);
     ELSIF pg_sequence_last_value(v_queue.generation) < 0 THEN
         -- A deletion that has not committed has left it so. It was the oldest generation or the one

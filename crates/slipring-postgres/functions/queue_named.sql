@@ -1,8 +1,9 @@
--- Purpose: the queue of a name.
--- Inputs:  p_name, which it is an error not to find (SR001) or not to name (SR007).
+-- Purpose: the queue of a name, for a caller who has a right in it.
+-- Inputs:  p_name, which it is an error not to find (SR001) or not to name (SR007); p_kind of right,
+--          see queue_allow.
 -- Lock:    none.
 -- Index:   queue_name.
-CREATE OR REPLACE FUNCTION slipring.queue_named(p_name text)
+CREATE OR REPLACE FUNCTION slipring.queue_named(p_name text, p_kind text)
 RETURNS slipring.queue LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_queue slipring.queue;
@@ -14,5 +15,6 @@ BEGIN
         PERFORM slipring.fail('SR001', format('queue %s does not exist', p_name),
             jsonb_build_object('queue', p_name));
     END IF;
+    PERFORM slipring.queue_allow(p_kind, v_queue);
     RETURN v_queue;
 END $$;

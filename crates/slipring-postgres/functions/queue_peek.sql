@@ -6,7 +6,8 @@ CREATE OR REPLACE FUNCTION slipring.queue_peek(
     p_queue slipring.queue, p_state text, p_limit int)
 RETURNS TABLE (queue int, id bigint, sent_ms bigint, priority bigint, attempts bigint,
     first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text,
-    headers text, source text, body bytea, state text, until_ms bigint)
+    headers text, source text, body bytea, state text, until_ms bigint,
+    failures jsonb)
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
 DECLARE
@@ -47,7 +48,7 @@ BEGIN
             RETURN QUERY SELECT v_row.queue, v_row.id, v_row.sent_ms, v_row.priority,
                 v_row.attempts, v_row.first_received_ms, v_row.delay_ms, v_row.lease_ms,
                 v_row.group_name, v_row.dedup_id, v_row.headers, v_row.source, v_row.body,
-                v_row.state, v_row.until_ms;
+                v_row.state, v_row.until_ms, v_row.failures;
         END LOOP;
     END LOOP;
 END $$;

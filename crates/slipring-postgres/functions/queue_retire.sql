@@ -1,7 +1,8 @@
--- Purpose: empties the oldest message table of a queue, if all its messages are done with, also
---          those of open loads. What is left of a few messages for long is moved to the shelf.
+-- Purpose: lets nobody read the oldest message table of a queue any more, if all its messages are
+--          done with, also those of open loads. What is left of a few messages for long is moved to
+--          the shelf. The table is emptied by a later step, see queue_empty.
 -- Inputs:  p_queue, whose oldest generation nobody writes to any more; p_now_ms; p_age_ms.
--- Lock:    the caller holds the queue's lock; ACCESS EXCLUSIVE on the table, which is only tried.
+-- Lock:    the caller holds the queue's lock.
 -- Index:   the table's order index, lease_newest.
 -- Answers: whether it did something.
 CREATE OR REPLACE FUNCTION slipring.queue_retire(
@@ -21,13 +22,6 @@ BEGIN
     IF v_left OR slipring.load_holds(p_queue, slipring.state_read(p_queue), v_table) THEN
         RETURN (slipring.state_read(p_queue)).seq <> v_state.seq;
     END IF;
-    BEGIN
-        EXECUTE format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE NOWAIT', v_table);
-        EXECUTE format('TRUNCATE %s', v_table);
-    EXCEPTION WHEN lock_not_available THEN
-        -- Somebody is in the table; a later step tries again.
-        RETURN false;
-    END;
     v_state := slipring.state_read(p_queue);
     v_state.seq := v_state.seq + 1;
     v_state.generation_low := v_state.generation_low + 1;

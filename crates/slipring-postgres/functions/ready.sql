@@ -1,12 +1,32 @@
 -- Purpose: whether a receive of a queue would get something now.
 -- Inputs:  the queue's name.
--- Lock:    none of a standard queue; that of a FIFO queue is tried.
--- Index:   queue_name; see queue_head.
+-- Lock:    none of a standard queue, that of a FIFO queue is tried; where users receive without the
+--          queue's lock a message's row is, for a moment, for others may have it in their hands.
+-- Index:   queue_name; see queue_head, taken_apart.
 CREATE OR REPLACE FUNCTION slipring.ready(queue text)
 RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp
-SET jit = off AS $$
+SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+DECLARE
+    v_queue slipring.queue := slipring.queue_named(ready.queue, 'consumer');
+    v_state slipring.state;
+    v_any boolean;
 BEGIN
     PERFORM slipring.isolation_check();
-    RETURN EXISTS (SELECT FROM slipring.store_heads(
-        ARRAY[(slipring.queue_named(queue)).queue_id], slipring.now_ms()));
+    IF NOT EXISTS (SELECT FROM slipring.store_heads(ARRAY[v_queue.queue_id], slipring.now_ms()))
+    THEN
+        RETURN false;
+    ELSIF v_queue.fifo OR (slipring.state_newest(v_queue.queue_id)).taken IS NULL
+        OR (slipring.items_count(v_queue.queue_id)).ready > 0 THEN
+        RETURN true;
+    END IF;
+    BEGIN
+        v_queue := slipring.queue_hold(v_queue.queue_id);
+        v_state := slipring.taken_apart(v_queue, 1, true);
+        v_any := slipring.log_any(slipring.live_tables(v_queue, v_state), v_state.lanes,
+            v_state.open);
+        -- What a block has locked is given back where it fails.
+        RAISE EXCEPTION USING ERRCODE = 'SR000';
+    EXCEPTION WHEN SQLSTATE 'SR000' THEN
+        RETURN v_any;
+    END;
 END $$;

@@ -7,6 +7,6 @@
 -- Answers: null or false for a text that is no receipt of this store.
 CREATE OR REPLACE FUNCTION slipring.receipt_right(p_key bytea, p_receipt text, p_what text)
 RETURNS boolean LANGUAGE sql STABLE AS $$
-    SELECT CASE WHEN p_what ~ '^[0-9.]*$'
+    SELECT CASE WHEN p_what ~ '^[0-9.-]*$'
         THEN slipring.receipt_text(p_key, p_what) = p_receipt END
 $$;

@@ -16,6 +16,10 @@ BEGIN
     IF v_n > 10000 THEN
         PERFORM slipring.fail_limit(NULL, 'batch_messages_max', 10000, v_n);
     END IF;
+    IF NOT has_type_privilege(slipring.caller(), 'slipring.right_consumer'::regtype, 'USAGE') THEN
+        PERFORM slipring.queue_allow('consumer', q) FROM slipring.queue q
+        WHERE q.queue_id IN (SELECT o.queue FROM slipring.receipt_open(v_receipts) o);
+    END IF;
     PERFORM slipring.queues_lock(ARRAY(SELECT DISTINCT o.queue
         FROM slipring.receipt_open(v_receipts) o ORDER BY o.queue));
     RETURN QUERY SELECT o.queue, array_agg(o.message ORDER BY o.message, o.fence),

@@ -1,9 +1,8 @@
--- Purpose: hands out ready messages (S7) under a lease. Call it in a transaction of its own: its
---          queue waits for the end of the transaction.
+-- Purpose: hands out ready messages (S7) under a lease.
 -- Inputs:  the queue's name; n, at most how many, 1 to 10,000; lease, or null for the message's or
 --          the queue's own.
--- Lock:    the queue's lock, to the end of the transaction.
--- Index:   see store_claim.
+-- Lock:    to the end of the transaction, see receive_claim: mostly of nothing but the messages.
+-- Index:   see receive_claim.
 CREATE OR REPLACE FUNCTION slipring.receive(
     queue text, n int DEFAULT 1, lease interval DEFAULT NULL)
 RETURNS TABLE (receipt text, body bytea, id bigint, priority bigint, attempts bigint,
@@ -13,7 +12,7 @@ SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
-    v_queue slipring.queue := slipring.queue_named(receive.queue);
+    v_queue slipring.queue := slipring.queue_named(receive.queue, 'consumer');
     v_key bytea := (SELECT s.receipt_key FROM slipring.store s);
 BEGIN
     PERFORM slipring.isolation_check(),
@@ -21,8 +20,8 @@ BEGIN
     RETURN QUERY SELECT slipring.receipt_seal(v_key, v_queue.queue_id, m.id, c.fence), m.body,
         m.id, c.priority, c.attempts, to_timestamp(m.sent_ms / 1000.0),
         to_timestamp(c.deadline_ms / 1000.0), m.group_name, m.dedup_id, m.headers::jsonb
-    FROM slipring.store_claim(v_queue.queue_id, slipring.now_ms(), ARRAY[receive.n],
-        ARRAY[slipring.interval_ms(receive.lease, 'the lease', receive.queue)], '{f}', NULL) c
+    FROM slipring.receive_claim(v_queue, slipring.now_ms(), receive.n,
+        slipring.interval_ms(receive.lease, 'the lease', receive.queue)) c
     CROSS JOIN LATERAL (
         SELECT c.id, c.sent_ms, c.body, c.group_name, c.dedup_id, c.headers
         WHERE c.id IS NOT NULL

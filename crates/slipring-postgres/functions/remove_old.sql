@@ -1,12 +1,12 @@
 -- Purpose: removes messages in any state that were sent at or before a moment, at most p_limit.
--- Inputs:  p_queue; p_sent_until_ms; p_limit.
+-- Inputs:  p_queue; p_sent_until_ms; p_limit; p_all: nearly all that there are.
 -- Lock:    the caller holds the queue's lock; messages with an ack in a user's open transaction
 --          are left alone.
--- Index:   the partitions' order indexes, lease_newest, item_sent.
+-- Index:   the partitions' order indexes, see lease_open; see items_first for p_all, else item_sent.
 -- Answers: how many; fewer than there are where more than about 2,000 locks would be needed, for
 --          the server has only so many.
 CREATE OR REPLACE FUNCTION slipring.remove_old(
-    p_queue slipring.queue, p_sent_until_ms bigint, p_limit bigint)
+    p_queue slipring.queue, p_sent_until_ms bigint, p_limit bigint, p_all boolean)
 RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     v_state slipring.state := slipring.acks_take(p_queue, slipring.state_read(p_queue), 0);
@@ -29,11 +29,18 @@ BEGIN
             CONTINUE WHEN v_old.n = 0;
             v_state := (slipring.lease_ack(p_queue, v_state, v_old.ids,
                 array_fill(v_lease.fence, ARRAY[v_old.n::int]))).p_state;
-            v_state.endings := nextval(p_queue.endings);
+            PERFORM slipring.endings_note(p_queue, NULL);
             v_removed := v_removed + v_old.n;
             -- See lease_key.
             v_locks := v_locks + least(v_old.n, 64);
         END LOOP;
+    END IF;
+    IF v_state.taken IS NOT NULL THEN
+        -- What is in the hands of an open transaction is left alone.
+        PERFORM slipring.state_write(p_queue, v_state) WHERE v_removed > 0;
+        v_state := slipring.taken_apart(p_queue, p_limit - v_removed, true);
+        v_before := v_state;
+        v_state.seq := v_state.seq + 1;
     END IF;
     SELECT l.p_state, l.removed INTO v_old
     FROM slipring.log_drop(p_queue, v_state, p_sent_until_ms, p_limit - v_removed) l;
@@ -43,10 +50,29 @@ BEGIN
     IF v_state IS DISTINCT FROM v_before THEN
         PERFORM slipring.state_write(p_queue, v_state);
     END IF;
+    IF p_all THEN
+        -- The first ones of each order; only newer ones may stand before others.
+        SELECT array_agg(f.id) FILTER (WHERE f.sent_ms <= p_sent_until_ms AND (f.state <> 2
+                OR pg_try_advisory_xact_lock(
+                    slipring.lease_key(p_queue.lock_key, f.fence, f.id)))) AS ids,
+            max(f.many) AS many INTO v_old
+        FROM (SELECT i.id, i.sent_ms, i.state, i.fence, count(*) OVER (PARTITION BY k) AS many
+              FROM unnest(ARRAY[0, 1, 7, 8, 2, 3]) k
+              CROSS JOIN LATERAL slipring.items_first(slipring.mark_read(p_queue.queue_id, k),
+                  '{[0,)}', p_limit - v_removed) i
+              LIMIT p_limit - v_removed) f;
+        v_removed := v_removed + slipring.item_remove(p_queue, v_old.ids);
+        IF v_old.ids IS NOT NULL OR v_old.many IS NULL
+            OR v_old.many < p_limit - v_removed THEN
+            PERFORM slipring.tally_fold(p_queue);
+            RETURN v_removed;
+        END IF;
+    END IF;
     RETURN v_removed + slipring.item_remove(p_queue, ARRAY(
         SELECT i.id FROM (
             SELECT i.id, i.sent_ms, i.state, i.fence, i.queue_id FROM slipring.item i
-            WHERE i.queue_id = p_queue.queue_id AND i.sent_ms <= p_sent_until_ms
+            WHERE i.queue_id * 2::bigint = p_queue.queue_id * 2::bigint AND i.state + 2 < 6
+                AND i.sent_ms <= p_sent_until_ms
             ORDER BY i.sent_ms, i.id LIMIT p_limit - v_removed) i
         WHERE (i.state <> 2 OR pg_try_advisory_xact_lock(
             slipring.lease_key(p_queue.lock_key, i.fence, i.id)))));

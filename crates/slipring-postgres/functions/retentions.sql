@@ -15,7 +15,8 @@ SET search_path = pg_catalog, slipring, pg_temp AS $$
 BEGIN
     RETURN QUERY SELECT q.queue_id, q.retention_ms, EXISTS (
         SELECT FROM slipring.item_picture p
-        WHERE p.queue_id = q.queue_id AND p.state < 4 AND p.sent_ms <= p_now_ms - q.retention_ms)
+        WHERE p.queue_id * 2::bigint = q.queue_id * 2::bigint
+            AND p.state + 2 < 6 AND p.sent_ms <= p_now_ms - q.retention_ms)
     FROM slipring.queue q WHERE q.retention_ms IS NOT NULL;
     RETURN QUERY SELECT NULL::int, d.until_ms - p_now_ms, false FROM slipring.dedup d
     WHERE d.until_ms > p_now_ms ORDER BY d.until_ms LIMIT 1;

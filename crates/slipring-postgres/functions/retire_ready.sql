@@ -15,6 +15,9 @@ DECLARE
     v_stay bigint := 0;
     v_sum bigint := 0;
 BEGIN
+    IF p_move AND v_state.taken IS NOT NULL THEN
+        v_state := slipring.taken_apart(p_queue, 1000, true);
+    END IF;
     <<lanes>>
     FOR v_at IN 1..cardinality(v_state.lanes) LOOP
         FOR v_range IN SELECT * FROM slipring.spans(v_state.open[v_at]) LOOP
@@ -39,6 +42,10 @@ BEGIN
             v_sum := v_sum + v_n;
         END LOOP;
     END LOOP;
+    IF v_stay = 0 AND v_state.apart IS NOT NULL AND slipring.log_any(p_table, v_state.lanes,
+            v_state.apart) THEN
+        v_stay := 1;
+    END IF;
     IF v_sum > 0 THEN
         v_state.seq := v_state.seq + 1;
         PERFORM slipring.state_write(p_queue, v_state);

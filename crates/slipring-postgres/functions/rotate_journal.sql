@@ -39,13 +39,17 @@ BEGIN
         WHERE q.queue_id > p_after AND s.journal < v_now ORDER BY q.queue_id LIMIT 1;
     IF after IS NULL THEN
         -- Only a look from the first queue on shows that none is left.
-        done := p_after = 0 AND slipring.tables_empty(format(
+        done := p_after = 0 AND NOT slipring.dump_begins() AND slipring.tables_empty(format(
             'slipring.state_%1$s, slipring.lease_%1$s, slipring.ack_%1$s', v_slot));
         RETURN;
     END IF;
     v_queue := slipring.queue_try(after);
     done := v_queue.queue_id IS NOT NULL;
     IF done THEN
-        PERFORM slipring.journal_copy(v_queue, v_now, p_now_ms);
+        BEGIN
+            PERFORM slipring.journal_copy(v_queue, v_now, p_now_ms);
+        EXCEPTION WHEN OTHERS THEN
+            done := slipring.aside_caught(after, p_now_ms, SQLSTATE, SQLERRM);
+        END;
     END IF;
 END $$;

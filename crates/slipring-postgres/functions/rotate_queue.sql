@@ -14,7 +14,11 @@ DECLARE
     v_state slipring.state := slipring.state_read(p_queue);
     v_now bigint := pg_sequence_last_value(p_queue.generation);
     v_bytes bigint;
+    v_emptied boolean := slipring.queue_empty(p_queue, v_state);
 BEGIN
+    IF v_emptied THEN
+        RETURN true;
+    END IF;
     IF v_now = v_state.generation_low THEN
         v_bytes := pg_relation_size(format('slipring.message_%s_%s', p_queue.place,
             v_now % 3)::regclass);
@@ -39,7 +43,8 @@ BEGIN
         PERFORM slipring.state_write(p_queue, v_state);
         RETURN true;
     ELSIF pg_snapshot_xmin(pg_current_snapshot())::text::bigint + p_queue.xid_base
-        < v_state.generation_mark THEN
+        < v_state.generation_mark OR NOT v_emptied THEN
+        -- A table is let go of when the one before it is empty.
         RETURN false;
     END IF;
     RETURN slipring.queue_retire(p_queue, p_now_ms, p_age_ms);

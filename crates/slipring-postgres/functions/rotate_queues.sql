@@ -18,7 +18,7 @@ BEGIN
     after := p_after;
     -- Of most queues there is nothing to rotate, which is found out without their locks. The
     -- generation that is written now is the oldest one or the one after it, and a step is due only
-    -- where one of the two holds enough; their sequences, each of which stays locked when it was
+    -- where one of the two, or the one before them, holds enough; their sequences, each of which stays locked when it was
     -- read, are read of those only.
     FOR v_row IN
         SELECT q.queue_id, s.generation_mark IS NULL
@@ -29,7 +29,9 @@ BEGIN
             pg_relation_size(format('slipring.message_%s_%s', q.place,
                 s.generation_low % 3)::regclass),
             pg_relation_size(format('slipring.message_%s_%s', q.place,
-                (s.generation_low + 1) % 3)::regclass))
+                (s.generation_low + 1) % 3)::regclass),
+            pg_relation_size(format('slipring.message_%s_%s', q.place,
+                (s.generation_low + 2) % 3)::regclass))
         ORDER BY q.queue_id
     LOOP
         -- One queue is tried however long the look for it took. A mark has to be higher than what
@@ -51,8 +53,14 @@ BEGIN
                 RAISE EXCEPTION USING ERRCODE = 'SR000';
             END IF;
             RETURN;
-        EXCEPTION WHEN SQLSTATE 'SR000' THEN
-            done := false;
+        EXCEPTION
+            WHEN SQLSTATE 'SR000' THEN
+                done := false;
+            WHEN OTHERS THEN
+                done := slipring.aside_caught(after, p_now_ms, SQLSTATE, SQLERRM);
+                IF done THEN
+                    RETURN;
+                END IF;
         END;
     END LOOP;
     after := NULL;

@@ -37,12 +37,16 @@ BEGIN
         ORDER BY w.queue_id LIMIT 1;
     IF after IS NULL THEN
         -- Only a look from the first queue on shows that none is left.
-        done := p_after = 0 AND slipring.shelf_empty(v_slot);
+        done := p_after = 0 AND NOT slipring.dump_begins() AND slipring.shelf_empty(v_slot);
         RETURN;
     END IF;
     v_queue := slipring.queue_try(after);
     done := v_queue.queue_id IS NOT NULL;
     IF done THEN
-        PERFORM slipring.shelf_copy(v_queue, v_slot, v_now);
+        BEGIN
+            PERFORM slipring.shelf_copy(v_queue, v_slot, v_now);
+        EXCEPTION WHEN OTHERS THEN
+            done := slipring.aside_caught(after, p_now_ms, SQLSTATE, SQLERRM);
+        END;
     END IF;
 END $$;

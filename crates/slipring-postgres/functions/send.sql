@@ -46,7 +46,9 @@ BEGIN
         FROM slipring.queue q
         WHERE q.name = send.queue AND (send.priority = ANY (q.lanes)
                 OR q.fifo AND send.priority BETWEEN 0 AND 4294967295)
-            AND q.delay_ms = 0 AND octet_length(send.body) + v_more <= q.message_bytes_max
+            AND (has_type_privilege(slipring.caller(), 'slipring.right_producer'::regtype, 'USAGE')
+                OR slipring.queue_right('producer', q.queue_id))
+            AND q.home_at = q.written_at AND q.delay_ms = 0 AND octet_length(send.body) + v_more <= q.message_bytes_max
             AND q.messages_max IS NULL AND q.bytes_max IS NULL AND v_next <= 262143 AND v_fits
             AND pg_sequence_last_value(q.generation) >= 0 AND nextval(q.activity) >= 0
         RETURNING id INTO v_id;

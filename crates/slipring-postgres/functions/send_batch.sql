@@ -19,7 +19,7 @@ DECLARE
     v_dedup_ids text[];
     v_headers text[];
 BEGIN
-    v_queue := slipring.queue_named(queue);
+    v_queue := slipring.queue_named(queue, 'producer');
     IF v_last > 10000 THEN
         PERFORM slipring.fail_limit(queue, 'batch_messages_max', 10000, v_last);
     END IF;

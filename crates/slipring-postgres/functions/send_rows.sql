@@ -9,7 +9,7 @@ CREATE OR REPLACE FUNCTION slipring.send_rows(
     p_groups text[], p_dedup_ids text[], p_headers text[])
 RETURNS bigint[] LANGUAGE plpgsql AS $$
 DECLARE
-    v_queue slipring.queue := slipring.queue_named(p_queue);
+    v_queue slipring.queue := slipring.queue_named(p_queue, 'producer');
     v_now_ms bigint := slipring.now_ms();
     v_last int := cardinality(p_bodies);
     v_before bigint;

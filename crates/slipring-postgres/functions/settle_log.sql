@@ -7,7 +7,7 @@
 CREATE OR REPLACE FUNCTION slipring.settle_log(
     p_queue slipring.queue, p_target slipring.queue, p_now_ms bigint, p_ns int[],
     p_messages bigint[], p_fences bigint[], p_kinds text[], p_delays_ms bigint[],
-    p_priorities bigint[], p_jitter float8[])
+    p_priorities bigint[], p_jitter float8[], p_reasons text[])
 RETURNS TABLE (n int, outcome text, until_ms bigint, target int)
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -60,7 +60,10 @@ BEGIN
                 CASE WHEN outcome = 'dead_lettered' OR v_row.kind = 'hand_back' THEN 0
                     ELSE 1 END, v_row.fence,
                 CASE WHEN outcome <> 'dead_lettered' THEN v_row.leased_ms END, v_row.delay_ms,
-                outcome = 'dead_lettered')::slipring.move;
+                outcome = 'dead_lettered', CASE WHEN p_reasons[v_row.n] IS NOT NULL THEN
+                    -- A delivery out of the log is the first.
+                    slipring.failures_with(NULL, 1, v_row.kind, p_reasons[v_row.n], p_now_ms)
+                END)::slipring.move;
         END IF;
         RETURN NEXT;
     END LOOP;

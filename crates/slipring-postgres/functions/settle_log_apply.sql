@@ -13,7 +13,7 @@ BEGIN
     p_state.seq := p_state.seq + 1;
     p_state := (slipring.lease_ack(p_queue, p_state, p_ids, p_fences)).p_state;
     IF p_moves <> '{}' THEN
-        p_state.endings := nextval(p_queue.endings);
+        PERFORM slipring.endings_note(p_queue, p_fences);
         PERFORM slipring.moves_apply(v_from, p_queue, p_target, p_moves);
     END IF;
     PERFORM slipring.state_write(p_queue, p_state);

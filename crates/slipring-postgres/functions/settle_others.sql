@@ -6,7 +6,7 @@
 CREATE OR REPLACE FUNCTION slipring.settle_others(
     p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_messages bigint[],
     p_fences bigint[], p_kinds text[], p_delays_ms bigint[], p_priorities bigint[],
-    p_jitter float8[])
+    p_jitter float8[], p_reasons text[])
 RETURNS TABLE (n int, outcome text, until_ms bigint, target int, error text,
     error_message text, error_context jsonb)
 LANGUAGE plpgsql AS $$
@@ -22,7 +22,8 @@ BEGIN
     IF cardinality(p_messages) = 1 AND EXISTS (SELECT FROM slipring.item_now(p_messages[1])) THEN
         -- What has a picture is in no lease of the log.
         RETURN QUERY SELECT r.* FROM slipring.settle_items(p_queue, v_target, p_now_ms, v_round,
-            p_messages, p_fences, p_kinds, p_delays_ms, p_priorities, p_jitter) s
+            p_messages, p_fences, p_kinds, p_delays_ms, p_priorities, p_jitter,
+            p_reasons) s
         CROSS JOIN LATERAL slipring.settled(p_messages[1], s.n, s.outcome, s.until_ms,
             s.target) r;
         RETURN;
@@ -36,7 +37,8 @@ BEGIN
             WHERE t = v_turn ORDER BY o);
         v_done := '{}';
         FOR v_row IN SELECT * FROM slipring.settle_log(p_queue, v_target, p_now_ms, v_round,
-            p_messages, p_fences, p_kinds, p_delays_ms, p_priorities, p_jitter) LOOP
+            p_messages, p_fences, p_kinds, p_delays_ms, p_priorities, p_jitter,
+            p_reasons) LOOP
             v_done := v_done || v_row.n;
             RETURN QUERY SELECT * FROM slipring.settled(p_messages[v_row.n], v_row.n,
                 v_row.outcome, v_row.until_ms, v_row.target);
@@ -44,7 +46,8 @@ BEGIN
         IF cardinality(v_done) < cardinality(v_round) THEN
             FOR v_row IN SELECT * FROM slipring.settle_items(p_queue, v_target, p_now_ms,
                 ARRAY(SELECT unnest(v_round) EXCEPT SELECT unnest(v_done) ORDER BY 1),
-                p_messages, p_fences, p_kinds, p_delays_ms, p_priorities, p_jitter) LOOP
+                p_messages, p_fences, p_kinds, p_delays_ms, p_priorities, p_jitter,
+            p_reasons) LOOP
                 RETURN QUERY SELECT * FROM slipring.settled(p_messages[v_row.n], v_row.n,
                     v_row.outcome, v_row.until_ms, v_row.target);
             END LOOP;

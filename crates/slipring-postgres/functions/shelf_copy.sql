@@ -24,8 +24,8 @@ BEGIN
         SELECT p.sent_ms, p.id, sum(p.bytes) OVER (ORDER BY p.sent_ms, p.id
             ROWS UNBOUNDED PRECEDING) - p.bytes AS before
         FROM (SELECT p.sent_ms, p.id, p.bytes FROM slipring.item_picture p
-              WHERE p.slot = p_from AND p.queue_id = p_queue.queue_id AND p.state < 4
-                  AND (p.sent_ms, p.id) > (v_copied.turn, v_copied.id)
+              WHERE p.slot = p_from AND p.queue_id * 2::bigint = p_queue.queue_id * 2::bigint
+                  AND p.state + 2 < 6 AND (p.sent_ms, p.id) > (v_copied.turn, v_copied.id)
               ORDER BY p.sent_ms, p.id LIMIT 250) p) p
     WHERE NOT slipring.turn_over('infinity', p.before::bigint)
     ORDER BY p.sent_ms DESC, p.id DESC LIMIT 1;
@@ -39,7 +39,7 @@ BEGIN
         END IF;
         INSERT INTO slipring.mark (slot, queue_id, kind, seq, turn, id, unseen)
         SELECT p_shelf % 3, m.queue_id, m.kind, m.seq + 1, m.turn, m.id, m.unseen
-        FROM unnest(ARRAY[0, 1, 2, 3, 4, 5, 7, 8]) k
+        FROM unnest(ARRAY[0, 1, 2, 3, 4, 5, 7, 8, 9, 10]) k
         CROSS JOIN LATERAL slipring.mark_read(p_queue.queue_id, k) m
         WHERE m.slot <> p_shelf % 3;
     ELSE
@@ -47,7 +47,7 @@ BEGIN
             v_last.id);
         IF v_leased > 0 THEN
             -- A transaction with an older snapshot would not find their leases any more.
-            PERFORM slipring.endings_note(p_queue);
+            PERFORM slipring.endings_note(p_queue, NULL);
         END IF;
     END IF;
     INSERT INTO slipring.mark (slot, queue_id, kind, seq, turn, id, unseen)

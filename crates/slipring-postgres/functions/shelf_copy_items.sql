@@ -15,8 +15,8 @@ BEGIN
     WITH alive AS MATERIALIZED (
         SELECT i.* FROM (
             SELECT DISTINCT p.id FROM slipring.item_picture p
-            WHERE p.slot = p_from AND p.queue_id = p_copied.queue_id AND p.state < 4
-                AND (p.sent_ms, p.id) > (p_copied.turn, p_copied.id)
+            WHERE p.slot = p_from AND p.queue_id * 2::bigint = p_copied.queue_id * 2::bigint
+                AND p.state + 2 < 6 AND (p.sent_ms, p.id) > (p_copied.turn, p_copied.id)
                 AND (p.sent_ms, p.id) <= (p_sent_ms, p_id)) d
         CROSS JOIN LATERAL slipring.item_now(d.id) i WHERE i.queue_id = p_copied.queue_id),
     bodies AS (
@@ -29,10 +29,10 @@ BEGIN
     pictures AS (
         INSERT INTO slipring.item_picture (slot, id, seq, entry, queue_id, state, turn, priority,
             sent_ms, attempts, fence, first_received_ms, delay_ms, lease_ms, holder, bytes,
-            fifo_group, source, earlier)
+            fifo_group, source, earlier, failures)
         SELECT p_shelf % 3, a.id, a.seq + 1, a.entry, a.queue_id, a.state, a.turn, a.priority,
             a.sent_ms, a.attempts, a.fence, a.first_received_ms, a.delay_ms, a.lease_ms,
-            a.holder, a.bytes, a.fifo_group, a.source, a.earlier
+            a.holder, a.bytes, a.fifo_group, a.source, a.earlier, a.failures
         FROM alive a WHERE a.slot = p_from),
     groups AS (
         -- A group that has messages has had its first one since its picture was made.

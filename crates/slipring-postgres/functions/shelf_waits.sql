@@ -8,7 +8,8 @@ CREATE OR REPLACE FUNCTION slipring.shelf_waits(p_after int, p_from int, p_shelf
 RETURNS TABLE (queue_id int) LANGUAGE sql STABLE AS $$
     SELECT q.queue_id FROM slipring.queue q
     WHERE q.queue_id > p_after AND (EXISTS (SELECT FROM slipring.item_picture p
-            WHERE p.slot = p_from AND p.queue_id = q.queue_id AND p.state < 4)
+            WHERE p.slot = p_from AND p.queue_id * 2::bigint = q.queue_id * 2::bigint
+                AND p.state + 2 < 6)
         OR EXISTS (SELECT FROM slipring.tally t
             WHERE t.slot = p_from AND t.queue_id = q.queue_id)
         OR EXISTS (SELECT FROM slipring.tally_sum s

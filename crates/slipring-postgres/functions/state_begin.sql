@@ -19,7 +19,6 @@ BEGIN
     v_state.acks := '{[0,)}';
     v_state.leased := 0;
     v_state.leased_bytes := 0;
-    v_state.endings := 0;
     v_state.passed_over := 0;
     v_state.generation_low := 0;
     v_state.generation_since_ms := p_now_ms;

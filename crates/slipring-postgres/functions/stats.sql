@@ -9,5 +9,5 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_
 SET jit = off AS $$
     SELECT s.ready, s.urgent, s.delayed, s.leased, s.parked, s.bytes,
         to_timestamp(s.oldest_ready_ms / 1000.0)
-    FROM slipring.store_stats((slipring.queue_named($1)).queue_id, slipring.now_ms()) s
+    FROM slipring.store_stats((slipring.queue_named($1, 'admin')).queue_id, slipring.now_ms()) s
 $$;

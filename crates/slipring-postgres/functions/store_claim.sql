@@ -44,10 +44,14 @@ BEGIN
         EXISTS (SELECT FROM slipring.tally t WHERE t.queue_id = p_queue)
             OR EXISTS (SELECT FROM slipring.tally_sum s WHERE s.queue_id = p_queue)
     INTO v_up_to, v_others FROM unnest(p_up_to) u;
+    IF v_state.taken IS NOT NULL AND NOT v_queue.fifo THEN
+        -- One more than may be given, which tells whether there are more.
+        v_state := slipring.taken_apart(v_queue, v_up_to + 1, true);
+    END IF;
     IF v_others THEN
         SELECT t.ready, t.leased, t.differences INTO v_ready, v_leased, v_differences
         FROM slipring.items_count(p_queue) t;
-        IF v_differences > 1000 THEN
+        IF v_differences >= 250 THEN
             -- Of senders with delays, where nothing is due yet.
             PERFORM slipring.tally_fold(v_queue);
         END IF;

@@ -43,7 +43,7 @@ BEGIN
     v_queue.activity := format('slipring.activity_%s', v_queue.queue_id % 16)::regclass;
     PERFORM setval(v_queue.generation, 0), setval(v_queue.endings, 0);
     BEGIN
-        INSERT INTO slipring.queue OVERRIDING SYSTEM VALUE SELECT (v_queue).*;
+        PERFORM slipring.queue_add(v_queue);
     EXCEPTION WHEN unique_violation THEN
         -- Nobody else creates under the lock: what the snapshot did not see came before it.
         RAISE EXCEPTION USING ERRCODE = '40001', MESSAGE = format('queue %s was created since the '

@@ -15,6 +15,7 @@ BEGIN
     v_queue := slipring.queue_lock(p_queue);
     LOCK TABLE slipring.lock_administration IN SHARE UPDATE EXCLUSIVE MODE;
     DELETE FROM slipring.queue q WHERE q.queue_id = p_queue;
+    DELETE FROM slipring.grantee g WHERE g.queue_id = p_queue;
     v_loads := ARRAY(SELECT l.load_id FROM slipring.load l WHERE l.queue_id = p_queue
         FOR UPDATE SKIP LOCKED);
     DELETE FROM slipring.load_block b WHERE b.load_id = ANY (v_loads);

@@ -27,24 +27,17 @@ BEGIN
     v_done := slipring.cut(v_queue.xid_base);
     v_found := ARRAY(SELECT i FROM slipring.items_timed(v_mark, p_now_ms, v_most) i);
     removed := 0;
-    BEGIN
-        FOR v_part IN SELECT * FROM slipring.lapse_queue(v_queue, p_now_ms, v_left,
-            ARRAY(SELECT f.id FROM unnest(v_found) f), NULL,
-            coalesce((slipring.state_read(v_queue)).lapse_ms <= p_now_ms, false)) LOOP
-            IF v_part.queue IS NULL THEN
-                v_left := v_left - v_part.handled;
-                removed := v_part.removed;
-                v_busy := v_part.busy;
-            ELSE
-                RETURN QUERY SELECT v_part.queue, v_part.ready, 0::bigint, NULL::bigint;
-            END IF;
-        END LOOP;
-    EXCEPTION WHEN unique_violation THEN
-        -- Two messages of one number, which a transaction that resets its settings between
-        -- two sends can make.
-        RAISE WARNING 'leases of queue % cannot be ended: %', p_queue, SQLERRM;
-        v_busy := true;
-    END;
+    FOR v_part IN SELECT * FROM slipring.lapse_queue(v_queue, p_now_ms, v_left,
+        ARRAY(SELECT f.id FROM unnest(v_found) f), NULL,
+        coalesce((slipring.state_read(v_queue)).lapse_ms <= p_now_ms, false)) LOOP
+        IF v_part.queue IS NULL THEN
+            v_left := v_left - v_part.handled;
+            removed := v_part.removed;
+            v_busy := v_part.busy;
+        ELSE
+            RETURN QUERY SELECT v_part.queue, v_part.ready, 0::bigint, NULL::bigint;
+        END IF;
+    END LOOP;
     next_ms := least((slipring.state_read(v_queue)).lapse_ms,
         slipring.items_passed(v_mark, v_done, p_now_ms, v_most, v_found));
     IF next_ms <= p_now_ms THEN

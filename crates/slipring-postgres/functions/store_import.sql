@@ -1,4 +1,4 @@
--- Purpose: makes the store usable after its database was restored into another cluster, whose
+-- Purpose: makes the store usable after its database was restored from a dump. In another cluster
 --          transaction numbers begin anew: raises what is added to them, so that new message
 --          numbers are above all old ones.
 -- Inputs:  none. Nobody may use the store meanwhile.
@@ -25,8 +25,9 @@ BEGIN
         (SELECT max(t.entry) FROM slipring.tally t),
         (SELECT max(g.entry) FROM slipring.fifo_group g),
         (SELECT max(lower(r)) FROM slipring.tally_sum s, unnest(s.unseen) r),
-        (SELECT max(lower(r)) FROM slipring.mark m, unnest(m.unseen) r));
+        (SELECT max(lower(r)) FROM slipring.mark m, unnest(m.unseen) r WHERE m.kind < 9));
     FOR v_queue IN SELECT * FROM slipring.queue LOOP
+        PERFORM slipring.import_generation(v_queue, slipring.now_ms());
         v_state := slipring.state_read(v_queue);
         FOR v_at IN 1..cardinality(v_state.lanes) LOOP
             v_most := greatest(v_most, (SELECT max(lower(r)) FROM unnest(v_state.open[v_at]) r));
@@ -39,9 +40,9 @@ BEGIN
             (SELECT max(lower(r)) FROM unnest(v_state.acks) r), v_state.generation_mark << 18);
     END LOOP;
     v_base := (coalesce(v_most, 0) >> 18) + 1;
-    UPDATE slipring.store SET xid_base = v_base,
+    UPDATE slipring.store SET xid_base = v_base, written_at = now(),
         system_identifier = slipring.store_system_identifier();
-    UPDATE slipring.queue q SET xid_base = v_base;
+    UPDATE slipring.queue q SET xid_base = v_base, written_at = now();
     UPDATE slipring.place p SET mark = NULL WHERE p.mark IS NOT NULL;
     PERFORM setval('slipring.journal_mark', 0), setval('slipring.shelf_mark', 0),
         setval('slipring.dedup_mark', 0);

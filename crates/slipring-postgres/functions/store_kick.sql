@@ -1,7 +1,7 @@
 -- Purpose: makes parked messages ready, or delayed ones when none is parked, in their order.
 -- Inputs:  p_queue, p_limit, p_now_ms.
 -- Lock:    the queue's lock.
--- Index:   see parked_take; item_order for delayed ones, past pictures that are out of date.
+-- Index:   see parked_take, items_first.
 -- Answers: how many.
 CREATE OR REPLACE FUNCTION slipring.store_kick(p_queue int, p_limit int, p_now_ms bigint)
 RETURNS bigint LANGUAGE plpgsql
@@ -13,8 +13,8 @@ DECLARE
     v_ids bigint[] := slipring.parked_take(v_queue, p_limit);
 BEGIN
     IF v_ids = '{}' THEN
-        v_ids := ARRAY(SELECT i.id FROM slipring.item i
-            WHERE i.queue_id = p_queue AND i.state = 0 ORDER BY i.turn, i.id LIMIT p_limit);
+        v_ids := ARRAY(SELECT i.id FROM slipring.items_first(
+            slipring.mark_read(p_queue, 0), '{[0,)}', p_limit) i);
     END IF;
     IF v_ids <> '{}' THEN
         PERFORM slipring.item_set(v_queue, v_ids, array_fill(1, ARRAY[cardinality(v_ids)]),

@@ -2,7 +2,8 @@
 --          dead-lettered from (S6.4); a bounded step.
 -- Inputs:  p_source; p_target or null; p_limit; p_now_ms.
 -- Lock:    the source's lock; the targets' rows against deletion.
--- Index:   the partitions' order indexes, item_order, item_source.
+-- Index:   the partitions' order indexes, see items_first; item_source, past pictures that are out of
+--          date, where none of the first messages has a queue to go to.
 -- Answers: queues that got some, with how many.
 CREATE OR REPLACE FUNCTION slipring.store_move(
     p_source int, p_target int, p_limit int, p_now_ms bigint)
@@ -38,6 +39,28 @@ BEGIN
         END IF;
         RETURN;
     END IF;
+    -- The first ones in their order, by source.
+    FOR v_name, v_ids IN
+        SELECT i.source, array_agg(i.id) FROM (
+            SELECT i.source, i.id FROM unnest(ARRAY[1, 7, 8, 3]) WITH ORDINALITY AS u(kind, n)
+            CROSS JOIN LATERAL slipring.items_first(slipring.mark_read(p_source, u.kind),
+                '{[0,)}', p_limit) i
+            ORDER BY u.n, i.turn, i.id LIMIT p_limit) i
+        WHERE i.source IS NOT NULL GROUP BY i.source ORDER BY i.source
+    LOOP
+        SELECT * INTO v_target FROM slipring.queue q
+        WHERE q.name = v_name AND q.queue_id <> p_source FOR KEY SHARE;
+        CONTINUE WHEN v_target.queue_id IS NULL;
+        PERFORM slipring.item_move(v_source, v_target, v_ids, NULL);
+        v_left := v_left - cardinality(v_ids);
+        RETURN QUERY SELECT v_target.queue_id, cardinality(v_ids)::bigint;
+    END LOOP;
+    IF v_left < p_limit THEN
+        PERFORM slipring.tally_fold(v_source);
+        RETURN;
+    END IF;
+    -- There may be others behind messages that have nowhere to go.
+    v_name := NULL;
     LOOP
         v_name := (SELECT i.source FROM slipring.item i WHERE i.queue_id = p_source
             AND i.source > coalesce(v_name, '') ORDER BY i.source LIMIT 1);

@@ -7,7 +7,8 @@ CREATE OR REPLACE FUNCTION slipring.store_peek(
     p_queue int, p_state text, p_limit int, p_now_ms bigint)
 RETURNS TABLE (queue int, id bigint, sent_ms bigint, priority bigint, attempts bigint,
     first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text,
-    headers text, source text, body bytea, state text, until_ms bigint)
+    headers text, source text, body bytea, state text, until_ms bigint,
+    failures jsonb)
 LANGUAGE plpgsql VOLATILE SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET search_path = pg_catalog, slipring, pg_temp AS $$

@@ -24,7 +24,8 @@ BEGIN
     IF v_oldest_ms <= p_now_ms - v_queue.retention_ms THEN
         v_locked := slipring.queue_try(p_queue);
         IF v_locked.queue_id IS NOT NULL THEN
-            removed := slipring.remove_old(v_locked, p_now_ms - v_locked.retention_ms, p_limit);
+            removed := slipring.remove_old(v_locked, p_now_ms - v_locked.retention_ms, p_limit,
+                false);
             v_oldest_ms := slipring.queue_oldest(v_locked);
         END IF;
     END IF;

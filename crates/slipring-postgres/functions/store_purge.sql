@@ -15,7 +15,7 @@ DECLARE
     v_removed bigint;
 BEGIN
     v_done := slipring.cut(v_queue.xid_base);
-    v_removed := slipring.remove_old(v_queue, p_sent_until_ms, p_limit);
+    v_removed := slipring.remove_old(v_queue, p_sent_until_ms, p_limit, true);
     -- The first step ends the windows of what there is, the last one those of what was sent since
     -- in the same millisecond: two rows, however many steps and ids (S8.4). Where the clock of
     -- another server was ahead, an id too many is forgotten rather than a message lost.

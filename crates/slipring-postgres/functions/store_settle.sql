@@ -1,7 +1,8 @@
 -- Purpose: ends leases (S3), entry by entry (S9.3).
 -- Inputs:  p_queue; p_now_ms; one entry for each: message, fence, kind (ack, nack, hand_back, park,
---          dead_letter), delay or null, new priority or null, jitter from 0 to 1. Beside them runs
---          of acks of other messages as store_ack's: p_lows, p_highs, p_run_fences.
+--          dead_letter), delay or null, new priority or null, jitter from 0 to 1; p_reasons, each of
+--          at most 4 KiB or null, is null where there are none. Beside them runs of acks of other
+--          messages as store_ack's: p_lows, p_highs, p_run_fences.
 -- Lock:    the queue's lock; for all but acks the locks of the leases, which are refused when an
 --          ack of the same lease is in a user's open transaction.
 -- Index:   queue_pkey, state_newest, lease_newest; item_picture_N_newest for what no lease
@@ -11,7 +12,8 @@
 CREATE OR REPLACE FUNCTION slipring.store_settle(
     p_queue int, p_now_ms bigint, p_messages bigint[], p_fences bigint[], p_kinds text[],
     p_delays_ms bigint[], p_priorities bigint[], p_jitter float8[], p_lows bigint[] DEFAULT '{}',
-    p_highs bigint[] DEFAULT '{}', p_run_fences bigint[] DEFAULT '{}')
+    p_highs bigint[] DEFAULT '{}', p_run_fences bigint[] DEFAULT '{}',
+    p_reasons text[] DEFAULT NULL)
 RETURNS TABLE (ord int, outcome text, until_ms bigint, target int, error text,
     error_message text, error_context jsonb)
 LANGUAGE plpgsql
@@ -68,11 +70,11 @@ BEGIN
             ARRAY(SELECT p_fences[n] FROM unnest(v_answer.rest) WITH ORDINALITY u(n, o)
                   ORDER BY o),
             array_fill('ack'::text, ARRAY[cardinality(v_answer.rest)]),
-            NULL, NULL, NULL) s;
+            NULL, NULL, NULL, NULL) s;
         RETURN;
     END IF;
     RETURN QUERY SELECT s.n, s.outcome, s.until_ms, s.target, s.error, s.error_message,
         s.error_context
     FROM slipring.settle_others(v_queue, v_state, p_now_ms, p_messages, p_fences, p_kinds,
-        p_delays_ms, p_priorities, p_jitter) s;
+        p_delays_ms, p_priorities, p_jitter, p_reasons) s;
 END $$;

@@ -1,7 +1,8 @@
--- Purpose: sums a queue's differences when there are many.
+-- Purpose: sums a queue's differences when there are many, and moves its marks past what is out of
+--          date by then.
 -- Inputs:  p_queue; p_least, how many make it worth while.
 -- Lock:    the caller holds the queue's lock.
--- Index:   tally_sum_newest, tally_queue.
+-- Index:   tally_sum_newest, tally_queue; see mark_forward.
 CREATE OR REPLACE FUNCTION slipring.tally_fold(p_queue slipring.queue, p_least int DEFAULT 100)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -28,4 +29,6 @@ BEGIN
     FROM slipring.spans(coalesce(v_sum.unseen, '{[0,)}') * v_done) r CROSS JOIN LATERAL (
         SELECT t.* FROM slipring.tally t WHERE t.queue_id = v_id AND t.entry >= r.first
             AND t.entry < r.past OFFSET 0) t;
+    PERFORM slipring.mark_forward(m, v_done, m.turn, m.id, 4)
+    FROM unnest(ARRAY[0, 1, 2, 3, 7, 8]) k CROSS JOIN LATERAL slipring.mark_read(v_id, k) m;
 END $$;

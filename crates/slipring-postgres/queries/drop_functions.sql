@@ -13,9 +13,14 @@ BEGIN
         WHERE p.pronamespace = 'slipring'::regnamespace
             -- Those that functions/roles.sql grants.
             AND p.proname <> ALL (ARRAY['send', 'send_batch', 'receive', 'ack', 'nack', 'extend',
-                'create_queue', 'configure', 'pause', 'resume', 'purge', 'redrive', 'peek',
+                'create_queue', 'configure', 'pause', 'resume', 'purge', 'redrive', 'peek', 'failures',
                 'stats', 'load_begin', 'load_reserve', 'load_append', 'load_publish',
-                'load_abandon', 'ready', 'await', 'maintain', 'maintenance', 'maintain_step'])
+                'load_abandon', 'ready', 'await', 'maintain', 'maintenance', 'maintain_step',
+                'set_aside', 'findings', 'grant', 'revoke',
+               -- A trigger calls it.
+               'taken_fold'])
+            -- Of which columns are made.
+            AND p.proname <> 'moment_now'
             AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass
                 AND d.objid = p.oid AND d.deptype = 'e') LOOP
         EXECUTE pg_catalog.format('DROP ROUTINE %s', v_routine);

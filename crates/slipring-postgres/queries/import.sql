@@ -1,4 +1,4 @@
--- Purpose: makes a database that was restored into another cluster usable again
+-- Purpose: makes a database that was restored from a dump usable again
 -- Inputs: none
 -- Lock: every queue's, see functions/store_import.sql
 -- Index: see functions/store_import.sql

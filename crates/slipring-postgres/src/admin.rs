@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use slipring::{
-    AdminStore, Error, ErrorKind, MessageId, MoveRequest, PeekFilter, Peeked, QueueId, QueueInfo,
-    QueueName, QueueSettings, QueueStats, ReceiptKey, Reconfigured, Timestamp,
+    AdminStore, ChosenMove, Error, ErrorKind, MessageId, MoveRequest, PeekFilter, Peeked, QueueId,
+    QueueInfo, QueueName, QueueSettings, QueueStats, ReceiptKey, Reconfigured, Timestamp,
 };
 use tokio_postgres::types::Type;
 
 use crate::fault::garbled;
 use crate::patience::within;
 use crate::queries::{self, Query};
-use crate::rows::{count_to_sql, number, queue, queue_to_sql, to_sql, value};
+use crate::rows::{count_to_sql, number, queue, queue_to_sql, refusal, to_sql, value};
 use crate::seats::Seat;
 use crate::session::Param;
 use crate::store::PostgresStore;
@@ -159,6 +159,30 @@ impl AdminStore for PostgresStore {
             .rows_of(Seat::Queue(request.source), &queries::MOVE_MESSAGES, &params)
             .await?;
         rows.iter().map(|row| Ok((queue(row, 0)?, number(row, 1)?))).collect()
+    }
+
+    async fn move_chosen(
+        &self,
+        request: &ChosenMove,
+        now: Timestamp,
+    ) -> Result<Vec<Result<QueueId, Error>>, Error> {
+        let source = queue_to_sql(request.source);
+        let target = request.target.map(queue_to_sql);
+        let messages: Vec<i64> = request.messages.iter().map(|id| to_sql(id.0)).collect();
+        let now = to_sql(now.as_millis());
+        let params: [Param<'_>; 4] = [
+            (&source, Type::INT4),
+            (&target, Type::INT4),
+            (&messages, Type::INT8_ARRAY),
+            (&now, Type::INT8),
+        ];
+        let seat = Seat::Queue(request.source);
+        let rows = self.session.rows_of(seat, &queries::MOVE_CHOSEN, &params).await?;
+        let answer = |row| match refusal(row, 1)? {
+            Some(error) => Ok(Err(error)),
+            None => queue(row, 0).map(Ok),
+        };
+        rows.iter().map(answer).collect()
     }
 
     async fn check(&self) -> Result<(), Error> {

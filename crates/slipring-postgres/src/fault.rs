@@ -38,6 +38,7 @@ fn own_kind(code: &str) -> Option<ErrorKind> {
         "SR007" => ErrorKind::Invalid,
         "SR008" => ErrorKind::WrongState,
         "SR009" => ErrorKind::LoadGone,
+        "SR010" => ErrorKind::StorageUnavailable,
         _ => return None,
     })
 }

@@ -57,6 +57,7 @@ pub(crate) async fn stats(
         parked: number(&row, 4)?,
         bytes: number(&row, 5)?,
         oldest_ready_sent_at: maybe_moment(&row, 6)?,
+        set_aside: number(&row, 7)?,
     })
 }
 

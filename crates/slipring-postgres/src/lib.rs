@@ -17,6 +17,7 @@
 mod address;
 mod admin;
 mod append;
+mod aside;
 mod catalog;
 mod changes;
 mod claim;

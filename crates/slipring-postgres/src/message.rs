@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use slipring::{
-    Delivery, Error, Fence, Headers, Message, MessageId, Peeked, Priority, QueueId, QueueName,
-    Receipt, Timestamp,
+    Delivery, Error, FailedAttempt, Fence, Headers, Message, MessageId, Peeked, Priority, QueueId,
+    QueueName, Receipt, Timestamp,
 };
 use tokio_postgres::Row;
 
@@ -123,7 +123,15 @@ pub(crate) fn peeked(row: &Row) -> Result<Peeked, Error> {
         message: message(row)?,
         state: state_named(value(row, 1)?)?,
         until: maybe_moment(row, 3)?,
+        failures: failures(row, 16)?,
     })
+}
+
+/// The failures that are kept, a JSON array or null.
+fn failures(row: &Row, at: usize) -> Result<Vec<FailedAttempt>, Error> {
+    let text: Option<&str> = value(row, at)?;
+    let garbled = |error| garbled(format!("column {at}: {error}"));
+    text.map_or(Ok(Vec::new()), |text| serde_json::from_str(text).map_err(garbled))
 }
 
 fn message(row: &Row) -> Result<Message, Error> {

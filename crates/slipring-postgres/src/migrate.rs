@@ -74,7 +74,7 @@ pub struct Imported {
     pub queues: u64,
 }
 
-/// Takes a database into use that was restored into another cluster, where transactions are
+/// Takes a database into use that was restored from a dump, where transactions may be
 /// numbered anew: from now on messages get higher numbers than any in it. No server may use the
 /// database meanwhile. Harmless where it is not needed.
 ///

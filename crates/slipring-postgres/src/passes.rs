@@ -12,6 +12,7 @@ use slipring::{Error, QueueId, Timestamp};
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
+use crate::aside;
 use crate::fault::garbled;
 use crate::patience::Patience;
 use crate::queries;
@@ -97,7 +98,13 @@ pub(crate) async fn turn(
     let (id, at) = (queue_to_sql(queue), to_sql(now.as_millis()));
     let params: [Param<'_>; 2] = [(&id, Type::INT4), (&at, Type::INT8)];
     let patience = stuck.patience(queue);
-    let Some(rows) = session.turn(query, &params, patience).await? else {
+    let answer = match session.turn(query, &params, patience).await {
+        Err(error) if aside::clears(session, queue, now, &error).await => {
+            session.turn(query, &params, patience).await
+        }
+        answer => answer,
+    };
+    let Some(rows) = answer? else {
         stuck.queues.lock().insert(queue);
         return Ok(Pass { next: Some(now.after(AGAIN_AFTER)), ..Pass::default() });
     };
@@ -168,16 +175,20 @@ pub(crate) async fn end_sessions(
     holder: i64,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let now = to_sql(now.as_millis());
+    let at = to_sql(now.as_millis());
     for row in session.rows(&queries::HOLDERS, &[(&holder, Type::INT8)]).await? {
-        let id = queue_to_sql(queue(&row, 0)?);
-        let params: [Param<'_>; 3] = [(&id, Type::INT4), (&holder, Type::INT8), (&now, Type::INT8)];
+        let queue = queue(&row, 0)?;
+        let id = queue_to_sql(queue);
+        let params: [Param<'_>; 3] = [(&id, Type::INT4), (&holder, Type::INT8), (&at, Type::INT8)];
         // Bounded turns, until there is nothing left that can be ended.
-        while session
-            .turn(&queries::END_SESSIONS, &params, PATIENCE)
-            .await?
-            .is_some_and(|rows| !rows.is_empty())
-        {}
+        loop {
+            match session.turn(&queries::END_SESSIONS, &params, PATIENCE).await {
+                Ok(Some(rows)) if !rows.is_empty() => {}
+                Ok(_) => break,
+                Err(error) if aside::clears(session, queue, now, &error).await => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
     Ok(())
 }

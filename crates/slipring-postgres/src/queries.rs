@@ -88,6 +88,7 @@ queries! {
     LOAD_RESERVE, "load_reserve", Writes;
     LOADS, "loads", Reads;
     LOOKUP, "lookup", Reads;
+    MOVE_CHOSEN, "move_chosen", WritesInTurn;
     MOVE_MESSAGES, "move_messages", WritesInTurn;
     PEEK, "peek", Reads;
     PRUNE, "prune", Writes;
@@ -100,6 +101,7 @@ queries! {
     ROLES, "roles", Reads;
     SCHEMA_STATE, "schema_state", Reads;
     SERVER, "server", Reads;
+    SET_ASIDE, "set_aside", WritesInTurn;
     SETTLE, "settle", WritesInTurn;
     STATS, "stats", Reads;
     WRITE_SOMETHING, "write_something", Writes;

@@ -12,6 +12,7 @@ use slipring::store::Pass;
 use slipring::{Error, ErrorKind, QueueId, Timestamp};
 use tokio_postgres::types::Type;
 
+use crate::aside;
 use crate::queries;
 use crate::rows::{maybe_moment, number, queue, queue_to_sql, to_sql, value};
 use crate::session::{Param, Session};
@@ -66,13 +67,23 @@ impl Retention {
             }
             looked += 1;
             let limit = MESSAGES_MAX - pass.removed;
-            match self.look(session, wanted, limit, now).await {
+            let mut removed = self.look(session, wanted, limit, now).await;
+            if let Err(error) = &removed
+                && aside::clears(session, wanted.queue, now, error).await
+            {
+                removed = self.look(session, wanted, limit, now).await;
+            }
+            match removed {
                 Ok(0) => {}
                 Ok(removed) => {
                     pass.removed += removed;
                     pass.ready.push((wanted.queue, removed));
                 }
                 Err(error) if error.kind() == ErrorKind::QueueNotFound => {}
+                // A row that is in the way of one queue keeps no other from its turn.
+                Err(error) if aside::may_be_a_row(&error) => {
+                    tracing::error!(queue = %wanted.queue, %error, "retention is not applied");
+                }
                 Err(error) => return Err(error),
             }
         }

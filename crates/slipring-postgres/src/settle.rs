@@ -5,7 +5,7 @@ use std::time::Duration;
 use slipring::clock::millis_ceil;
 use slipring::lifecycle::Settlement;
 use slipring::store::{ExtendBatch, SettleBatch, Settled};
-use slipring::{Error, Priority, QueueId, Randomness, Receipt, Timestamp};
+use slipring::{Error, Priority, QueueId, Randomness, Reason, Receipt, Timestamp};
 use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
 
@@ -32,7 +32,7 @@ pub(crate) async fn settle(
     } else if !runs.lows.is_empty() {
         // Most entries of a batch in which some fail are acks.
         let others = |entry: &&(Receipt, Settlement)| !plain_ack(batch.queue, entry);
-        let others: Vec<_> = batch.entries.iter().filter(others).copied().collect();
+        let others: Vec<_> = batch.entries.iter().filter(others).cloned().collect();
         let rows = ended(session, flusher, randomness, batch, &others, &runs).await?;
         if !rows.is_empty() {
             let mut rest = answers(batch.queue, &others, &rows, settled)?.into_iter();
@@ -74,6 +74,9 @@ async fn ended(
         _ => 0.0,
     });
     let jitter: Vec<f64> = jitter.collect();
+    let reasons = entries.iter().map(|(_, how)| how.reason().map(Reason::as_str));
+    let reasons = entries.iter().any(|(_, how)| how.reason().is_some()).then(|| reasons.collect());
+    let reasons: Option<Vec<Option<&str>>> = reasons;
     let values: &[(&(dyn ToSql + Sync), Type)] = &[
         (&number, Type::INT4),
         (&now, Type::INT8),
@@ -86,6 +89,7 @@ async fn ended(
         (&runs.lows, Type::INT8_ARRAY),
         (&runs.highs, Type::INT8_ARRAY),
         (&runs.fences, Type::INT8_ARRAY),
+        (&reasons, Type::TEXT_ARRAY),
     ];
     let rows = session.rows_of(Seat::Queue(batch.queue), &queries::SETTLE, values).await?;
     if let Some(row) = rows.first() {
@@ -269,7 +273,7 @@ fn name(how: &Settlement) -> &'static str {
         Settlement::Nack { .. } => "nack",
         Settlement::HandBack => "hand_back",
         Settlement::Park { .. } => "park",
-        Settlement::DeadLetter => "dead_letter",
+        Settlement::DeadLetter { .. } => "dead_letter",
     }
 }
 
@@ -299,10 +303,13 @@ mod tests {
 
     use super::*;
 
+    const ACK: Settlement = Settlement::Ack;
+    const BACK: Settlement = Settlement::HandBack;
+
     fn batch(entries: &[(u64, u64, Settlement)]) -> SettleBatch {
         let queue = QueueId(7);
         let entry = |(message, fence, how): &(u64, u64, Settlement)| {
-            (Receipt { queue, message: MessageId(*message), fence: Fence(*fence) }, *how)
+            (Receipt { queue, message: MessageId(*message), fence: Fence(*fence) }, how.clone())
         };
         let entries = entries.iter().map(entry).collect();
         SettleBatch { queue, now: Timestamp::from_millis(1), entries }
@@ -310,18 +317,16 @@ mod tests {
 
     #[test]
     fn neighbours_of_one_fence_are_one_run_whatever_their_order() {
-        let ack = Settlement::Ack;
-        let acks = [(12, 1, ack), (10, 1, ack), (11, 1, ack), (13, 2, ack), (20, 2, ack)];
+        let acks = [(12, 1, ACK), (10, 1, ACK), (11, 1, ACK), (13, 2, ACK), (20, 2, ACK)];
         let runs = Runs::of(&batch(&acks)).map(|runs| (runs.lows, runs.highs, runs.fences));
         assert_eq!(runs, Some((vec![10, 13, 20], vec![13, 14, 21], vec![1, 2, 2])));
     }
 
     #[test]
     fn what_has_to_be_looked_at_one_by_one_makes_no_runs() {
-        let ack = Settlement::Ack;
-        let twice = [(10, 1, ack), (10, 1, ack)];
-        let twice_by_another_kind = [(10, 1, ack), (10, 1, Settlement::HandBack)];
-        let beyond_what_postgres_can_number = [(u64::MAX, 1, ack)];
+        let twice = [(10, 1, ACK), (10, 1, ACK)];
+        let twice_by_another_kind = [(10, 1, ACK), (10, 1, Settlement::HandBack)];
+        let beyond_what_postgres_can_number = [(u64::MAX, 1, ACK)];
         let entries = [&twice[..], &twice_by_another_kind, &beyond_what_postgres_can_number];
         for entries in entries {
             assert!(Runs::of(&batch(entries)).is_none(), "{entries:?}");
@@ -330,11 +335,10 @@ mod tests {
 
     #[test]
     fn acks_beside_other_settlements_make_runs() {
-        let (ack, back) = (Settlement::Ack, Settlement::HandBack);
-        let mixed = [(10, 1, ack), (11, 1, ack), (12, 1, back), (13, 1, ack)];
+        let mixed = [(10, 1, ACK), (11, 1, ACK), (12, 1, BACK), (13, 1, ACK)];
         let runs = Runs::of(&batch(&mixed)).map(|runs| (runs.lows, runs.highs, runs.fences));
         assert_eq!(runs, Some((vec![10, 13], vec![12, 14], vec![1, 1])));
-        let none = Runs::of(&batch(&[(12, 1, back)])).map(|runs| runs.lows.len());
+        let none = Runs::of(&batch(&[(12, 1, BACK)])).map(|runs| runs.lows.len());
         assert_eq!(none, Some(0));
     }
 }

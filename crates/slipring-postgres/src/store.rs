@@ -25,7 +25,7 @@ use crate::retention::Retention;
 use crate::rows::{to_sql, value};
 use crate::schema::{self, State};
 use crate::session::Session;
-use crate::{append, claim, inspect, migrate, queries, settle};
+use crate::{append, aside, claim, inspect, migrate, queries, settle};
 
 /// A store in a PostgreSQL database, which any number of processes may open at once.
 ///
@@ -106,6 +106,11 @@ impl PostgresStore {
         }
     }
 
+    /// Whether rows that were in the way of a call are out of it now.
+    async fn clears(&self, queue: QueueId, now: Timestamp, error: &Error) -> bool {
+        aside::clears(&self.session, queue, now, error).await
+    }
+
     fn note_session(&self, demand: &Demand) {
         if demand.session {
             self.has_sessions.store(true, Ordering::Relaxed);
@@ -145,6 +150,11 @@ async fn open_session(session: &Session, migrate: WhenToMigrate) -> Result<Recei
         let error = Error::new(ErrorKind::StorageUnavailable, text);
         return Err(error.with("cluster", here).with("cluster_before", known));
     }
+    if value::<Option<bool>>(&row, 3)?.unwrap_or(false) {
+        let text = "the database was restored from a dump, whose transactions are numbered anew: \
+                    stop all servers on it and run `slipring import`";
+        return Err(Error::new(ErrorKind::StorageUnavailable, text));
+    }
     let key = value::<&[u8]>(&row, 0)?;
     let key = key.try_into().map_err(|_| garbled("a receipt key that has not 32 bytes"))?;
     Ok(ReceiptKey::from_bytes(key))
@@ -170,6 +180,7 @@ impl Store for PostgresStore {
             calls_one_by_one: true,
             appends_and_claims: false,
             passes_by_queue: true,
+            deletes_if_empty: false,
             call_messages_max: 8192,
             call_bytes_max: 8 << 20,
         }
@@ -183,7 +194,11 @@ impl Store for PostgresStore {
     async fn claim(&self, batch: ClaimBatch) -> Result<Claimed, Error> {
         self.note(batch.now);
         batch.demands.iter().for_each(|demand| self.note_session(demand));
-        claim::claim(&self.session, self.holder, &batch).await
+        let claim = || claim::claim(&self.session, self.holder, &batch);
+        match claim().await {
+            Err(error) if self.clears(batch.queue, batch.now, &error).await => claim().await,
+            answer => answer,
+        }
     }
 
     async fn claim_message(
@@ -195,7 +210,12 @@ impl Store for PostgresStore {
     ) -> Result<Delivery, Error> {
         self.note(now);
         self.note_session(&demand);
-        claim::claim_message(&self.session, self.holder, queue, message, demand, now).await
+        let claim =
+            || claim::claim_message(&self.session, self.holder, queue, message, demand, now);
+        match claim().await {
+            Err(error) if self.clears(queue, now, &error).await => claim().await,
+            answer => answer,
+        }
     }
 
     async fn heads(&self, queues: &[QueueId], now: Timestamp) -> Result<Vec<Option<Head>>, Error> {
@@ -204,7 +224,11 @@ impl Store for PostgresStore {
 
     async fn settle(&self, batch: SettleBatch) -> Result<Vec<Result<Settled, Error>>, Error> {
         self.note(batch.now);
-        settle::settle(&self.session, &self.flusher, &*self.randomness, &batch).await
+        let settle = || settle::settle(&self.session, &self.flusher, &*self.randomness, &batch);
+        match settle().await {
+            Err(error) if self.clears(batch.queue, batch.now, &error).await => settle().await,
+            answer => answer,
+        }
     }
 
     async fn extend(&self, batch: ExtendBatch) -> Result<Vec<Result<Timestamp, Error>>, Error> {

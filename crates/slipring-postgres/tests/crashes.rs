@@ -327,7 +327,8 @@ async fn leases_and_attempts_are_as_they_were_after_the_server_was_killed() {
     let q = plain(&store).await;
     send(&store, q, &["a", "b", "c"]).await;
     let held = claim(&store, q, 2, at(0)).await;
-    let nack = Settlement::Nack { delay: Some(Duration::from_secs(9)), priority: None };
+    let nack =
+        Settlement::Nack { delay: Some(Duration::from_secs(9)), priority: None, reason: None };
     verbs::settle(&store, q, &held[0], nack, at(1)).await.unwrap();
     cluster.crash();
     let store = cluster.store(&database).await;

@@ -39,11 +39,11 @@ impl Ground {
         let send =
             format!("SELECT slipring.send_batch('plain', array_fill('m'::text, ARRAY[{count}]))");
         run(&self.client, &send).await;
-        let receive = format!(
-            "DO $$ BEGIN FOR n IN 1..{count} LOOP
-                 PERFORM FROM slipring.receive('plain', 1, '1 hour'); END LOOP; END $$"
-        );
-        run(&self.client, &receive).await;
+        // Each in a transaction of its own: it is noted when that commits.
+        run(&self.client, "SET synchronous_commit = off").await;
+        for _ in 0..count {
+            run(&self.client, "SELECT FROM slipring.receive('plain', 1, '1 hour')").await;
+        }
     }
 
     /// How many buffers a statement reads that is rolled back, the second time.
@@ -82,7 +82,8 @@ async fn a_repeated_ack_reads_as_much_after_many_hand_outs_as_after_a_few() {
     let few = g.buffers(&ack).await;
     g.hand_out(2000).await;
     let many = g.buffers(&ack).await;
-    assert!(many * 5 <= few * 6, "{few} buffers and then {many}");
+    // Ten for one more level of an index.
+    assert!(many <= few * 6 / 5 + 10, "{few} buffers and then {many}");
 }
 
 #[tokio::test]

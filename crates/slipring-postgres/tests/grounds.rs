@@ -22,6 +22,8 @@ use slipring_conformance::verbs::{
 use slipring_postgres::{Address, PostgresOptions, PostgresStore, import};
 use slipring_testbed::server::{free_port, programs};
 use slipring_testbed::{Cluster, Database, OWNER, run};
+use tokio_postgres::Client;
+use tokio_postgres::error::SqlState;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -138,7 +140,8 @@ async fn fill(cluster: &Cluster, database: &Database) -> Full {
     try_send(&store, fifo, messages(&["f1", "f2", "f3"]), at(0)).await.unwrap();
     assert_eq!(bodies(&claim(&store, q, 1, at(0)).await), ["urgent"]);
     let mut held = claim(&store, q, 3, at(0)).await;
-    let nack = Settlement::Nack { delay: Some(Duration::from_secs(500)), priority: None };
+    let nack =
+        Settlement::Nack { delay: Some(Duration::from_secs(500)), priority: None, reason: None };
     settle(&store, q, &held[2], nack, at(1)).await.unwrap();
     settle(&store, q, &held[1], Settlement::Park { priority: None }, at(1)).await.unwrap();
     held.truncate(1);
@@ -158,6 +161,20 @@ fn has_dump() -> bool {
         skipped("a dump and its restore: this package of PostgreSQL has no pg_dump");
     }
     there
+}
+
+/// Who sends to a restored database all the same is told: it would never be received.
+async fn refused_until_imported(client: &Client) {
+    for call in [
+        "SELECT slipring.send('plain', 'lost'::text)",
+        "SELECT slipring.send('plain', 'lost'::text, delay => '1 s')",
+        "SELECT slipring.send_batch('plain', ARRAY['lost', 'too'])",
+        "SELECT * FROM slipring.receive('plain')",
+        "SELECT * FROM slipring.store_expire_in(1, 0)",
+    ] {
+        let error = client.batch_execute(call).await.expect_err(call);
+        assert_eq!(error.code().map(SqlState::code), Some("SR010"), "{call}: {error:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -185,6 +202,7 @@ async fn a_dump_restored_into_another_cluster_is_noticed_and_works_once_it_is_im
     tokio::task::block_in_place(|| new.run("restore_dump", &script));
     let url = new.url(OWNER, "test", &restored.name);
     refused(&url, "slipring import").await;
+    refused_until_imported(&new.client(&restored).await).await;
     let done = import(&restored.address, PostgresOptions::default()).await.unwrap();
     assert_eq!(done.queues, 2);
     let store = new.rotating_store(&restored, 1).await;

@@ -156,7 +156,7 @@ impl<'a> Verbs<'a> {
             }
             3 => ack_all(store, q, &self.held[..1], at(3)).await,
             4 => {
-                let nack = Settlement::Nack { delay: None, priority: None };
+                let nack = Settlement::Nack { delay: None, priority: None, reason: None };
                 settle(store, q, &self.held[1], nack, at(3)).await.unwrap();
             }
             5 => {
@@ -164,7 +164,9 @@ impl<'a> Verbs<'a> {
                 settle(store, q, &self.held[2], park, at(3)).await.unwrap();
             }
             6 => {
-                let dead = settle(store, q, &self.held[3], Settlement::DeadLetter, at(3)).await;
+                let dead =
+                    settle(store, q, &self.held[3], Settlement::DeadLetter { reason: None }, at(3))
+                        .await;
                 assert_eq!(dead.unwrap(), Settled::DeadLettered(self.dead));
             }
             7 => drop(store.expire(at(50)).await.unwrap()),

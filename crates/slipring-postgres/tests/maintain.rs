@@ -7,6 +7,7 @@
     reason = "a failed step fails the test"
 )]
 
+use slipring::QueueId;
 use slipring_testbed::{Cluster, Database, one, run, soon};
 use tokio_postgres::Client;
 
@@ -110,8 +111,9 @@ async fn several_may_maintain_at_a_time_and_nobody_waits_for_a_queue_that_is_hel
             run(&g.admin, &sent).await;
         }
     }
-    let holder = g.cluster.client(&g.database).await;
-    run(&holder, "BEGIN; SELECT * FROM slipring.receive('held')").await;
+    let owner = g.cluster.client(&g.database).await;
+    let held = one(&owner, "SELECT queue_id::int8 FROM slipring.queue WHERE name = 'held'").await;
+    let holder = g.cluster.holder(&g.database, QueueId(held.try_into().unwrap())).await;
     let mut sessions = Vec::new();
     for _ in 0..4 {
         let session = g.cluster.client(&g.database).await;

@@ -21,13 +21,18 @@ use slipring_testbed::{Cluster, Database, connect, run};
 use tokio_postgres::{Client, Row};
 
 /// The users of the page, and the roles that each has.
-const USERS: [(&str, &str); 5] = [
+const USERS: [(&str, &str); 6] = [
     ("producer", "slipring_producer"),
     ("consumer", "slipring_consumer"),
     ("admin", "slipring_admin"),
     ("shop", "slipring_producer, slipring_consumer"),
     ("stranger", ""),
+    ("reporter", "reporter"),
 ];
+
+/// A role whose name the page says. It is the cluster's, and has rights in no database at first.
+const REPORTER: &str = "DO $$ BEGIN CREATE ROLE reporter; EXCEPTION WHEN duplicate_object OR \
+                        unique_violation THEN NULL; END $$";
 
 fn the_page() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/stores/postgres-sql.md");
@@ -44,6 +49,7 @@ async fn setup() -> (&'static Cluster, Database, Client) {
 /// A session of each user.
 async fn sessions(cluster: &Cluster, database: &Database) -> HashMap<&'static str, Session> {
     let admin = cluster.superuser(&database.name).await;
+    run(&admin, REPORTER).await;
     let mut sessions = HashMap::new();
     for (user, roles) in USERS {
         let name = format!("{}_{user}", database.name);
@@ -54,6 +60,9 @@ async fn sessions(cluster: &Cluster, database: &Database) -> HashMap<&'static st
         run(&admin, &format!("CREATE SCHEMA AUTHORIZATION {name}")).await;
         let client = connect(&cluster.url(&name, "test", &database.name)).await;
         run(&client, "SET statement_timeout = '60s'; SET lock_timeout = '30s'").await;
+        if user == roles {
+            run(&client, &format!("SET ROLE {roles}")).await;
+        }
         sessions.insert(user, Session::of(client));
     }
     sessions
@@ -88,7 +97,10 @@ type Fields = BTreeMap<String, (BTreeSet<String>, String)>;
 fn note(fields: &mut Fields, name: &str, kind: &str, default: &str) {
     let field = fields.entry(name.to_owned()).or_default();
     field.0.insert(kind.to_owned());
-    default.clone_into(&mut field.1);
+    // Of overloads some have a default and others have to be told apart by the argument.
+    if !default.is_empty() {
+        default.clone_into(&mut field.1);
+    }
 }
 
 fn of_table(rows: &[Vec<String>]) -> Fields {

@@ -261,7 +261,10 @@ async fn settings_that_look_at_each_message_get_each_message() {
     try_send(store, q, urgent, at(0)).await.expect("a lane is made for them");
     let held = claim(store, q, 10, at(0)).await;
     assert!(held.iter().all(|delivery| delivery.message.priority.0 == 7));
-    let entries = held.iter().map(|delivery| (delivery.receipt, Settlement::DeadLetter)).collect();
+    let entries = held
+        .iter()
+        .map(|delivery| (delivery.receipt, Settlement::DeadLetter { reason: None }))
+        .collect();
     let batch = SettleBatch { queue: q, now: at(0), entries };
     assert!(store.settle(batch).await.unwrap().iter().all(|settled| settled.is_ok()));
     assert_eq!(drain(store, q).await.len(), 15);

@@ -46,7 +46,7 @@ async fn every_verb_works_beside_a_publication_for_all_tables() {
     assert_eq!(refused.kind(), ErrorKind::LimitExceeded);
     let held = claim(&store, q, 2, at(0)).await;
     ack_all(&store, q, &held[..1], at(0)).await;
-    let nack = Settlement::Nack { delay: Some(Duration::ZERO), priority: None };
+    let nack = Settlement::Nack { delay: Some(Duration::ZERO), priority: None, reason: None };
     settle(&store, q, &held[1], nack, at(0)).await.unwrap();
     let back = MoveRequest { source: dead, target: None, limit: 10 };
     assert_eq!(store.move_messages(back, at(0)).await.unwrap().len(), 1);

@@ -137,11 +137,15 @@ async fn receive(store: Arc<PostgresStore>, q: QueueId, name: usize, ledger: Arc
             let (id, fence) = (delivery.message.id, delivery.receipt.fence.0);
             let how = match (turn as usize + nth + name) % 11 {
                 0 if delivery.message.attempts < 3 => continue,
-                1 => Settlement::Nack { delay: Some(Duration::ZERO), priority: None },
-                2 => Settlement::Nack { delay: Some(Duration::from_secs(5)), priority: None },
+                1 => Settlement::Nack { delay: Some(Duration::ZERO), priority: None, reason: None },
+                2 => Settlement::Nack {
+                    delay: Some(Duration::from_secs(5)),
+                    priority: None,
+                    reason: None,
+                },
                 _ => Settlement::Ack,
             };
-            match settle(&store, q, delivery, how, ledger.now()).await {
+            match settle(&store, q, delivery, how.clone(), ledger.now()).await {
                 Ok(_) if how == Settlement::Ack => {
                     let before = ledger.acked.lock().insert(id, fence);
                     assert_eq!(before, None, "{id} was acked twice");

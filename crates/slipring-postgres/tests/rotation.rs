@@ -15,10 +15,10 @@ use slipring::store::Store;
 use slipring::{MessageId, MessageState, QueueId, Timestamp};
 use slipring_conformance::verbs::{at, counts, drain, peek, plain, send};
 use slipring_postgres::PostgresStore;
-use slipring_testbed::{Cluster, Database, one, rotate, rotation_step, run, waiting};
+use slipring_testbed::{Cluster, Database, one, rotate, rotation_step, run, soon, waiting};
 use tokio_postgres::Client;
 
-/// Steps of one run: a queue's tables take three, those of the journal five, and each of them
+/// Steps of one run: a queue's tables take four, those of the journal five, and each of them
 /// must have been met in every position.
 const STEPS: usize = 9;
 /// Before each step, and between a try of it that failed and the one that succeeds.
@@ -214,46 +214,52 @@ async fn a_rotation_that_had_to_wait_goes_on_though_nobody_changes_anything_any_
     tokio::time::timeout(PATIENCE, emptied).await.expect("the table is emptied");
 }
 
-/// Two messages in a table that a step of the rotation has emptied, which is not committed yet and
-/// holds its lock.
-async fn half_emptied() -> (Ground, Vec<MessageId>) {
+/// Two messages in a table of which a step of the rotation that is not committed yet has done this:
+/// let go of it, or emptied it.
+async fn half_done(done: &str) -> (Ground, Vec<MessageId>) {
     let mut ground = Ground::new().await;
     let ids = send(&ground.store, ground.q, &["a", "b"]).await;
-    let emptied = async {
-        while ground.rows("message").await > 0 {
+    let steps = async {
+        while one(&ground.rotator, done).await == 0 {
             run(&ground.rotator, "COMMIT; BEGIN").await;
             ground.now = ground.now.after(SECOND);
             rotation_step(&ground.rotator, "queues", ground.now).await;
         }
     };
-    tokio::time::timeout(PATIENCE, emptied).await.expect("the table is emptied");
+    tokio::time::timeout(PATIENCE, steps).await.expect("the step is done");
     (ground, ids)
 }
 
-/// Commits that step when so many wait for its lock.
-async fn commit_before(ground: &Ground, backends: i64) {
-    // Within the rotator's transaction it would always see the same.
-    let client = ground.cluster.client(&ground.database).await;
-    waiting(&client, "relation", backends).await;
-    run(&ground.rotator, "COMMIT").await;
-}
+const LET_GO: &str = "SELECT max(generation_low) FROM slipring.state";
+const EMPTIED: &str = "SELECT 1 - least(count(*), 1) FROM slipring.message";
 
 #[tokio::test]
 async fn who_looks_at_a_queue_while_its_table_is_emptied_sees_every_message() {
-    let (ground, _) = half_emptied().await;
-    let (store, q) = (&ground.store, ground.q);
-    let looks = (counts(store, q), peek(store, q, MessageState::Ready));
-    let (counted, seen, ()) = tokio::join!(looks.0, looks.1, commit_before(&ground, 2));
-    assert_eq!(counted, [2, 0, 0, 0]);
-    assert_eq!(seen, ["a", "b"]);
+    for done in [LET_GO, EMPTIED] {
+        let (ground, _) = half_done(done).await;
+        let (store, q) = (&ground.store, ground.q);
+        let looks = async { (counts(store, q).await, peek(store, q, MessageState::Ready).await) };
+        let (counted, seen) = soon("a look", looks).await;
+        run(&ground.rotator, "COMMIT").await;
+        assert_eq!(counted, [2, 0, 0, 0], "{done}");
+        assert_eq!(seen, ["a", "b"], "{done}");
+    }
 }
 
 #[tokio::test]
 async fn who_looks_for_a_message_while_its_table_is_emptied_finds_it() {
-    let (ground, ids) = half_emptied().await;
-    let looks = (ground.store.lookup(ids[0], at(0)), ground.store.cancel(ids[1], at(0)));
-    let (found, cancelled, ()) = tokio::join!(looks.0, looks.1, commit_before(&ground, 2));
-    assert_eq!(found.unwrap().expect("it is there").message.body, "a");
-    assert_eq!(cancelled.unwrap(), ground.q);
-    assert_eq!(drain(&ground.store, ground.q).await, ["a"]);
+    for done in [LET_GO, EMPTIED] {
+        let (ground, ids) = half_done(done).await;
+        let found = soon("a look", ground.store.lookup(ids[0], at(0))).await;
+        assert_eq!(found.unwrap().expect("it is there").message.body, "a");
+        // A cancellation waits for the step, which has the queue's lock.
+        let step_ends = async {
+            let client = ground.cluster.client(&ground.database).await;
+            waiting(&client, "relation", 1).await;
+            run(&ground.rotator, "COMMIT").await;
+        };
+        let (cancelled, ()) = tokio::join!(ground.store.cancel(ids[1], at(0)), step_ends);
+        assert_eq!(cancelled.unwrap(), ground.q);
+        assert_eq!(drain(&ground.store, ground.q).await, ["a"]);
+    }
 }

@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use slipring::lifecycle::Settlement;
 use slipring::{
-    AdminStore, Delivery, MessageState, MoveRequest, QueueId, QueueName, QueueSettings, Store,
-    Timestamp,
+    AdminStore, Delivery, MessageState, MoveRequest, QueueId, QueueName, QueueSettings, Reason,
+    Store, Timestamp,
 };
 use slipring_conformance::bench::{bodies, m, s};
 use slipring_conformance::verbs::{
@@ -84,8 +84,16 @@ impl Ground {
 
     async fn nack(&self, queue: QueueId, of: &[Delivery], seconds: u64, now: Timestamp) {
         for delivery in of {
-            let how = Settlement::Nack { delay: Some(s(seconds)), priority: None };
+            let how = Settlement::Nack { delay: Some(s(seconds)), priority: None, reason: None };
             settle(&self.store, queue, delivery, how, now).await.expect("the lease is held");
+        }
+    }
+
+    async fn fail(&self, of: &[Delivery], seconds: u64, now: Timestamp) {
+        for delivery in of {
+            let reason = Some(reason(delivery));
+            let how = Settlement::Nack { delay: Some(s(seconds)), priority: None, reason };
+            settle(&self.store, self.q, delivery, how, now).await.expect("the lease is held");
         }
     }
 
@@ -96,8 +104,8 @@ impl Ground {
         send(&self.store, self.q, &texts).await;
         let taken = claim(&self.store, self.q, 20, now).await;
         assert_eq!(taken.len(), 20);
-        self.nack(self.q, &taken[0..5], 0, now).await;
-        self.nack(self.q, &taken[5..10], 100, now).await;
+        self.fail(&taken[0..5], 0, now).await;
+        self.fail(&taken[5..10], 100, now).await;
         for delivery in &taken[10..15] {
             let how = Settlement::Park { priority: None };
             settle(&self.store, self.q, delivery, how, now).await.unwrap();
@@ -111,6 +119,16 @@ impl Ground {
         assert_eq!(bodies(&held), ["a0"]);
         held
     }
+}
+
+/// A text of 4,000 characters that nothing makes shorter, of its own for each message.
+fn reason(of: &Delivery) -> Reason {
+    let mut state = of.message.id.0;
+    let letter = |_| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        char::from(b' ' + u8::try_from((state >> 33) % 95).unwrap())
+    };
+    Reason::new(&(0..4000).map(letter).collect::<String>())
 }
 
 #[tokio::test]
@@ -163,7 +181,7 @@ async fn leases_that_were_acked_before_they_lapsed_are_walked_over_once() {
     // There is nothing left to walk over, so nothing more is noted.
     assert_eq!(g.store.expire(at(1001)).await.unwrap().ready, []);
     assert_eq!(one(&g.rotator, &marks).await, 1);
-    let far = format!("{marks} AND turn >= {}", at(999).as_millis());
+    let far = format!("{marks} AND turn >= {}", at(30).as_millis());
     assert_eq!(one(&g.rotator, &far).await, 1);
 }
 
@@ -200,6 +218,8 @@ async fn what_waits_stays_through_every_step_of_two_rotations() {
             assert_eq!(counts(&g.store, g.fifo).await, [14, 0, 1, 0], "at {moment}");
             let more = claim(&g.store, g.q, 1, at(moment)).await;
             assert_eq!(bodies(&more), ["m00"]);
+            let seen = g.store.lookup(more[0].message.id, at(moment)).await.unwrap().unwrap();
+            assert_eq!(seen.failures[0].reason, Some(reason(&more[0])), "at {moment}");
             settle(&g.store, g.q, &more[0], Settlement::HandBack, at(moment)).await.unwrap();
         }
     };
@@ -229,7 +249,9 @@ async fn a_group_that_has_messages_in_the_log_alone_keeps_its_place_over_a_rotat
     sent("b1").await;
     let first = claim(&g.store, g.fifo, 1, at(0)).await;
     sent("a2").await;
-    settle(&g.store, g.fifo, &first[0], Settlement::DeadLetter, at(0)).await.unwrap();
+    settle(&g.store, g.fifo, &first[0], Settlement::DeadLetter { reason: None }, at(0))
+        .await
+        .unwrap();
     let (began, _) = g.generations().await;
     let rotated = async {
         while g.generations().await.1 < began + 2 {

@@ -85,6 +85,7 @@ async fn a_limit_that_would_be_passed_is_told_with_the_queue() {
     for (call, limit, asked) in [
         ("slipring.receive('q', 10001)", "receive_messages_max", 10_001),
         ("slipring.redrive('q', NULL, 10001)", "redrive_messages_max", 10_001),
+        ("slipring.redrive('q', array_fill(1, ARRAY[1001]))", "redrive_ids_max", 1001),
         ("slipring.peek('q', NULL, 1001)", "peek_messages_max", 1001),
         (batch, "batch_messages_max", 10_001),
         ("slipring.send('q', 'a'::text, \"group\" => repeat('g', 129))", "group_bytes_max", 129),
@@ -193,8 +194,7 @@ async fn a_queue_that_is_gone_or_given_twice_is_told_by_its_name() {
     let same = "source and target are the same queue";
     let facts = refused(&client, "SELECT slipring.redrive('q', 'q')", "SR007", same).await;
     assert_eq!(facts["queue"], "q");
-    for call in ["configure('q', '{}')", "pause('q')", "purge('q')", "receive('q')", "redrive('q')"]
-    {
+    for call in ["configure('q', '{}')", "pause('q')", "purge('q')", "redrive('q')"] {
         run(&client, "SELECT slipring.create_queue('q')").await;
         run(
             &client,
@@ -210,6 +210,10 @@ async fn a_queue_that_is_gone_or_given_twice_is_told_by_its_name() {
         waiting(&cluster.client(&database).await, "relation", 1).await;
         run(&client, "COMMIT").await;
         assert_eq!(late.await.unwrap()["queue"], "q", "{call}");
+        // A receive does not wait for the deletion, and is told once it has committed.
+        let facts =
+            refused(&client, "SELECT slipring.receive('q')", "SR001", "queue q does not exist");
+        assert_eq!(facts.await["queue"], "q");
     }
 }
 

@@ -11,7 +11,7 @@ use slipring::admin::AdminStore;
 use slipring::store::Store;
 use slipring::{LoadPart, LoadStore, NewMessage, QueueSettings};
 use slipring_conformance::verbs::{ack_all, at, claim, counts, drain, plain, queue, send};
-use slipring_testbed::{Cluster, one, rotation_step, run, soon};
+use slipring_testbed::{Cluster, connect, one, rotation_step, run, soon};
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
@@ -82,4 +82,38 @@ async fn whoever_may_connect_can_hold_no_lock_of_the_store() {
     let settings = QueueSettings::default();
     let other = soon("a creation", queue(&store, "created", &settings)).await;
     soon("a deletion", store.delete_queue(other)).await.unwrap();
+}
+
+#[tokio::test]
+async fn whoever_calls_himself_a_dump_stops_no_rotation() {
+    let cluster = Cluster::shared();
+    let database = cluster.database().await;
+    let store = cluster.rotating_store(&database, 1).await;
+    let q = plain(&store).await;
+    send(&store, q, &["a"]).await;
+    assert_eq!(drain(&store, q).await, ["a"]);
+    let dump = cluster.superuser(&database.name).await;
+    run(&dump, "SET application_name = 'pg_dump'").await;
+    let left = "SELECT count(*) FROM slipring.message";
+    let owner = cluster.client(&database).await;
+    let hold = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM pg_class";
+    run(&dump, hold).await;
+    for round in 0..5 {
+        store.prune(at(round)).await.unwrap();
+    }
+    assert_eq!(one(&owner, left).await, 1, "a dump would miss what is emptied now");
+    let name = format!("{}_stranger", database.name);
+    let role = format!("ROLLBACK; CREATE ROLE {name} LOGIN PASSWORD 'test' IN ROLE slipring_admin");
+    run(&dump, &role).await;
+    let stranger = connect(&cluster.url(&name, "test", &database.name)).await;
+    run(&stranger, "SET application_name = 'pg_dump'").await;
+    run(&stranger, hold).await;
+    let emptied = async {
+        let mut round = 5;
+        while one(&owner, left).await > 0 {
+            store.prune(at(round)).await.unwrap();
+            round += 1;
+        }
+    };
+    soon("a rotation", emptied).await;
 }

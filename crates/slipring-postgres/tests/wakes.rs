@@ -188,3 +188,44 @@ async fn a_wait_in_the_database_ends_with_a_change_and_when_it_is_given_up() {
     waits.abort();
     waiting(&client, "PgSleep", 0).await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_receive_that_waits_gets_what_a_consumer_by_sql_gives_back_by_a_rollback() {
+    // S2.4, S10.7
+    let cluster = Cluster::shared();
+    let database = cluster.database().await;
+    let store = slipring_conformance::fault::FaultyStore::new(cluster.store(&database).await);
+    let engine = Engine::open(Arc::clone(&store) as _, EngineOptions::default()).await.unwrap();
+    let sql = cluster.client(&database).await;
+    sql.batch_execute("SELECT slipring.create_queue('jobs')").await.unwrap();
+    let q = within("the queue", engine.queue("jobs")).await.unwrap();
+    let claims = || store.calls(slipring_conformance::fault::Verb::Claim);
+    let before = claims();
+    for _ in 0..10 {
+        sql_send(&sql, "jobs", "m").await;
+        sql.batch_execute("BEGIN; SELECT FROM slipring.receive('jobs')").await.unwrap();
+        let receiver = q.clone();
+        let waits = tokio::spawn(async move {
+            receiver.receive(ReceiveRequest::up_to(1).wait(HOUR)).await.unwrap()
+        });
+        within("the wait", async {
+            while q.waiting() == 0 {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
+        // Others change the queue meanwhile.
+        let other = cluster.client(&database).await;
+        other
+            .batch_execute("SELECT slipring.send('jobs', 'x'::text, delay => '1 hour')")
+            .await
+            .unwrap();
+        assert!(!waits.is_finished());
+        sql.batch_execute("ROLLBACK").await.unwrap();
+        let list = within("the receive", waits).await.unwrap();
+        q.ack(&list[0].receipt).await.unwrap();
+    }
+    let claims = claims() - before;
+    assert!(claims < 100, "{claims} claims for 10 messages");
+    within("the shutdown", engine.shutdown()).await;
+}

@@ -34,6 +34,7 @@ impl Session {
             for (name, value) in &self.kept {
                 let quoted = format!("'{}'", value.replace('\'', "''"));
                 sql = sql.replace(&format!(":'{name}'"), &quoted);
+                sql = sql.replace(&format!("(:{name})"), &format!("({value})"));
             }
             let answer = match self.client.simple_query(&sql).await {
                 Ok(answer) => answer,

@@ -24,4 +24,7 @@ SELECT format('table %s', c.relname), r.role,
     OR has_any_column_privilege(r.role, c.oid, 'SELECT, INSERT, UPDATE, REFERENCES')
 FROM pg_class c, r
 WHERE c.relnamespace = 'slipring'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+UNION ALL
+SELECT format('type %s', t.typname), r.role, has_type_privilege(r.role, t.oid, 'USAGE')
+FROM pg_type t, r WHERE t.typnamespace = 'slipring'::regnamespace AND t.typtype = 'd'
 ORDER BY thing, role

@@ -1,0 +1,50 @@
+-- Purpose: sets rows of the log aside that are ready or leased and can be no messages, or have a
+--          number that is on the shelf as well. Leases are mended afterwards, see aside_leases.
+-- Inputs:  p_queue.
+-- Lock:    the caller holds the queue's lock.
+-- Index:   the tables' order indexes, for about 300 ms: what is handed out first, and what wants to
+--          retire, is looked at first.
+CREATE OR REPLACE FUNCTION slipring.aside_messages(p_queue slipring.queue)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_state slipring.state := slipring.state_read(p_queue);
+    v_until timestamptz := clock_timestamp() + interval '300 ms';
+    v_found boolean := false;
+    v_table text;
+    v_after bigint;
+    v_last bigint;
+    v_play int8multirange;
+    v_row record;
+BEGIN
+    FOR v_generation IN v_state.generation_low..pg_sequence_last_value(p_queue.generation) LOOP
+        v_table := format('slipring.message_%s_%s', p_queue.place, v_generation % 3);
+        FOR v_at IN 1..cardinality(v_state.lanes) LOOP
+            v_play := v_state.open[v_at] + coalesce((SELECT range_agg(r)
+                FROM slipring.lease_open(p_queue.queue_id) l CROSS JOIN LATERAL unnest(l.open) r
+                WHERE l.lane = v_state.lanes[v_at] AND NOT lower_inf(r)
+                    AND NOT upper_inf(r)), '{}');
+            v_after := -9223372036854775808;
+            WHILE v_after IS NOT NULL AND clock_timestamp() < v_until LOOP
+                EXECUTE format('SELECT max(id) FROM (SELECT id FROM %s WHERE lane = $1 AND id > $2
+                    ORDER BY id LIMIT 5000) m', v_table)
+                INTO v_last USING v_state.lanes[v_at], v_after;
+                FOR v_row IN EXECUTE format(slipring.aside_messages_sql(), v_table)
+                    USING v_state.lanes[v_at], v_after, v_last, v_play
+                LOOP
+                    IF v_row.id <@ v_state.open[v_at] AND v_row.n > 0 THEN
+                        v_state := slipring.state_uncount(v_state, v_at, ARRAY[v_row.id],
+                            ARRAY[v_row.bytes], ARRAY[v_row.n]);
+                    END IF;
+                    v_found := true;
+                    PERFORM slipring.aside_row(p_queue, 'message', v_row.why,
+                        greatest(v_row.n, 0), v_row.kept, v_table::regclass, v_row.place);
+                END LOOP;
+                v_after := v_last;
+            END LOOP;
+        END LOOP;
+    END LOOP;
+    IF v_found THEN
+        v_state.seq := v_state.seq + 1;
+        PERFORM slipring.state_write(p_queue, v_state);
+    END IF;
+END $$;

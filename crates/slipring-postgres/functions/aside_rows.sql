@@ -1,0 +1,20 @@
+-- Purpose: sets rows of a queue aside that cannot be what the store has written, however they came,
+--          so that the others are served. For whoever has met an error, see row_fault.
+-- Inputs:  p_queue; p_now_ms.
+-- Lock:    the caller holds the queue's lock.
+-- Index:   see aside_acks, aside_messages, aside_leases, aside_items: each bounded by about 300 ms,
+--          or by what was handed out since the last rotation.
+-- Answers: what was set aside.
+CREATE OR REPLACE FUNCTION slipring.aside_rows(p_queue slipring.queue, p_now_ms bigint)
+RETURNS TABLE (kind text, why text, messages bigint) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    v_before bigint := (SELECT coalesce(max(a.aside_id), 0) FROM slipring.aside a);
+BEGIN
+    PERFORM slipring.aside_acks(p_queue);
+    PERFORM slipring.aside_messages(p_queue);
+    PERFORM slipring.aside_leases(p_queue, p_now_ms);
+    PERFORM slipring.aside_items(p_queue);
+    RETURN QUERY SELECT a.kind, a.why, a.messages FROM slipring.aside a
+    WHERE a.queue_id = p_queue.queue_id AND a.aside_id > v_before ORDER BY a.aside_id;
+END $$;

@@ -1,0 +1,41 @@
+-- Purpose: a state for a queue that has none, which a dump leaves out where the tables of it were
+--          emptied after the dump's snapshot was taken and before its locks were. Everything that is in
+--          its tables, and is neither leased nor acked nor on the shelf, is ready: messages that had
+--          been acked before may be given again.
+-- Inputs:  p_queue; p_now_ms.
+-- Lock:    none; the caller sees to it that no other session uses the store, see store_import.
+-- Index:   lease_newest; all of item_picture and of the queue's acks.
+CREATE OR REPLACE FUNCTION slipring.import_state(p_queue slipring.queue, p_now_ms bigint)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_state slipring.state;
+    v_gone int8multirange := slipring.load_held(p_queue.queue_id);
+    v_leased record;
+BEGIN
+    PERFORM slipring.state_begin(p_queue, p_now_ms);
+    v_state := slipring.state_read(p_queue);
+    SELECT coalesce(sum(l.n), 0) AS n, coalesce(sum(l.bytes), 0) AS bytes,
+        min(l.deadline_ms) AS lapse_ms
+    INTO v_leased FROM slipring.lease_open(p_queue.queue_id) l;
+    v_gone := v_gone
+        + coalesce((SELECT range_agg(r) FROM slipring.lease_open(p_queue.queue_id) l
+            CROSS JOIN LATERAL unnest(l.open) r), '{}')
+        + coalesce((SELECT range_agg(int8range(p.id, p.id + 1)) FROM slipring.item_picture p), '{}')
+        + coalesce((SELECT range_agg(int8range(a.message_id, a.message_id + 1))
+            FROM slipring.acks_in(p_queue.queue_id, '{[0,)}') a), '{}');
+    FOR v_at IN 1..cardinality(v_state.lanes) LOOP
+        v_state.open[v_at] := v_state.open[v_at] - v_gone;
+    END LOOP;
+    v_state.seq := v_state.seq + 1;
+    v_state.leased := v_leased.n;
+    v_state.leased_bytes := v_leased.bytes;
+    v_state.lapse_ms := v_leased.lapse_ms;
+    -- No fence is given twice (S3.2).
+    v_state.fence := greatest(
+        (SELECT max(l.fence) FROM slipring.lease l WHERE l.queue_id = p_queue.queue_id),
+        (SELECT max(a.fence) FROM slipring.ack a WHERE a.queue_id = p_queue.queue_id),
+        (SELECT max(p.fence) FROM slipring.item_picture p), p_now_ms << 20);
+    PERFORM slipring.state_write(p_queue, v_state);
+    RAISE WARNING 'slipring: queue %: the dump has no state of it; everything in its tables is '
+        'ready, and messages that had been acked may come again', p_queue.name;
+END $$;

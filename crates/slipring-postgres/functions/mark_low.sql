@@ -1,0 +1,9 @@
+-- Purpose: the lowest turn of the pictures that a mark is about.
+-- Inputs:  p_kind, see mark_read.
+-- Lock:    none.
+-- Index:   none.
+CREATE OR REPLACE FUNCTION slipring.mark_low(p_kind int)
+RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE p_kind WHEN 7 THEN 4294967296 WHEN 8 THEN 8589934592
+        ELSE -9223372036854775808 END
+$$;

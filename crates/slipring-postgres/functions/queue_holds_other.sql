@@ -1,0 +1,13 @@
+-- Purpose: whether this transaction has the lock of another queue than this one, so that it must not
+--          wait for this one's: another may wait the other way round.
+-- Inputs:  p_queue.
+-- Lock:    none. Not by a setting, which the caller could change.
+-- Index:   none: reads all locks of the database server; ask where a lock is not free.
+CREATE OR REPLACE FUNCTION slipring.queue_holds_other(p_queue int)
+RETURNS boolean LANGUAGE sql VOLATILE AS $$
+    SELECT EXISTS (
+        SELECT FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
+        WHERE l.pid = pg_backend_pid() AND l.granted AND l.mode = 'ShareUpdateExclusiveLock'
+            AND c.relnamespace = 'slipring'::regnamespace AND c.relname LIKE 'lock\_%'
+            AND c.relname <> 'lock_' || p_queue)
+$$;

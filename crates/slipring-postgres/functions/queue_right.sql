@@ -1,0 +1,14 @@
+-- Purpose: whether the caller has a right in a queue, by a grant in all queues or in that one.
+-- Inputs:  p_kind: producer, consumer or admin, who has the others; p_queue.
+-- Lock:    none.
+-- Index:   of roles; grantee_pkey where the caller has no right in all queues.
+CREATE OR REPLACE FUNCTION slipring.queue_right(p_kind text, p_queue int)
+RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    IF has_type_privilege(slipring.caller(), 'slipring.right_' || p_kind, 'USAGE') THEN
+        RETURN true;
+    END IF;
+    RETURN EXISTS (SELECT FROM slipring.grantee g JOIN pg_roles r ON r.rolname = g.role
+        WHERE g.queue_id = p_queue AND g.kind IN (p_kind, 'admin')
+            AND pg_has_role(slipring.caller(), r.oid, 'USAGE'));
+END $$;

@@ -1,0 +1,46 @@
+-- Purpose: hands out ready messages to a receive by SQL: without the queue's lock where only
+--          messages of the log are ready, or where another transaction has the lock.
+-- Inputs:  p_queue; p_now_ms; p_n; p_lease_ms or null.
+-- Lock:    see receive_taken; else the queue's lock. In a transaction that has another queue's, by a
+--          receive before this one, it is not waited for: nothing is handed out.
+-- Index:   see receive_taken, store_claim, items_count.
+-- Answers: see store_claim.
+CREATE OR REPLACE FUNCTION slipring.receive_claim(
+    p_queue slipring.queue, p_now_ms bigint, p_n int, p_lease_ms bigint)
+RETURNS TABLE (demand int, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint,
+    priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint,
+    group_name text, dedup_id text, headers text, source text, body bytea, end_kind text,
+    ids bigint[], sents_ms bigint[], bodies bytea[], groups text[], dedup_ids text[],
+    headers_each text[], ns int[], firsts bigint[], counts int[], place bigint)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    v_queue slipring.queue := slipring.queue_hold(p_queue.queue_id);
+    v_plain boolean := NOT v_queue.fifo AND NOT v_queue.paused
+        AND p_now_ms >= coalesce(v_queue.paused_until_ms, p_now_ms);
+    v_pictures boolean := (EXISTS (SELECT FROM slipring.tally t WHERE t.queue_id = v_queue.queue_id)
+            OR EXISTS (SELECT FROM slipring.tally_sum t WHERE t.queue_id = v_queue.queue_id))
+        AND (slipring.items_count(v_queue.queue_id)).ready > 0;
+    v_rows bigint;
+BEGIN
+    IF v_queue.home_at <> v_queue.written_at THEN
+        PERFORM slipring.queue_at_home(v_queue);
+    END IF;
+    IF v_plain AND NOT (v_pictures AND slipring.queue_free(v_queue.queue_id)) THEN
+        RETURN QUERY SELECT * FROM slipring.receive_taken(v_queue, p_now_ms, p_n, p_lease_ms);
+        GET DIAGNOSTICS v_rows = ROW_COUNT;
+        IF v_rows > 1 OR v_rows = 1 AND NOT v_pictures THEN
+            RETURN;
+        END IF;
+    END IF;
+    IF NOT slipring.queue_free(v_queue.queue_id)
+        AND slipring.queue_holds_other(v_queue.queue_id) THEN
+        RETURN;
+    END IF;
+    RETURN QUERY SELECT * FROM slipring.store_claim(v_queue.queue_id, p_now_ms, ARRAY[p_n],
+        ARRAY[p_lease_ms], '{f}', NULL);
+    IF v_plain THEN
+        PERFORM slipring.taken_open(v_queue, slipring.state_read(v_queue),
+            slipring.taken_generations());
+    END IF;
+END $$;

@@ -1,0 +1,267 @@
+//! Rights that `slipring.grant` gives: in this database and no other, in all queues or in one, for
+//! every function that users may call.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failed step fails the test"
+)]
+
+use slipring_postgres::{PostgresOptions, migrate};
+use slipring_testbed::{Cluster, Database, one, run};
+use tokio_postgres::Client;
+
+/// A database with the queues `mine` and `other`, a session of its owner, and roles of its own.
+struct Ground {
+    cluster: &'static Cluster,
+    database: Database,
+    owner: Client,
+}
+
+async fn ground() -> Ground {
+    let cluster = Cluster::shared();
+    let database = cluster.database().await;
+    let owner = cluster.client(&database).await;
+    run(&owner, "SELECT slipring.create_queue('mine'), slipring.create_queue('other')").await;
+    Ground { cluster, database, owner }
+}
+
+impl Ground {
+    /// A role of this test's, and a session of it in a database.
+    async fn user(&self, name: &str, database: &str) -> (String, Client) {
+        let role = format!("{}_{name}", self.database.name);
+        let session = self.cluster.superuser(database).await;
+        let make = format!(
+            "DO $$ BEGIN CREATE ROLE {role}; EXCEPTION WHEN duplicate_object THEN NULL; END $$;
+             SET SESSION AUTHORIZATION {role}"
+        );
+        run(&session, &make).await;
+        (role, session)
+    }
+
+    async fn here(&self, name: &str) -> (String, Client) {
+        self.user(name, &self.database.name).await
+    }
+
+    /// A call with the queue's name, a receipt of its own, a load of its own.
+    async fn call(&self, text: &str, queue: &str) -> String {
+        let mut text = text.replace("{q}", queue);
+        if text.contains("{receipt}") {
+            let receive = format!(
+                "SELECT slipring.send('{queue}', 'x'::text);
+                 SELECT slipring.purge('{queue}'); SELECT slipring.send('{queue}', 'y'::text)"
+            );
+            run(&self.owner, &receive).await;
+            let sql = format!("SELECT receipt FROM slipring.receive('{queue}')");
+            let receipt: String = self.owner.query_one(&sql, &[]).await.unwrap().get(0);
+            text = text.replace("{receipt}", &receipt);
+        }
+        if text.contains("{load}") {
+            let load = one(&self.owner, &format!("SELECT slipring.load_begin('{queue}')")).await;
+            text = text.replace("{load}", &load.to_string());
+        }
+        text
+    }
+}
+
+/// SQLSTATE and message of what a call fails with.
+async fn refused(client: &Client, call: &str) -> String {
+    let error = client.batch_execute(call).await.expect_err(call);
+    let error = error.as_db_error().expect("the server answers");
+    format!("{} {}", error.code().code(), error.message())
+}
+
+const PRODUCER: [&str; 11] = [
+    "SELECT slipring.send('{q}', 'a'::text)",
+    "SELECT slipring.send('{q}', '\\x00'::bytea)",
+    "SELECT slipring.send('{q}', '1'::jsonb, delay => '1 s')",
+    "SELECT slipring.send_batch('{q}', ARRAY['a', 'b'])",
+    "SELECT slipring.send_batch('{q}', ARRAY['\\x00']::bytea[])",
+    "SELECT slipring.send_batch('{q}', ARRAY['1']::jsonb[])",
+    "SELECT slipring.load_begin('{q}')",
+    "SELECT slipring.load_append({load}, 0, ARRAY['a'])",
+    "SELECT slipring.load_reserve({load}, 1024)",
+    "SELECT slipring.load_publish({load}, 0)",
+    "SELECT slipring.load_abandon({load})",
+];
+const CONSUMER: [&str; 9] = [
+    "SELECT * FROM slipring.receive('{q}')",
+    "SELECT slipring.ack('{receipt}')",
+    "SELECT slipring.ack(ARRAY['{receipt}'])",
+    "SELECT slipring.nack('{receipt}')",
+    "SELECT slipring.nack(ARRAY['{receipt}'])",
+    "SELECT slipring.extend('{receipt}')",
+    "SELECT slipring.extend(ARRAY['{receipt}'])",
+    "SELECT slipring.ready('{q}')",
+    "CALL slipring.await('{q}', '1 ms')",
+];
+const ADMIN: [&str; 8] = [
+    "SELECT slipring.configure('{q}', '{\"max_attempts\": 9}')",
+    "SELECT slipring.pause('{q}')",
+    "SELECT slipring.resume('{q}')",
+    "SELECT slipring.purge('{q}')",
+    "SELECT slipring.redrive('{q}')",
+    "SELECT * FROM slipring.peek('{q}')",
+    "SELECT * FROM slipring.stats('{q}')",
+    "SELECT slipring.set_aside('{q}')",
+];
+/// About no queue, for those who have rights in all.
+const WHOLE: [&str; 5] = [
+    "SELECT slipring.create_queue('new')",
+    "SELECT * FROM slipring.maintenance()",
+    "CALL slipring.maintain()",
+    "SELECT slipring.grant('admin', 'slipring_consumer')",
+    "SELECT slipring.revoke('admin', 'slipring_consumer')",
+];
+
+/// Which of the lists a kind of right is for.
+fn may(kind: &str) -> Vec<(&'static [&'static str], bool)> {
+    let has = |kinds: &[&str]| kinds.contains(&kind);
+    vec![
+        (&PRODUCER[..], has(&["producer", "admin"])),
+        (&CONSUMER[..], has(&["consumer", "admin"])),
+        (&ADMIN[..], has(&["admin"])),
+    ]
+}
+
+#[tokio::test]
+async fn a_right_in_one_queue_is_a_right_in_no_other() {
+    for kind in ["producer", "consumer", "admin"] {
+        let g = ground().await;
+        let (role, user) = g.here(kind).await;
+        run(&g.owner, &format!("SELECT slipring.grant('{kind}', '{role}', 'mine')")).await;
+        for (calls, allowed) in may(kind) {
+            for text in calls {
+                for queue in ["mine", "other"] {
+                    let call = g.call(text, queue).await;
+                    if allowed && queue == "mine" {
+                        run(&user, &call).await;
+                    } else {
+                        let why = refused(&user, &call).await;
+                        let of = if allowed { "queue other" } else { "function" };
+                        let wanted = format!("42501 permission denied for {of}");
+                        let wanted = wanted.replace("function", "");
+                        assert!(why.starts_with(&wanted), "{kind}: {call}: {why}");
+                    }
+                }
+            }
+        }
+        for call in WHOLE {
+            let why = refused(&user, call).await;
+            assert!(why.starts_with("42501 permission denied for "), "{kind}: {call}: {why}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_right_in_all_queues_is_one_in_this_database() {
+    for kind in ["producer", "consumer", "admin"] {
+        let g = ground().await;
+        let (role, user) = g.here(kind).await;
+        let give = format!("SELECT slipring.grant('{kind}', '{role}')");
+        run(&g.owner, &give).await;
+        let elsewhere = ground().await;
+        let (_, there) = g.user(kind, &elsewhere.database.name).await;
+        // Also where others have rights in one queue only.
+        let (other, _) = g.here("other").await;
+        for limited in [false, true] {
+            if limited {
+                let give = format!("SELECT slipring.grant('consumer', '{other}', 'mine')");
+                run(&g.owner, &give).await;
+            }
+            for (calls, allowed) in may(kind) {
+                for text in calls {
+                    let call = g.call(text, "other").await;
+                    if allowed {
+                        run(&user, &call).await;
+                    } else {
+                        let why = refused(&user, &call).await;
+                        assert!(why.starts_with("42501"), "{kind}: {call}: {why}");
+                    }
+                    let why = refused(&there, &elsewhere.call(text, "other").await).await;
+                    assert_eq!(why, "42501 permission denied for schema slipring", "{call}");
+                }
+            }
+        }
+        if kind == "admin" {
+            for call in WHOLE {
+                run(&user, call).await;
+            }
+        }
+        run(&g.owner, &give.replace("grant", "revoke")).await;
+        let why = refused(&user, "SELECT slipring.ready('mine')").await;
+        assert_eq!(why, "42501 permission denied for schema slipring");
+    }
+}
+
+#[tokio::test]
+async fn nobody_lends_a_right_in_one_queue_to_reach_others() {
+    let g = ground().await;
+    let (role, user) = g.here("limited").await;
+    let (stranger, lent) = g.here("stranger").await;
+    run(&g.owner, &format!("SELECT slipring.grant('producer', '{role}', 'mine')")).await;
+    let admin = g.cluster.superuser(&g.database.name).await;
+    run(&admin, &format!("CREATE SCHEMA lent AUTHORIZATION {role}")).await;
+    let lend = format!(
+        "CREATE FUNCTION lent.send(queue text) RETURNS bigint LANGUAGE sql SECURITY DEFINER
+             AS $$ SELECT slipring.send(queue, 'lent'::text) $$;
+         GRANT USAGE ON SCHEMA lent TO {stranger}"
+    );
+    run(&user, &lend).await;
+    run(&user, "SELECT lent.send('mine')").await;
+    for (session, queue) in [(&user, "other"), (&lent, "mine"), (&lent, "other")] {
+        let why = refused(session, &format!("SELECT lent.send('{queue}')")).await;
+        assert!(why.starts_with(&format!("42501 permission denied for queue {queue}")), "{why}");
+    }
+    // A member of the role, which it has been set to or not.
+    run(&admin, &format!("GRANT {role} TO {stranger}")).await;
+    run(&lent, "SELECT slipring.send('mine', 'a'::text)").await;
+    run(&lent, &format!("SET ROLE {role}; SELECT slipring.send('mine', 'a'::text)")).await;
+    let why = refused(&lent, "SELECT slipring.send('other', 'a'::text)").await;
+    assert!(why.starts_with("42501 permission denied for queue other"), "{why}");
+    // What fails in a queue goes to none that its admin may not send to.
+    run(&g.owner, &format!("SELECT slipring.grant('admin', '{role}', 'mine')")).await;
+    let configure = "SELECT slipring.configure('mine', '{\"dead_letter\": \"other\"}')";
+    assert!(refused(&user, configure).await.starts_with("42501"), "dead letters");
+    run(&user, &configure.replace("other", "mine")).await;
+    assert_eq!(one(&user, "SELECT count(*) FROM slipring.findings()").await, 0);
+}
+
+#[tokio::test]
+async fn the_cluster_wide_roles_can_be_kept_out_of_a_database_for_good() {
+    let g = ground().await;
+    let consumer = g.cluster.superuser(&g.database.name).await;
+    run(&consumer, "SET SESSION AUTHORIZATION slipring_consumer").await;
+    run(&consumer, "SELECT slipring.ready('mine')").await;
+    run(&g.owner, "SELECT slipring.revoke('consumer', 'slipring_consumer')").await;
+    run(&g.owner, "UPDATE slipring.migration SET name = 'another build' WHERE version = 0").await;
+    for again in [false, true] {
+        let migrated = migrate(&g.database.address, PostgresOptions::default(), false).await;
+        assert_eq!(migrated.unwrap().is_empty(), again);
+        let why = refused(&consumer, "SELECT slipring.ready('mine')").await;
+        assert_eq!(why, "42501 permission denied for schema slipring");
+    }
+    run(&g.owner, "SELECT slipring.grant('consumer', 'slipring_consumer')").await;
+    run(&consumer, "SELECT slipring.ready('mine')").await;
+}
+
+#[tokio::test]
+async fn a_grant_that_cannot_be_is_refused_with_what_is_wrong() {
+    let g = ground().await;
+    for (arguments, wanted) in [
+        ("'reader', 'slipring_consumer'", "SR007 reader is no kind of right; take producer,"),
+        ("NULL, 'slipring_consumer'", "SR007 null is no kind of right"),
+        ("'consumer', 'nobody at all'", "SR007 there is no role nobody at all"),
+        ("'consumer', 'public'", "SR007 there is no role public"),
+        ("'consumer', NULL", "SR007 there is no role null"),
+        ("'consumer', 'slipring_consumer', 'nowhere'", "SR001 queue nowhere does not exist"),
+    ] {
+        for verb in ["grant", "revoke"] {
+            let call = format!("SELECT slipring.{verb}({arguments})");
+            let why = refused(&g.owner, &call).await;
+            assert!(why.starts_with(wanted), "{call}: {why}");
+        }
+    }
+    // The owner keeps what he has.
+    run(&g.owner, "SELECT slipring.grant('consumer', session_user), slipring.stats('mine')").await;
+}
