@@ -38,6 +38,18 @@ pub struct Program {
     folder: PathBuf,
 }
 
+impl Program {
+    /// The last word of the options that run it: the name of its file, but for a library.
+    pub fn name(&self) -> &str {
+        self.options.rsplit(' ').next().unwrap_or_default()
+    }
+
+    /// Whether it is the torture test, which has a step of its own.
+    pub fn is_torture(&self) -> bool {
+        self.package == "slipring-postgres" && self.name() == "torture"
+    }
+}
+
 /// Builds all test programs of the workspace, as it is, and lists them.
 pub fn built(repository: &Repository) -> Outcome<Vec<Program>> {
     failing::run(&mut repository.cargo(&["test", "--workspace", "--no-run"]))?;
@@ -189,6 +201,7 @@ mod tests {
         let found = listed(&messages.join("\n"));
         let options: Vec<&str> = found.iter().map(|program| program.options.as_str()).collect();
         assert_eq!(options, ["-p a --lib", "-p a --test crash", "-p a --bin tool"]);
+        assert_eq!((found[1].name(), found[1].is_torture()), ("crash", false));
         assert_eq!(found[1].executable, Path::new("/t/deps/crash-2"));
         assert_eq!((&*found[1].package, &*found[1].folder), ("a", Path::new("/r/crates/a")));
     }

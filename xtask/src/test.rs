@@ -30,6 +30,8 @@ enum End {
 /// The second run over PostgreSQL replays so many random sequences, a third of the first.
 const MODEL_CASES: (&str, &str) = ("SLIPRING_MODEL_CASES", "8");
 
+const POSTGRES: &str = "slipring-postgres";
+
 const WARNINGS_ARE_ERRORS: &str = "-Dwarnings";
 /// How often the crash test kills the server here; `--rounds N` of the lab runs more.
 const CRASH_ROUNDS: &str = "100";
@@ -41,7 +43,11 @@ const QUICK_CLIENTS: [&str; 3] = ["boto3", "greenstalk", "crossing"];
 /// Where the lab keeps what the cases found.
 const CASES: [&str; 5] = ["case-1", "case-2", "case-3", "case-4", "case-5"];
 
-const STEPS: [Step; 17] = [
+/// How long the torture test takes; [`TORTURE`] says otherwise.
+const TORTURE_SECONDS: &str = "300";
+const TORTURE: &str = "SLIPRING_TORTURE_SECONDS";
+
+const STEPS: [Step; 18] = [
     Step {
         name: "set-up",
         what: "install what is missing: databases, servers, languages, the clients",
@@ -86,7 +92,9 @@ const STEPS: [Step; 17] = [
         what: "unit tests, conformance of all stores, wire transcripts, model, faults",
         needs: None,
         run: |repository| {
-            let outcome = programs::run(&programs::built(repository)?, &[]);
+            let mut programs = programs::built(repository)?;
+            programs.retain(|program| !program.is_torture() && !on_newest_only(program));
+            let outcome = programs::run(&programs, &[]);
             let mut examples = repository.cargo(&["test", "--workspace", "--doc"]);
             both(outcome, failing::run(&mut examples))
         },
@@ -98,7 +106,7 @@ const STEPS: [Step; 17] = [
         run: |repository| {
             let newest = setup::postgres::Newest::copied(repository)?;
             let mut postgres = programs::built(repository)?;
-            postgres.retain(|program| program.package == "slipring-postgres");
+            postgres.retain(|program| program.package == POSTGRES && !program.is_torture());
             let programs_of_newest = newest.programs();
             let mut environment = vec![
                 ("SLIPRING_POSTGRES_BIN", &*programs_of_newest),
@@ -108,6 +116,17 @@ const STEPS: [Step; 17] = [
                 environment.push((MODEL_CASES.0, Path::new(MODEL_CASES.1)));
             }
             programs::run(&postgres, &environment)
+        },
+    },
+    Step {
+        name: "torture",
+        what: "all transactions, rotations and lapses of PostgreSQL at once, the loss checker",
+        needs: None,
+        run: |repository| {
+            let mut programs = programs::built(repository)?;
+            programs.retain(programs::Program::is_torture);
+            let seconds = std::env::var_os(TORTURE).unwrap_or_else(|| TORTURE_SECONDS.into());
+            programs::run(&programs, &[(TORTURE, Path::new(&seconds))])
         },
     },
     Step {
@@ -184,6 +203,12 @@ const STEPS: [Step; 17] = [
         run: examples::run,
     },
 ];
+
+/// Whether the step `postgres` runs it, and `tests` does not: the test of plans takes long, and the
+/// newest PostgreSQL's plans are those that count.
+fn on_newest_only(program: &programs::Program) -> bool {
+    program.package == POSTGRES && program.name() == "plans"
+}
 
 fn deny(repository: &Repository) -> Outcome {
     let mut check = Command::new(setup::deny::run(repository)?);
@@ -300,6 +325,7 @@ fn cases(repository: &Repository) -> Outcome {
         lab(repository, &["case", number, "--smoke"])?;
     }
     lab(repository, &["badday", "all", "--smoke", "--strict"])?;
+    lab(repository, &["hostile", "--smoke", "--strict"])?;
     lab(repository, &["simulate", "--smoke"])?;
     lab(repository, &["drive", "--smoke"])?;
     lab(repository, &["benchmark", "all", "--smoke", "--strict"])?;

@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use crate::{
-    adapter, badday, benchmark, cases, crash, drive, driver, report, run, simulate, waits,
+    adapter, badday, benchmark, cases, crash, drive, driver, hostile, report, run, simulate, waits,
     workloads,
 };
 
@@ -34,6 +34,12 @@ enum Command {
     /// A worker of `badday`.
     #[command(hide = true)]
     BaddayWorker(badday::worker::Options),
+    /// Attack the server with connections that misbehave, one kind after another, and ask for its
+    /// memory, for the sends of good clients, and how soon all is as before.
+    Hostile(hostile::Options),
+    /// A process of the connections of `hostile`.
+    #[command(hide = true)]
+    HostileCrowd(hostile::crowd::Options),
     /// Make one page of kept runs that opens without a network, or Markdown.
     Report(report::Options),
     /// Simulate workers, cores, latches and logs: what more cores would do.
@@ -76,6 +82,8 @@ pub fn run(arguments: Arguments) -> Result<()> {
         Command::Case(options) => cases::run(&options),
         Command::Badday(options) => badday::run(&options),
         Command::BaddayWorker(options) => badday::worker::run(&options),
+        Command::Hostile(options) => hostile::run(&options),
+        Command::HostileCrowd(options) => hostile::crowd::run(&options),
         Command::Report(options) => report::run(&options),
         Command::Simulate(options) => simulate::run(&options),
         Command::CaseTimers(settings) => {

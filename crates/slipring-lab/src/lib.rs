@@ -18,6 +18,7 @@ mod findings;
 mod folder;
 mod guard;
 mod guarded;
+mod hostile;
 mod interrupt;
 mod ledger;
 mod machine;

@@ -25,7 +25,7 @@ const ALL: [&str; 6] = [
     "slipring-conformance",
 ];
 
-const WALLS: [Wall; 11] = [
+const WALLS: [Wall; 12] = [
     Wall {
         name: "slipring",
         may: &[],
@@ -65,11 +65,18 @@ const WALLS: [Wall; 11] = [
     },
     Wall {
         name: "slipring-cli",
-        may: &["slipring", "slipring-server", "slipring-sqlite", "slipring-postgres"],
+        may: &[
+            "slipring",
+            "slipring-allocator",
+            "slipring-server",
+            "slipring-sqlite",
+            "slipring-postgres",
+        ],
         may_in_tests: &["slipring-wire", "slipring-testbed"],
         never: &["rusqlite", "tokio-postgres"],
     },
     Wall { name: "slipring-lab", may: &ALL, may_in_tests: &["slipring-testbed"], never: &[] },
+    Wall { name: "slipring-allocator", may: &[], may_in_tests: &[], never: &["tokio", "rusqlite"] },
     Wall { name: "slipring-slowdisk", may: &[], may_in_tests: &[], never: &["tokio", "rusqlite"] },
     Wall { name: "xtask", may: &[], may_in_tests: &[], never: &["rusqlite", "tokio"] },
 ];

@@ -147,8 +147,8 @@ impl System for Native {
 fn settlement(outcome: Outcome) -> Settlement {
     match outcome {
         Outcome::Done => Settlement::Ack,
-        Outcome::Retry => Settlement::Nack { delay: None, priority: None },
-        Outcome::GiveUp => Settlement::DeadLetter,
+        Outcome::Retry => Settlement::Nack { delay: None, priority: None, reason: None },
+        Outcome::GiveUp => Settlement::DeadLetter { reason: None },
         Outcome::HandBack => Settlement::HandBack,
     }
 }

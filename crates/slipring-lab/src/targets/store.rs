@@ -122,7 +122,7 @@ impl StoreCaller {
         let mut by_queue: BTreeMap<usize, Vec<(Receipt, Settlement)>> = BTreeMap::new();
         for receipt in self.held.drain(..) {
             let at = *self.by_id.get(&receipt.queue).context("a message of another queue")?;
-            by_queue.entry(at).or_default().push((receipt, how));
+            by_queue.entry(at).or_default().push((receipt, how.clone()));
         }
         for (at, entries) in by_queue {
             for answer in self.queues[at].settle(entries).await? {
@@ -182,7 +182,7 @@ impl Caller for StoreCaller {
     }
 
     async fn give_back(&mut self, delay: Duration) -> Result<()> {
-        self.settle(Settlement::Nack { delay: Some(delay), priority: None }).await
+        self.settle(Settlement::Nack { delay: Some(delay), priority: None, reason: None }).await
     }
 
     async fn send_delayed(&mut self, bodies: &[Body], delay: Duration) -> Result<()> {
@@ -203,9 +203,9 @@ impl Caller for StoreCaller {
     }
 
     async fn ack_but(&mut self, failed: &[usize]) -> Result<()> {
-        let back = Settlement::Nack { delay: Some(Duration::ZERO), priority: None };
+        let back = Settlement::Nack { delay: Some(Duration::ZERO), priority: None, reason: None };
         let entries = self.held.drain(..).enumerate().map(|(at, receipt)| {
-            (receipt, if failed.contains(&at) { back } else { Settlement::Ack })
+            (receipt, if failed.contains(&at) { back.clone() } else { Settlement::Ack })
         });
         let [queue] = self.queues.as_slice() else { bail!("failures are driven on one queue") };
         for answer in queue.settle(entries.collect()).await? {

@@ -5,6 +5,7 @@ mod backlog;
 mod beside;
 pub mod closed_loop;
 mod connection_end_beside;
+mod consumers;
 mod cycle;
 mod neighbours;
 mod open_loop;
@@ -81,6 +82,9 @@ pub async fn drive<T: Target>(
         Work::Poison => poison::run(settings, target).await,
         Work::Paced | Work::Failing => paced::run(settings, target, tell).await,
         Work::Transactions | Work::Business => transactions::run(settings).await,
+        Work::Consumers | Work::ConsumersBesideIdle | Work::ConsumersBesideIdleElsewhere => {
+            consumers::run(settings, target).await
+        }
         Work::Wake => wake::run(settings, target, target).await,
         Work::WakeBySql => {
             let sql = Sql::start(settings, folder).await?;
@@ -106,8 +110,10 @@ mod tests {
 
     /// Works of users of SQL, and those in which nothing is received.
     fn is_special(work: Work) -> bool {
-        let sql = [Work::Transactions, Work::Business, Work::WakeBySql];
-        sql.contains(&work) || [Work::Commits, Work::MakeQueues, Work::Idle].contains(&work)
+        let sql = [Work::Transactions, Work::Business, Work::WakeBySql, Work::Consumers];
+        let beside = [Work::ConsumersBesideIdle, Work::ConsumersBesideIdleElsewhere];
+        let nothing = [Work::Commits, Work::MakeQueues, Work::Idle];
+        sql.contains(&work) || beside.contains(&work) || nothing.contains(&work)
     }
 
     fn tiny(work: Work) -> Settings {

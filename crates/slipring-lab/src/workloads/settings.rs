@@ -51,6 +51,12 @@ pub enum Work {
     Transactions,
     /// As before, each transaction also writing a row of the user's.
     Business,
+    /// Consumers by SQL: receive and ack in one transaction, from a queue that was filled.
+    Consumers,
+    /// As before, beside a consumer that stays in its transaction with messages of the same queue.
+    ConsumersBesideIdle,
+    /// As before, but the messages of the idle consumer are another queue's.
+    ConsumersBesideIdleElsewhere,
     /// Single messages now and then wake a receive that waits.
     Wake,
     /// As before, but the message is sent by SQL.
@@ -94,8 +100,8 @@ pub struct Settings {
     #[arg(long, default_value_t = BODY_BYTES)]
     #[serde(default = "plain_body")]
     pub body: usize,
-    /// `backlog`, `several`, `poison` and those `beside` something: messages to fill the queue
-    /// with; `storm`: delays that end at once.
+    /// `backlog`, `several`, `poison`, `consumers` and those `beside` something: messages to fill
+    /// the queue with; `storm`: delays that end at once.
     #[arg(long, default_value_t = 100_000)]
     pub messages: u64,
     /// `poison`: messages that always fail.

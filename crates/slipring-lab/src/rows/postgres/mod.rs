@@ -1,5 +1,6 @@
 //! The rows of PostgreSQL's speed table, each in a fresh database of one PostgreSQL.
 
+mod consumers;
 mod contenders;
 
 use self::contenders::{BY_SERVER, PLAIN};
@@ -29,6 +30,7 @@ pub(super) fn all() -> Vec<Row> {
     let mut rows = batches();
     rows.extend([transactions(), business(), single(), dead_rows()]);
     rows.extend([held_snapshot(), failing(), poison(), writing_transaction()]);
+    rows.extend([consumers::sql_consumers(), consumers::idle_consumer()]);
     rows.extend([wake(), many_queues(), idle()]);
     rows
 }
