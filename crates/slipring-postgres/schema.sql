@@ -491,8 +491,11 @@ FUNCTION fifo_open(p_queue integer, p_groups bigint, p_limit bigint, p_before bi
 FUNCTION fifo_refresh(p_queue slipring.queue, p_state slipring.state) RETURNS void
 FUNCTION findings(queue text DEFAULT NULL::text) RETURNS TABLE(queue text, kind text, why text, messages bigint, set_aside_at timestamp with time zone, kept jsonb) SECURITY DEFINER
 FUNCTION flush() RETURNS text
+FUNCTION generation_empty(p_low bigint, p_tables text[]) RETURNS boolean
 FUNCTION generation_now(p_queue slipring.queue) RETURNS bigint
 FUNCTION generation_step(p_now regclass, p_low regclass, p_mark regclass, p_since regclass, p_bytes bigint, p_worth boolean, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint) RETURNS boolean
+FUNCTION generations_enter() RETURNS void
+FUNCTION generations_gather() RETURNS void
 FUNCTION grant(kind text, role text, queue text DEFAULT NULL::text) RETURNS void SECURITY DEFINER
 FUNCTION headers_bytes(p_headers text) RETURNS integer
 FUNCTION headers_text(p_headers jsonb, p_queue text, p_index integer DEFAULT NULL::integer) RETURNS text
@@ -688,8 +691,7 @@ FUNCTION settled(p_message bigint, p_n integer, p_outcome text, p_until_ms bigin
 FUNCTION shelf_bytes(p_slot integer) RETURNS bigint
 FUNCTION shelf_copy(p_queue slipring.queue, p_from integer, p_shelf bigint) RETURNS void
 FUNCTION shelf_copy_items(p_copied slipring.mark, p_from integer, p_shelf bigint, p_sent_ms bigint, p_id bigint) RETURNS bigint
-FUNCTION shelf_empty(p_slot integer) RETURNS boolean
-FUNCTION shelf_rows_bytes(p_slot integer) RETURNS bigint
+FUNCTION shelf_seq(p_before bigint) RETURNS bigint
 FUNCTION shelf_slot() RETURNS integer
 FUNCTION shelf_tables() RETURNS text[]
 FUNCTION shelf_waits(p_after integer, p_from integer, p_shelf bigint) RETURNS TABLE(queue_id integer)

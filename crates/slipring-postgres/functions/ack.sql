@@ -15,6 +15,7 @@ DECLARE
     v_part record;
     v_count bigint := 0;
 BEGIN
+    PERFORM slipring.generations_enter();
     FOR v_part IN
         SELECT o.queue, array_agg(o.message ORDER BY o.message, o.fence) AS messages,
             array_agg(o.fence ORDER BY o.message, o.fence) AS fences

@@ -37,7 +37,7 @@ BEGIN
     SELECT v_slot, p_queue, coalesce(p_before + a.n, -1), a.message, a.fence
     FROM unnest(p_messages, p_fences) WITH ORDINALITY AS a(message, fence, n)
     WHERE a.fence <> ALL (coalesce(p_whole, '{}')) AND NOT EXISTS (
-        SELECT FROM slipring.ack d WHERE d.fence = a.fence AND d.message_id IN (0, a.message)
+        SELECT FROM ack d WHERE d.fence = a.fence AND d.message_id IN (0, a.message)
             AND (d.message_id > 0 OR a.message <@ d.ids) AND (d.id >= 0 OR p_before IS NULL))
     ON CONFLICT DO NOTHING;
     GET DIAGNOSTICS v_alone = ROW_COUNT;

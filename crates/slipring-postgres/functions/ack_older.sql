@@ -11,15 +11,17 @@ DECLARE
     v_seen pg_snapshot := pg_current_snapshot();
     -- Below zero where a dump was restored since.
     v_ended bigint := greatest(pg_sequence_last_value(p_queue.endings) - p_queue.xid_base, 0);
+    v_copied bigint := (slipring.state_newest(p_queue.queue_id)).journal;
     v_told bigint;
 BEGIN
     IF v_now_ms > pg_sequence_last_value('slipring.older_acks') + 60000 THEN
         v_told := setval('slipring.older_acks', v_now_ms);
     END IF;
     -- A table of the journal that this snapshot would read may have been emptied: its leases were
-    -- copied, and it does not see the copies.
-    IF (slipring.state_newest(p_queue.queue_id)).journal
-            < pg_sequence_last_value('slipring.journal_low')
+    -- copied, and it does not see the copies. The state has been read: none is emptied from now on.
+    IF v_copied < pg_sequence_last_value('slipring.journal_low')
+            AND pg_relation_size(format('slipring.state_%s', v_copied % 3)::regclass) = 0
+        OR v_copied < pg_sequence_last_value('slipring.journal_low') - 1
         OR NOT pg_visible_in_snapshot(v_ended::text::xid8, v_seen) THEN
         RAISE EXCEPTION USING ERRCODE = '40001', MESSAGE = 'leases of the queue have ended '
             'since the transaction''s snapshot; try the transaction again';

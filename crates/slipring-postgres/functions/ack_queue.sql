@@ -56,7 +56,7 @@ BEGIN
             -- Of what others have entered; this call's own numbers are past v_before.
             PERFORM slipring.message_gone(coalesce((
                 SELECT min(a.message) FROM unnest(p_messages, p_fences) AS a(message, fence)
-                WHERE EXISTS (SELECT FROM slipring.ack d
+                WHERE EXISTS (SELECT FROM ack d
                     WHERE d.fence = a.fence AND d.message_id IN (0, a.message)
                         AND (d.message_id > 0 OR a.message <@ d.ids) AND d.id >= 0
                         AND d.id NOT BETWEEN v_before + 1

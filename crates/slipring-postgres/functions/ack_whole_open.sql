@@ -15,6 +15,6 @@ RETURNS TABLE (fence bigint, ids int8multirange) LANGUAGE sql STABLE AS $$
     WHERE a.n = (SELECT sum(l.n) FROM l WHERE l.fence = a.fence)
         AND a.ids <@ (SELECT range_agg(o) FROM l CROSS JOIN LATERAL unnest(l.open) o
             WHERE l.fence = a.fence)
-        AND NOT EXISTS (SELECT FROM slipring.ack d
+        AND NOT EXISTS (SELECT FROM ack d
             WHERE d.fence = a.fence AND d.queue_id = p_queue)
 $$;

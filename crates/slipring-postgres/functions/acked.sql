@@ -7,7 +7,7 @@
 CREATE OR REPLACE FUNCTION slipring.acked(p_message bigint, p_fence bigint)
 RETURNS boolean LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    RETURN EXISTS (SELECT FROM slipring.ack a
+    RETURN EXISTS (SELECT FROM ack a
         WHERE a.fence = p_fence AND a.message_id IN (0, p_message)
             AND (a.message_id > 0 OR p_message <@ a.ids));
 END $$;

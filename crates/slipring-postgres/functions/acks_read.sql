@@ -6,7 +6,7 @@
 CREATE OR REPLACE FUNCTION slipring.acks_read(p_queue int, p_ids int8multirange)
 RETURNS TABLE (message_id bigint, fence bigint, ids int8multirange) LANGUAGE sql STABLE AS $$
     SELECT a.message_id, a.fence, a.ids FROM slipring.spans(p_ids) r CROSS JOIN LATERAL (
-        SELECT a.message_id, a.fence, a.ids FROM slipring.ack a
+        SELECT a.message_id, a.fence, a.ids FROM ack a
         WHERE a.queue_id * 2::bigint = p_queue * 2::bigint AND a.id >= r.first AND a.id < r.past
         OFFSET 0) a
 $$;

@@ -14,9 +14,9 @@ BEGIN
         -(p_item.state = 2)::int, -(p_item.state = 3)::int, -p_item.bytes);
     PERFORM slipring.aside_row(p_queue, 'picture', p_why, (p.seq = p_item.seq)::int, to_jsonb(p),
         p.tableoid::regclass, p.ctid)
-    FROM slipring.item_picture p WHERE p.id = p_item.id AND p.queue_id = p_item.queue_id;
+    FROM item_picture p WHERE p.id = p_item.id AND p.queue_id = p_item.queue_id;
     PERFORM slipring.aside_row(p_queue, 'body', p_why, 0, to_jsonb(b), b.tableoid::regclass, b.ctid)
-    FROM slipring.item_body b WHERE b.id = p_item.id;
+    FROM item_body b WHERE b.id = p_item.id;
     IF p_item.fifo_group IS NOT NULL THEN
         PERFORM slipring.fifo_groups_set(p_queue, ARRAY[p_item.fifo_group], ARRAY[p_item.id]);
     END IF;

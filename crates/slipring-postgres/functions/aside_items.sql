@@ -12,7 +12,7 @@ DECLARE
     v_why text;
 BEGIN
     FOREACH v_state IN ARRAY ARRAY[2, 0, 1, 3] LOOP
-        FOR v_item IN SELECT i.* FROM slipring.item i
+        FOR v_item IN SELECT i.* FROM item i
             WHERE i.queue_id = p_queue.queue_id AND i.state = v_state
             ORDER BY i.turn, i.id
         LOOP

@@ -10,7 +10,7 @@ RETURNS text LANGUAGE sql IMMUTABLE AS $$
             SELECT m.ctid AS place, m.id, m.bytes, coalesce(m.n, 1)::int AS size, to_jsonb(m) AS kept,
                 coalesce(slipring.message_fault(m.n, m.bytes, m.sent_ms, m.priority, m.lease_ms,
                     m.headers, m.body), CASE WHEN EXISTS (
-                        SELECT FROM slipring.item_picture p
+                        SELECT FROM item_picture p
                         WHERE p.id > m.id - coalesce(m.n, 1) AND p.id <= m.id AND p.id <@ $4)
                     THEN ''its number is another message''''s, too'' END) AS why
             FROM %s m

@@ -4,6 +4,6 @@
 -- Index:   fifo_group_name, backwards, one step in each slot.
 CREATE OR REPLACE FUNCTION slipring.fifo_group_now(p_queue int, p_name text)
 RETURNS SETOF slipring.fifo_group LANGUAGE sql STABLE AS $$
-    SELECT * FROM slipring.fifo_group g WHERE g.queue_id = p_queue AND g.name = p_name
+    SELECT * FROM fifo_group g WHERE g.queue_id = p_queue AND g.name = p_name
     ORDER BY g.seq DESC LIMIT 1
 $$;

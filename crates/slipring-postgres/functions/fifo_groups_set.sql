@@ -27,7 +27,7 @@ BEGIN
         SELECT t.name, t.id
         FROM slipring.spans(CASE WHEN v_mark.seq = 0 THEN '{[0,)}' ELSE v_mark.unseen END) r
         CROSS JOIN LATERAL (
-            SELECT t.name, t.id FROM slipring.fifo_touched t
+            SELECT t.name, t.id FROM fifo_touched t
             WHERE t.queue_id = v_queue AND t.entry >= r.first AND t.entry < r.past OFFSET 0) t
         WHERE t.name = ANY (p_names)),
     old AS MATERIALIZED (
@@ -48,7 +48,7 @@ BEGIN
             CASE WHEN f.state = 1 THEN greatest(f.id, s.served_to) END AS turn_to
         FROM old o
         LEFT JOIN LATERAL (
-            SELECT i.id, i.state FROM slipring.item i
+            SELECT i.id, i.state FROM item i
             WHERE i.queue_id = v_queue AND i.fifo_group = o.name AND i.fifo_group IS NOT NULL
                 AND i.state < 3 AND i.id >= o.from_id
             ORDER BY i.id LIMIT 1) f ON true
@@ -57,7 +57,7 @@ BEGIN
             THEN coalesce(o.served_now, 0)
             ELSE greatest(o.served, o.served_now, 0) END AS served_to) s)
     INSERT INTO slipring.fifo_group (slot, queue_id, name, seq, entry, low_id, served, turn)
-    SELECT slipring.shelf_slot(), v_queue, n.name, coalesce(n.seq, 0) + 1,
+    SELECT slipring.shelf_slot(), v_queue, n.name, slipring.shelf_seq(n.seq),
         slipring.entry_now(p_queue.xid_base), n.low_to, n.served_to, n.turn_to
     FROM new n
     WHERE n.low_to IS DISTINCT FROM n.low_id OR n.turn_to IS DISTINCT FROM n.turn

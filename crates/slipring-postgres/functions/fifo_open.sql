@@ -33,7 +33,7 @@ BEGIN
     CROSS JOIN LATERAL (
         SELECT i.id, i.attempts, i.bytes, i.fence,
             bool_and(i.state = 1 AND i.id < p_before) OVER (ORDER BY i.id) AS open
-        FROM (SELECT i.* FROM slipring.item i
+        FROM (SELECT i.* FROM item i
               WHERE i.queue_id = p_queue AND i.fifo_group = g.name AND i.fifo_group IS NOT NULL
                   AND i.state < 3 AND i.id >= g.low_id
               ORDER BY i.id LIMIT p_limit) i) m

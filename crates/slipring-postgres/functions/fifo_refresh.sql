@@ -14,7 +14,7 @@ BEGIN
     SELECT array_agg(t.name) AS names, array_agg(t.id) AS ids INTO v_new
     FROM slipring.spans(CASE WHEN v_mark.seq = 0 THEN '{[0,)}' ELSE v_mark.unseen END) r
     CROSS JOIN LATERAL (
-        SELECT t.name, t.id FROM slipring.fifo_touched t
+        SELECT t.name, t.id FROM fifo_touched t
         WHERE t.queue_id = p_queue.queue_id AND t.entry >= r.first
             AND t.entry < r.past OFFSET 0) t;
     IF v_new.names IS NOT NULL THEN

@@ -4,7 +4,7 @@
 -- Index:   item_picture_N_newest, backwards, one step in each slot.
 CREATE OR REPLACE FUNCTION slipring.item_now(p_id bigint)
 RETURNS SETOF slipring.item_picture LANGUAGE sql STABLE AS $$
-    SELECT * FROM (SELECT * FROM slipring.item_picture p WHERE p.id = p_id
+    SELECT * FROM (SELECT * FROM item_picture p WHERE p.id = p_id
         ORDER BY p.seq DESC LIMIT 1) p
     WHERE p.state < 4
 $$;

@@ -12,14 +12,14 @@ BEGIN
             FROM unnest(ARRAY[1, 7, 8]) k CROSS JOIN LATERAL slipring.mark_read(p_queue, k) m),
         firsts AS (
             SELECT f.* FROM marks m CROSS JOIN LATERAL (
-                SELECT i.turn, i.id, i.sent_ms, m.past FROM slipring.item i
+                SELECT i.turn, i.id, i.sent_ms, m.past FROM item i
                 WHERE i.queue_id * 8::bigint + i.state = p_queue * 8::bigint + 1
                     AND i.state + 0 < 4
                     AND (i.turn, i.id) >= (m.turn, m.id) AND i.turn < m.past
                 ORDER BY i.turn, i.id LIMIT 1) f
             UNION ALL
             SELECT n.turn, n.id, n.sent_ms, f.past FROM firsts f CROSS JOIN LATERAL (
-                SELECT i.turn, i.id, i.sent_ms FROM slipring.item i
+                SELECT i.turn, i.id, i.sent_ms FROM item i
                 WHERE i.queue_id * 8::bigint + i.state = p_queue * 8::bigint + 1
                     AND i.state + 0 < 4
                     AND i.turn > f.turn AND i.turn < f.past
@@ -29,7 +29,7 @@ BEGIN
             UNION ALL
             SELECT n.id, n.sent_ms FROM marks m CROSS JOIN LATERAL slipring.spans(m.unseen) r
             CROSS JOIN LATERAL (
-                SELECT i.id, i.sent_ms FROM slipring.item i
+                SELECT i.id, i.sent_ms FROM item i
                 WHERE i.queue_id * 16::bigint + i.state = p_queue * 16::bigint + 1
                     AND i.state + 1 < 5
                     AND i.entry >= r.first AND i.entry < r.past AND i.turn >= m.low

@@ -10,7 +10,7 @@ DECLARE
     v_sum slipring.tally_sum;
     v_new int8multirange := '{[0,)}';
 BEGIN
-    SELECT * INTO v_sum FROM slipring.tally_sum s WHERE s.queue_id = p_queue
+    SELECT * INTO v_sum FROM tally_sum s WHERE s.queue_id = p_queue
     ORDER BY s.seq DESC LIMIT 1;
     IF v_sum.queue_id IS NOT NULL THEN
         v_new := v_sum.unseen;
@@ -23,6 +23,6 @@ BEGIN
         coalesce(v_sum.bytes, 0) + coalesce(sum(t.bytes), 0), count(*)
     INTO ready, urgent, delayed, leased, parked, bytes, differences
     FROM slipring.spans(v_new) r CROSS JOIN LATERAL (
-        SELECT t.* FROM slipring.tally t WHERE t.queue_id = p_queue AND t.entry >= r.first
+        SELECT t.* FROM tally t WHERE t.queue_id = p_queue AND t.entry >= r.first
             AND t.entry < r.past OFFSET 0) t;
 END $$;

@@ -16,7 +16,7 @@ DECLARE
         ELSE 9223372036854775807 END;
 BEGIN
     RETURN QUERY SELECT * FROM (
-        (SELECT i.* FROM slipring.item i
+        (SELECT i.* FROM item i
          WHERE i.queue_id * 8::bigint + i.state = p_mark.queue_id * 8::bigint + v_state
              AND i.state + 0 < 4
              AND (i.turn, i.id) >= (p_mark.turn, p_mark.id) AND i.turn < v_past
@@ -24,7 +24,7 @@ BEGIN
          ORDER BY i.turn, i.id LIMIT p_limit)
         UNION ALL
         (SELECT n.* FROM slipring.spans(p_mark.unseen) r CROSS JOIN LATERAL (
-             SELECT i.* FROM slipring.item i
+             SELECT i.* FROM item i
              WHERE i.queue_id * 16::bigint + i.state = p_mark.queue_id * 16::bigint + v_state
                  AND i.state + 1 < 5
                  AND i.entry >= r.first AND i.entry < r.past AND i.turn >= v_low

@@ -13,16 +13,16 @@ DECLARE
 BEGIN
     SELECT i.turn INTO v_next
     FROM (
-        SELECT p.turn, p.seq = (SELECT n.seq FROM slipring.item_picture n WHERE n.id = p.id
+        SELECT p.turn, p.seq = (SELECT n.seq FROM item_picture n WHERE n.id = p.id
             ORDER BY n.seq DESC LIMIT 1) AS newest
-        FROM slipring.item_picture p
+        FROM item_picture p
         WHERE p.queue_id * 8::bigint + p.state = p_mark.queue_id * 8::bigint + p_mark.kind
             AND p.state + 0 < 4
             AND (p.turn, p.id) > (p_mark.turn, p_mark.id)
         ORDER BY p.turn, p.id LIMIT v_many) i
     WHERE i.newest LIMIT 1;
     IF v_next IS NULL THEN
-        SELECT p.turn INTO v_next FROM slipring.item_picture p
+        SELECT p.turn INTO v_next FROM item_picture p
         WHERE p.queue_id * 8::bigint + p.state = p_mark.queue_id * 8::bigint + p_mark.kind
             AND p.state + 0 < 4
             AND (p.turn, p.id) > (p_mark.turn, p_mark.id)
@@ -30,7 +30,7 @@ BEGIN
     END IF;
     RETURN least(v_next, (
         SELECT min(n.turn) FROM slipring.spans(p_mark.unseen) r CROSS JOIN LATERAL (
-            SELECT i.turn FROM slipring.item i
+            SELECT i.turn FROM item i
             WHERE i.queue_id * 16::bigint + i.state = p_mark.queue_id * 16::bigint + p_mark.kind
                 AND i.state + 1 < 5
                 AND i.entry >= r.first AND i.entry < r.past

@@ -9,14 +9,14 @@ CREATE OR REPLACE FUNCTION slipring.items_timed(
 RETURNS SETOF slipring.item_picture LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN QUERY SELECT * FROM (
-        (SELECT i.* FROM slipring.item i
+        (SELECT i.* FROM item i
          WHERE i.queue_id * 8::bigint + i.state = p_mark.queue_id * 8::bigint + p_mark.kind
              AND i.state + 0 < 4
              AND (i.turn, i.id) > (p_mark.turn, p_mark.id) AND i.turn <= p_until_ms
          ORDER BY i.turn, i.id LIMIT p_limit)
         UNION ALL
         (SELECT n.* FROM slipring.spans(p_mark.unseen) r CROSS JOIN LATERAL (
-             SELECT i.* FROM slipring.item i
+             SELECT i.* FROM item i
              WHERE i.queue_id * 16::bigint + i.state
                      = p_mark.queue_id * 16::bigint + p_mark.kind
                  AND i.state + 1 < 5

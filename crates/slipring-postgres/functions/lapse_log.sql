@@ -33,14 +33,14 @@ BEGIN
     v_dead := next = 'dead_letter' AND p_target.queue_id IS NOT NULL;
     FOR v_lease IN
         SELECT l.* FROM (
-            SELECT * FROM slipring.lease t WHERE p_holder IS NULL
+            SELECT * FROM lease t WHERE p_holder IS NULL
                 AND t.queue_id * 2::bigint = p_queue.queue_id * 2::bigint
                 AND t.deadline_ms >= v_state.lapse_ms AND t.deadline_ms <= p_now_ms
             UNION ALL
-            SELECT * FROM slipring.lease h
+            SELECT * FROM lease h
             WHERE h.holder = p_holder AND h.queue_id + 0 = p_queue.queue_id) l
         WHERE l.n > 0 AND l.seq = (
-            SELECT newest.seq FROM slipring.lease newest WHERE newest.queue_id = l.queue_id
+            SELECT newest.seq FROM lease newest WHERE newest.queue_id = l.queue_id
                 AND newest.fence = l.fence AND newest.part = l.part
             ORDER BY newest.seq DESC LIMIT 1)
         ORDER BY l.deadline_ms, l.fence

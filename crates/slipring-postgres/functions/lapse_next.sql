@@ -5,11 +5,11 @@
 CREATE OR REPLACE FUNCTION slipring.lapse_next(p_queue int, p_after_ms bigint)
 RETURNS bigint LANGUAGE sql STABLE AS $$
     SELECT coalesce(min(l.deadline_ms) FILTER (WHERE l.seq = (
-            SELECT newest.seq FROM slipring.lease newest WHERE newest.queue_id = p_queue
+            SELECT newest.seq FROM lease newest WHERE newest.queue_id = p_queue
                 AND newest.fence = l.fence AND newest.part = l.part
             ORDER BY newest.seq DESC LIMIT 1)),
         max(l.deadline_ms))
-    FROM (SELECT l.deadline_ms, l.fence, l.part, l.seq FROM slipring.lease l
+    FROM (SELECT l.deadline_ms, l.fence, l.part, l.seq FROM lease l
           WHERE l.queue_id * 2::bigint = p_queue * 2::bigint AND l.deadline_ms > p_after_ms AND l.n > 0
           ORDER BY l.deadline_ms LIMIT 250) l
 $$;

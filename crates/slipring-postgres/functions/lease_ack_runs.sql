@@ -23,7 +23,7 @@ BEGIN
             l.n - t.n AS n, t.n AS acked, l.open - t.ids AS open,
             CASE WHEN l.n = t.n THEN l.bytes ELSE t.n * l.bytes_each END AS bytes_acked, l.bytes
         FROM taken t CROSS JOIN LATERAL (
-            SELECT * FROM slipring.lease l
+            SELECT * FROM lease l
             WHERE l.queue_id = p_queue AND l.fence = t.fence AND l.part = 0
             ORDER BY l.seq DESC LIMIT 1) l
         WHERE t.ids <@ l.open),

@@ -5,7 +5,7 @@
 CREATE OR REPLACE FUNCTION slipring.leases_in(p_queue int, p_fences int8multirange)
 RETURNS SETOF slipring.lease LANGUAGE sql STABLE AS $$
     SELECT n.* FROM unnest(p_fences) r CROSS JOIN LATERAL (
-        SELECT DISTINCT ON (l.fence, l.part) l.* FROM slipring.lease l
+        SELECT DISTINCT ON (l.fence, l.part) l.* FROM lease l
         WHERE l.queue_id = p_queue AND l.fence >= lower(r) AND l.fence < upper(r)
         ORDER BY l.fence, l.part, l.seq DESC) n
 $$;

@@ -25,7 +25,7 @@ BEGIN
         v_first := greatest(v_mark.turn, CASE WHEN v_kind = 9 THEN 0 END);
         SELECT count(*) AS n, max(l.fence) AS last, array_agg(l.fence) FILTER (WHERE l.n > 0) AS open
         INTO v_walked
-        FROM (SELECT DISTINCT ON (l.fence, l.part) l.fence, l.n FROM slipring.lease l
+        FROM (SELECT DISTINCT ON (l.fence, l.part) l.fence, l.n FROM lease l
               WHERE l.queue_id = p_queue AND l.fence >= v_first
                   AND l.fence < CASE WHEN v_kind = 9 THEN 9223372036854775807 ELSE 0 END
               ORDER BY l.fence, l.part, l.seq DESC LIMIT v_most) l;
@@ -44,8 +44,8 @@ BEGIN
         v_later := CASE WHEN v_kind = 10
             THEN p_state.taken * int8multirange(int8range(NULL, v_low)) END;
         INSERT INTO slipring.mark (slot, queue_id, kind, seq, turn, id, unseen)
-        VALUES (slipring.shelf_slot(), p_queue, v_kind, v_mark.seq + 1, v_low, p_state.seq, coalesce(
-            (SELECT range_agg(int8range(f, f + 1)) FROM unnest(v_open[:v_kept]) f WHERE f < v_low),
+        VALUES (slipring.shelf_slot(), p_queue, v_kind, slipring.shelf_seq(v_mark.seq), v_low,
+            p_state.seq, coalesce((SELECT range_agg(int8range(f, f + 1)) FROM unnest(v_open[:v_kept]) f WHERE f < v_low),
             '{}') + coalesce(v_later, '{}'));
     END LOOP;
 END $$;

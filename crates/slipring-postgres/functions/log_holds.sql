@@ -20,7 +20,7 @@ BEGIN
     ELSIF p_message <@ v_state.open[array_position(v_state.lanes, v_lane)] THEN
         RETURN true;
     ELSIF v_state.leased = 0 OR EXISTS (
-        SELECT FROM slipring.lease l WHERE l.queue_id = p_queue.queue_id AND l.fence = p_fence
+        SELECT FROM lease l WHERE l.queue_id = p_queue.queue_id AND l.fence = p_fence
             AND l.lane = v_lane AND p_message <@ l.open) THEN
         -- The log remembers the hand-out, so no crash has undone it: what it held left the log with
         -- it, and is handed out by no other lease of the log.

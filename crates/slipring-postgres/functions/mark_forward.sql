@@ -28,9 +28,9 @@ BEGIN
         w.newest OR w.n = v_most AS may INTO v_next
     FROM (SELECT p.turn, p.id, p.entry, row_number() OVER o AS n, lead(p.id) OVER o IS NULL AS last,
               lag(p.id) OVER o IS NOT DISTINCT FROM p.id AS again,
-              p.seq = (SELECT n.seq FROM slipring.item_picture n WHERE n.id = p.id
+              p.seq = (SELECT n.seq FROM item_picture n WHERE n.id = p.id
                   ORDER BY n.seq DESC LIMIT 1) AS newest
-          FROM (SELECT p.turn, p.id, p.seq, p.entry FROM slipring.item_picture p
+          FROM (SELECT p.turn, p.id, p.seq, p.entry FROM item_picture p
                 WHERE p.queue_id * 8::bigint + p.state = p_mark.queue_id * 8::bigint + v_state
                     AND p.state + 0 < 4
                     AND (p.turn, p.id) >= (p_turn, p_id) AND p.turn < v_past
@@ -50,9 +50,9 @@ BEGIN
     INTO v_new
     FROM slipring.spans(p_mark.unseen) r CROSS JOIN LATERAL (
         SELECT p.turn, p.id, p.entry, CASE WHEN p.turn >= v_low AND p.turn < v_past THEN
-            p.seq = (SELECT n.seq FROM slipring.item_picture n WHERE n.id = p.id
+            p.seq = (SELECT n.seq FROM item_picture n WHERE n.id = p.id
                 ORDER BY n.seq DESC LIMIT 1) END AS newest
-        FROM slipring.item_picture p
+        FROM item_picture p
         WHERE p.queue_id * 16::bigint + p.state = p_mark.queue_id * 16::bigint + v_state
             AND p.entry >= r.first AND p.entry < r.past
             AND p.state + 1 < 5

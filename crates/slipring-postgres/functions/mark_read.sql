@@ -8,7 +8,7 @@ RETURNS slipring.mark LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_mark slipring.mark;
 BEGIN
-    SELECT * INTO v_mark FROM slipring.mark m
+    SELECT * INTO v_mark FROM mark m
     WHERE m.queue_id = p_queue AND m.kind = p_kind ORDER BY m.seq DESC LIMIT 1;
     IF v_mark.queue_id IS NULL THEN
         v_mark.queue_id := p_queue;

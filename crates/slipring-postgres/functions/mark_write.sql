@@ -8,6 +8,6 @@ CREATE OR REPLACE FUNCTION slipring.mark_write(
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO slipring.mark (slot, queue_id, kind, seq, turn, id, unseen)
-    VALUES (slipring.shelf_slot(), p_mark.queue_id, p_mark.kind, p_mark.seq + 1, p_turn, p_id,
-        int8multirange(int8range(0, NULL)) - p_done);
+    VALUES (slipring.shelf_slot(), p_mark.queue_id, p_mark.kind, slipring.shelf_seq(p_mark.seq),
+        p_turn, p_id, int8multirange(int8range(0, NULL)) - p_done);
 END $$;

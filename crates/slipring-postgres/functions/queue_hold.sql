@@ -3,9 +3,8 @@
 --          rows away from pictures that are older, too: whoever reads a queue without its lock
 --          would miss what a rotation has moved or copied meanwhile.
 -- Inputs:  p_queue, which it is an error not to find (SR001).
--- Lock:    ACCESS SHARE on that table, on state and on mark, for which a rotation that empties them
---          is waited for. One table of the journal and one of the shelf stand for all of them,
---          since a rotation locks all before it empties any.
+-- Lock:    ACCESS SHARE on that table, for which a rotation that empties it is waited for; see
+--          generations_enter.
 -- Index:   queue_pkey, state_newest.
 -- Answers: the queue. The caller reads its messages in a statement of its own afterwards. At
 --          REPEATABLE READ, where that has the same picture, it may miss some all the same.
@@ -16,7 +15,7 @@ DECLARE
     v_held bigint;
     v_low bigint;
 BEGIN
-    LOCK TABLE slipring.state, slipring.mark IN ACCESS SHARE MODE;
+    PERFORM slipring.generations_enter();
     SELECT * INTO v_queue FROM slipring.queue q WHERE q.queue_id = p_queue;
     IF v_queue.queue_id IS NULL THEN
         PERFORM slipring.queue_gone(p_queue);
@@ -27,7 +26,7 @@ BEGIN
         EXECUTE 'LOCK TABLE slipring.message_' || v_queue.place || '_' || v_low % 3
             || ' IN ACCESS SHARE MODE';
         v_held := v_low;
-        SELECT s.generation_low INTO v_low FROM slipring.state s WHERE s.queue_id = p_queue
+        SELECT s.generation_low INTO v_low FROM state s WHERE s.queue_id = p_queue
         ORDER BY s.seq DESC LIMIT 1;
         IF v_low IS NULL THEN
             v_low := (slipring.state_newest(p_queue)).generation_low;

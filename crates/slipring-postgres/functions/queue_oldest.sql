@@ -11,9 +11,9 @@ DECLARE
     v_oldest bigint := (
         SELECT coalesce(min(i.sent_ms) FILTER (WHERE i.newest),
             CASE WHEN count(*) = 100 THEN max(i.sent_ms) END)
-        FROM (SELECT p.sent_ms, p.seq = (SELECT n.seq FROM slipring.item_picture n
+        FROM (SELECT p.sent_ms, p.seq = (SELECT n.seq FROM item_picture n
                   WHERE n.id = p.id ORDER BY n.seq DESC LIMIT 1) AS newest
-              FROM slipring.item_picture p
+              FROM item_picture p
               WHERE p.queue_id * 2::bigint = p_queue.queue_id * 2::bigint
                   AND p.state + 2 < 6
               ORDER BY p.sent_ms, p.id LIMIT 100) i);

@@ -26,7 +26,7 @@ DECLARE
     v_read slipring.lane_read;
 BEGIN
     SELECT s.taken, s.taken_journal INTO v_state.taken, v_state.taken_journal
-    FROM slipring.state s WHERE s.queue_id = p_queue.queue_id ORDER BY s.seq DESC LIMIT 1;
+    FROM state s WHERE s.queue_id = p_queue.queue_id ORDER BY s.seq DESC LIMIT 1;
     IF slipring.taken_may(v_state) THEN
         v_state := slipring.taken_apart(p_queue, p_n, false);
         v_from := slipring.live_tables(p_queue, v_state);

@@ -70,7 +70,7 @@ BEGIN
     END IF;
     RETURN v_removed + slipring.item_remove(p_queue, ARRAY(
         SELECT i.id FROM (
-            SELECT i.id, i.sent_ms, i.state, i.fence, i.queue_id FROM slipring.item i
+            SELECT i.id, i.sent_ms, i.state, i.fence, i.queue_id FROM item i
             WHERE i.queue_id * 2::bigint = p_queue.queue_id * 2::bigint AND i.state + 2 < 6
                 AND i.sent_ms <= p_sent_until_ms
             ORDER BY i.sent_ms, i.id LIMIT p_limit - v_removed) i

@@ -14,7 +14,7 @@ SET search_path = pg_catalog, slipring, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY SELECT q.queue_id, q.retention_ms, EXISTS (
-        SELECT FROM slipring.item_picture p
+        SELECT FROM item_picture p
         WHERE p.queue_id * 2::bigint = q.queue_id * 2::bigint
             AND p.state + 2 < 6 AND p.sent_ms <= p_now_ms - q.retention_ms)
     FROM slipring.queue q WHERE q.retention_ms IS NOT NULL;

@@ -1,9 +1,9 @@
 -- Purpose: one step of the rotation of state, lease and ack, if one is due: those of
---          generation_step; then copy what is open, a queue at a time; empty the old generation;
---          note it.
+--          generation_step; then copy what is open, a queue at a time; let the old generation go;
+--          empty it once nobody reads it any more.
 -- Inputs:  as store_rotate.
 -- Lock:    the caller holds the lock of rotation; that of the queue that is copied, see queue_try;
---          see tables_empty.
+--          see generation_empty.
 -- Index:   queue_pkey, state_newest.
 -- Answers: as store_rotate.
 CREATE OR REPLACE FUNCTION slipring.rotate_journal(
@@ -14,23 +14,16 @@ DECLARE
     v_now bigint := pg_sequence_last_value('slipring.journal');
     v_low bigint := pg_sequence_last_value('slipring.journal_low');
     v_slot int := v_low % 3;
-    v_step boolean := slipring.generation_step('slipring.journal', 'slipring.journal_low',
+    v_queue slipring.queue;
+BEGIN
+    done := coalesce(slipring.generation_empty(v_low, ARRAY['state', 'lease', 'ack']),
+        slipring.generation_step('slipring.journal', 'slipring.journal_low',
         'slipring.journal_mark', 'slipring.journal_since',
         pg_relation_size(format('slipring.state_%s', v_slot)::regclass)
             + pg_relation_size(format('slipring.lease_%s', v_slot)::regclass)
             + pg_relation_size(format('slipring.ack_%s', v_slot)::regclass),
-        slipring.journal_grew(v_slot), p_now_ms, p_bytes_min, p_age_ms);
-    v_queue slipring.queue;
-BEGIN
-    IF v_step IS NOT NULL THEN
-        done := v_step;
-        RETURN;
-    END IF;
-    IF pg_relation_size(format('slipring.state_%s', v_slot)::regclass) = 0 THEN
-        -- Emptied by a step that has committed. Had that step moved the sequence itself, then a
-        -- crash before its commit would have left rows behind that nobody would empty.
-        PERFORM setval('slipring.journal_low', v_low + 1);
-        done := true;
+        slipring.journal_grew(v_slot), p_now_ms, p_bytes_min, p_age_ms));
+    IF done IS NOT NULL THEN
         RETURN;
     END IF;
     SELECT q.queue_id INTO after FROM slipring.queue q CROSS JOIN LATERAL (
@@ -38,9 +31,12 @@ BEGIN
             ORDER BY s.seq DESC LIMIT 1) s
         WHERE q.queue_id > p_after AND s.journal < v_now ORDER BY q.queue_id LIMIT 1;
     IF after IS NULL THEN
-        -- Only a look from the first queue on shows that none is left.
-        done := p_after = 0 AND NOT slipring.dump_begins() AND slipring.tables_empty(format(
-            'slipring.state_%1$s, slipring.lease_%1$s, slipring.ack_%1$s', v_slot));
+        -- Only a look from the first queue on shows that none is left. From now on nobody comes to
+        -- the old generation, and those who are in it keep only the next one from beginning.
+        done := p_after = 0;
+        IF done THEN
+            PERFORM setval('slipring.journal_low', v_now);
+        END IF;
         RETURN;
     END IF;
     v_queue := slipring.queue_try(after);

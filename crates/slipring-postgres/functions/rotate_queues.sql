@@ -24,7 +24,7 @@ BEGIN
         SELECT q.queue_id, s.generation_mark IS NULL
             AND pg_sequence_last_value(q.generation) <> s.generation_low AS moved
         FROM slipring.queue q CROSS JOIN LATERAL (SELECT s.generation_mark, s.generation_low
-            FROM slipring.state s WHERE s.queue_id = q.queue_id ORDER BY s.seq DESC LIMIT 1) s
+            FROM state s WHERE s.queue_id = q.queue_id ORDER BY s.seq DESC LIMIT 1) s
         WHERE q.queue_id > p_after AND least(p_bytes_min, 1048576) <= greatest(
             pg_relation_size(format('slipring.message_%s_%s', q.place,
                 s.generation_low % 3)::regclass),

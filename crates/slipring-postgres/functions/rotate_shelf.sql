@@ -1,11 +1,11 @@
 -- Purpose: one step of the rotation of the shelf, if one is due: those of generation_step; then
---          copy what lives, a part of one queue at a time; empty the old generation; note it. It
+--          copy what lives, a part of one queue at a time; let the old generation go; empty it. It
 --          is due when what was written since the last time is as much as what lived then and
 --          p_bytes_min more, so that nothing is copied more than once for each time it, or as much
 --          else, was written.
 -- Inputs:  as store_rotate.
 -- Lock:    the caller holds the lock of rotation; that of the queue that is copied, see queue_try;
---          see shelf_empty.
+--          see generation_empty.
 -- Index:   see shelf_waits.
 -- Answers: as store_rotate.
 CREATE OR REPLACE FUNCTION slipring.rotate_shelf(
@@ -14,30 +14,28 @@ CREATE OR REPLACE FUNCTION slipring.rotate_shelf(
 LANGUAGE plpgsql AS $$
 DECLARE
     v_now bigint := pg_sequence_last_value('slipring.shelf');
-    v_slot int := pg_sequence_last_value('slipring.shelf_low') % 3;
+    v_low bigint := pg_sequence_last_value('slipring.shelf_low');
+    v_slot int := v_low % 3;
     v_bytes bigint := slipring.shelf_bytes(v_slot)
         - 2 * pg_sequence_last_value('slipring.shelf_kept');
-    v_step boolean := slipring.generation_step('slipring.shelf', 'slipring.shelf_low',
-        'slipring.shelf_mark', 'slipring.shelf_since', v_bytes,
-        v_bytes >= least(p_bytes_min, 1048576), p_now_ms, p_bytes_min, p_age_ms);
     v_queue slipring.queue;
 BEGIN
-    IF v_step IS NOT NULL THEN
-        done := v_step;
-        RETURN;
-    END IF;
-    IF slipring.shelf_rows_bytes(v_slot) = 0 THEN
-        -- Emptied by a step that has committed; see rotate_journal.
-        PERFORM setval('slipring.shelf_kept', slipring.shelf_bytes((v_now % 3)::int)),
-            setval('slipring.shelf_low', v_now);
-        done := true;
+    done := coalesce(slipring.generation_empty(v_low, slipring.shelf_tables()),
+        slipring.generation_step('slipring.shelf', 'slipring.shelf_low', 'slipring.shelf_mark',
+            'slipring.shelf_since', v_bytes, v_bytes >= least(p_bytes_min, 1048576), p_now_ms,
+            p_bytes_min, p_age_ms));
+    IF done IS NOT NULL THEN
         RETURN;
     END IF;
     SELECT w.queue_id INTO after FROM slipring.shelf_waits(p_after, v_slot, v_now) w
         ORDER BY w.queue_id LIMIT 1;
     IF after IS NULL THEN
-        -- Only a look from the first queue on shows that none is left.
-        done := p_after = 0 AND NOT slipring.dump_begins() AND slipring.shelf_empty(v_slot);
+        -- Only a look from the first queue on shows that none is left; see rotate_journal.
+        done := p_after = 0;
+        IF done THEN
+            PERFORM setval('slipring.shelf_kept', slipring.shelf_bytes((v_now % 3)::int)),
+                setval('slipring.shelf_low', v_now);
+        END IF;
         RETURN;
     END IF;
     v_queue := slipring.queue_try(after);

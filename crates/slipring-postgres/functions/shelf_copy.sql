@@ -23,7 +23,7 @@ BEGIN
     SELECT p.sent_ms, p.id INTO v_last FROM (
         SELECT p.sent_ms, p.id, sum(p.bytes) OVER (ORDER BY p.sent_ms, p.id
             ROWS UNBOUNDED PRECEDING) - p.bytes AS before
-        FROM (SELECT p.sent_ms, p.id, p.bytes FROM slipring.item_picture p
+        FROM (SELECT p.sent_ms, p.id, p.bytes FROM item_picture p
               WHERE p.slot = p_from AND p.queue_id * 2::bigint = p_queue.queue_id * 2::bigint
                   AND p.state + 2 < 6 AND (p.sent_ms, p.id) > (v_copied.turn, v_copied.id)
               ORDER BY p.sent_ms, p.id LIMIT 250) p) p
@@ -38,7 +38,7 @@ BEGIN
             PERFORM slipring.fifo_bring_in(p_queue, slipring.state_read(p_queue), 0);
         END IF;
         INSERT INTO slipring.mark (slot, queue_id, kind, seq, turn, id, unseen)
-        SELECT p_shelf % 3, m.queue_id, m.kind, m.seq + 1, m.turn, m.id, m.unseen
+        SELECT p_shelf % 3, m.queue_id, m.kind, slipring.shelf_seq(m.seq), m.turn, m.id, m.unseen
         FROM unnest(ARRAY[0, 1, 2, 3, 4, 5, 7, 8, 9, 10]) k
         CROSS JOIN LATERAL slipring.mark_read(p_queue.queue_id, k) m
         WHERE m.slot <> p_shelf % 3;
@@ -51,6 +51,6 @@ BEGIN
         END IF;
     END IF;
     INSERT INTO slipring.mark (slot, queue_id, kind, seq, turn, id, unseen)
-    VALUES (p_shelf % 3, p_queue.queue_id, 6, v_copied.seq + 1, v_last.sent_ms, v_last.id,
-        v_generation);
+    VALUES (p_shelf % 3, p_queue.queue_id, 6, slipring.shelf_seq(v_copied.seq), v_last.sent_ms,
+        v_last.id, v_generation);
 END $$;

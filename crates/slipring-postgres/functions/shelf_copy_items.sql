@@ -14,7 +14,7 @@ DECLARE
 BEGIN
     WITH alive AS MATERIALIZED (
         SELECT i.* FROM (
-            SELECT DISTINCT p.id FROM slipring.item_picture p
+            SELECT DISTINCT p.id FROM item_picture p
             WHERE p.slot = p_from AND p.queue_id * 2::bigint = p_copied.queue_id * 2::bigint
                 AND p.state + 2 < 6 AND (p.sent_ms, p.id) > (p_copied.turn, p_copied.id)
                 AND (p.sent_ms, p.id) <= (p_sent_ms, p_id)) d
@@ -23,8 +23,8 @@ BEGIN
         INSERT INTO slipring.item_body (slot, id, group_name, dedup_id, headers, body)
         SELECT p_shelf % 3, b.id, b.group_name, b.dedup_id, b.headers, b.body
         FROM alive a CROSS JOIN LATERAL (
-            SELECT * FROM slipring.item_body b WHERE b.slot = p_from AND b.id = a.id LIMIT 1) b
-        WHERE NOT EXISTS (SELECT FROM slipring.item_body c
+            SELECT * FROM item_body b WHERE b.slot = p_from AND b.id = a.id LIMIT 1) b
+        WHERE NOT EXISTS (SELECT FROM item_body c
             WHERE c.slot = p_shelf % 3 AND c.id = a.id)),
     pictures AS (
         INSERT INTO slipring.item_picture (slot, id, seq, entry, queue_id, state, turn, priority,

@@ -7,7 +7,7 @@ RETURNS slipring.state LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_state slipring.state;
 BEGIN
-    SELECT * INTO v_state FROM slipring.state s WHERE s.queue_id = p_queue
+    SELECT * INTO v_state FROM state s WHERE s.queue_id = p_queue
     ORDER BY s.seq DESC LIMIT 1;
     IF v_state.queue_id IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = '40001',

@@ -11,7 +11,7 @@ DECLARE
     v_at int;
 BEGIN
     -- Not by state_newest: each call reads it, and to hand the row on costs more than to find it.
-    SELECT * INTO v_state FROM slipring.state s WHERE s.queue_id = p_queue.queue_id
+    SELECT * INTO v_state FROM state s WHERE s.queue_id = p_queue.queue_id
     ORDER BY s.seq DESC LIMIT 1;
     IF v_state.queue_id IS NULL THEN
         v_state := slipring.state_newest(p_queue.queue_id);

@@ -25,7 +25,7 @@ SET search_path = pg_catalog, slipring, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     v_queue slipring.queue := slipring.queue_lock(p_queue);
-    v_state slipring.state := slipring.state_read(v_queue);
+    v_state slipring.state;
     v_demands int := cardinality(p_up_to);
     v_up_to bigint;
     v_others boolean;
@@ -33,7 +33,8 @@ DECLARE
     v_ready bigint := 0;
     v_leased bigint := 0;
 BEGIN
-    v_state := slipring.acks_take(v_queue, v_state, p_now_ms);
+    PERFORM slipring.generations_enter();
+    v_state := slipring.acks_take(v_queue, slipring.state_read(v_queue), p_now_ms);
     IF v_queue.paused OR p_now_ms < v_queue.paused_until_ms THEN
         end_kind := 'paused';
         demand := 0;
@@ -41,8 +42,8 @@ BEGIN
         RETURN;
     END IF;
     SELECT sum(greatest(u, 1)),
-        EXISTS (SELECT FROM slipring.tally t WHERE t.queue_id = p_queue)
-            OR EXISTS (SELECT FROM slipring.tally_sum s WHERE s.queue_id = p_queue)
+        EXISTS (SELECT FROM tally t WHERE t.queue_id = p_queue)
+            OR EXISTS (SELECT FROM tally_sum s WHERE s.queue_id = p_queue)
     INTO v_up_to, v_others FROM unnest(p_up_to) u;
     IF v_state.taken IS NOT NULL AND NOT v_queue.fifo THEN
         -- One more than may be given, which tells whether there are more.

@@ -23,11 +23,11 @@ BEGIN
             CASE WHEN s.taken IS NULL THEN s.lapse_ms ELSE (slipring.state_read(q)).lapse_ms END
                 AS lapse_ms,
             -- As values: for EXISTS all rows of all queues may be read.
-            coalesce((SELECT true FROM slipring.tally_sum t WHERE t.queue_id = q.queue_id LIMIT 1),
-                (SELECT true FROM slipring.tally t WHERE t.queue_id = q.queue_id LIMIT 1), false)
+            coalesce((SELECT true FROM tally_sum t WHERE t.queue_id = q.queue_id LIMIT 1),
+                (SELECT true FROM tally t WHERE t.queue_id = q.queue_id LIMIT 1), false)
                 AS shelved
         FROM slipring.queue q CROSS JOIN LATERAL (
-            SELECT s.lapse_ms, s.taken FROM slipring.state s WHERE s.queue_id = q.queue_id
+            SELECT s.lapse_ms, s.taken FROM state s WHERE s.queue_id = q.queue_id
             ORDER BY s.seq DESC LIMIT 1) s
         WHERE q.queue_id > p_after ORDER BY q.queue_id LIMIT p_limit
     LOOP

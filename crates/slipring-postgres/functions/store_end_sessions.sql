@@ -19,7 +19,7 @@ BEGIN
         RETURN;
     END IF;
     RETURN QUERY SELECT p.queue, p.ready FROM slipring.lapse_queue(v_queue, p_now_ms, 1000,
-        ARRAY(SELECT i.id FROM slipring.item i
+        ARRAY(SELECT i.id FROM item i
             WHERE i.holder = p_holder AND i.queue_id = p_queue AND i.state = 2 LIMIT 1000),
         p_holder, true) p
     WHERE p.queue IS NOT NULL;

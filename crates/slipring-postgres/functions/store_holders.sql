@@ -6,8 +6,8 @@ CREATE OR REPLACE FUNCTION slipring.store_holders(p_holder bigint)
 RETURNS TABLE (queue int) LANGUAGE sql STABLE
 SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
 SET search_path = pg_catalog, slipring, pg_temp AS $$
-    SELECT l.queue_id FROM slipring.lease l WHERE l.holder = p_holder
+    SELECT l.queue_id FROM lease l WHERE l.holder = p_holder
     UNION
-    SELECT i.queue_id FROM slipring.item i WHERE i.holder = p_holder AND i.state = 2
+    SELECT i.queue_id FROM item i WHERE i.holder = p_holder AND i.state = 2
     ORDER BY 1
 $$;

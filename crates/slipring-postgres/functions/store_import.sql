@@ -20,6 +20,7 @@ DECLARE
 BEGIN
     LOCK TABLE slipring.lock_administration IN SHARE UPDATE EXCLUSIVE MODE;
     LOCK TABLE slipring.queue IN EXCLUSIVE MODE;
+    PERFORM slipring.generations_gather();
     v_most := greatest(v_most, (SELECT max(a.id) FROM slipring.ack a),
         (SELECT max(b.base) FROM slipring.load_block b),
         (SELECT max(t.entry) FROM slipring.tally t),

@@ -62,13 +62,13 @@ BEGIN
     -- There may be others behind messages that have nowhere to go.
     v_name := NULL;
     LOOP
-        v_name := (SELECT i.source FROM slipring.item i WHERE i.queue_id = p_source
+        v_name := (SELECT i.source FROM item i WHERE i.queue_id = p_source
             AND i.source > coalesce(v_name, '') ORDER BY i.source LIMIT 1);
         EXIT WHEN v_name IS NULL OR v_left <= 0;
         SELECT * INTO v_target FROM slipring.queue q
         WHERE q.name = v_name AND q.queue_id <> p_source FOR KEY SHARE;
         CONTINUE WHEN v_target.queue_id IS NULL;
-        v_ids := ARRAY(SELECT i.id FROM slipring.item i
+        v_ids := ARRAY(SELECT i.id FROM item i
             WHERE i.queue_id = p_source AND i.source = v_name AND i.state IN (1, 3)
             ORDER BY i.state, i.turn, i.id LIMIT v_left);
         CONTINUE WHEN v_ids = '{}';

@@ -11,7 +11,7 @@ DECLARE
     -- See taken_fences.
     v_first bigint := ((pg_current_xact_id()::text::bigint + p_queue.xid_base) << 18)
         - 9223372036854775807 - 1;
-    v_last bigint := (SELECT l.fence FROM slipring.lease l
+    v_last bigint := (SELECT l.fence FROM lease l
         WHERE l.queue_id = p_queue.queue_id AND l.fence >= v_first AND l.fence < v_first + 262144
         ORDER BY l.fence DESC LIMIT 1);
 BEGIN

@@ -20,7 +20,7 @@ BEGIN
             range_agg(int8range(t.fence, t.fence + 1)) AS fences
         FROM slipring.spans(p_state.taken) r CROSS JOIN LATERAL (
             SELECT l.lane, l.open, l.n, l.bytes, l.deadline_ms, l.fence
-            FROM slipring.lease l WHERE l.queue_id = p_queue.queue_id AND l.fence >= r.first
+            FROM lease l WHERE l.queue_id = p_queue.queue_id AND l.fence >= r.first
                 AND l.fence < r.past AND l.part = 0 AND l.seq = 0
             OFFSET 0) t
         GROUP BY t.lane

@@ -14,11 +14,11 @@ BEGIN
         RETURN;
     END IF;
     v_done := slipring.cut(p_queue.xid_base);
-    SELECT * INTO v_sum FROM slipring.tally_sum s WHERE s.queue_id = v_id
+    SELECT * INTO v_sum FROM tally_sum s WHERE s.queue_id = v_id
     ORDER BY s.seq DESC LIMIT 1;
     INSERT INTO slipring.tally_sum (slot, queue_id, seq, ready, urgent, delayed, leased, parked,
         bytes, unseen)
-    SELECT slipring.shelf_slot(), v_id, coalesce(v_sum.seq, 0) + 1,
+    SELECT slipring.shelf_slot(), v_id, slipring.shelf_seq(v_sum.seq),
         coalesce(v_sum.ready, 0) + coalesce(sum(t.ready), 0),
         coalesce(v_sum.urgent, 0) + coalesce(sum(t.urgent), 0),
         coalesce(v_sum.delayed, 0) + coalesce(sum(t.delayed), 0),
@@ -27,7 +27,7 @@ BEGIN
         coalesce(v_sum.bytes, 0) + coalesce(sum(t.bytes), 0),
         int8multirange(int8range(0, NULL)) - v_done
     FROM slipring.spans(coalesce(v_sum.unseen, '{[0,)}') * v_done) r CROSS JOIN LATERAL (
-        SELECT t.* FROM slipring.tally t WHERE t.queue_id = v_id AND t.entry >= r.first
+        SELECT t.* FROM tally t WHERE t.queue_id = v_id AND t.entry >= r.first
             AND t.entry < r.past OFFSET 0) t;
     PERFORM slipring.mark_forward(m, v_done, m.turn, m.id, 4)
     FROM unnest(ARRAY[0, 1, 2, 3, 7, 8]) k CROSS JOIN LATERAL slipring.mark_read(v_id, k) m;

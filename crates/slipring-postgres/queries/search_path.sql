@@ -3,4 +3,4 @@
 -- Inputs: none
 -- Lock: none
 -- Index: none
-SET LOCAL search_path = pg_catalog, pg_temp
+SET LOCAL search_path = pg_catalog, slipring, pg_temp
