@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=functions");
     let mut text = String::new();
     list(&mut text, "MIGRATIONS", &migrations(&root.join("migrations"))?)?;
-    list(&mut text, "FUNCTIONS", &order(sources(&root.join("functions"))?)?)?;
+    list(&mut text, "FUNCTIONS", &functions(&root.join("functions"))?)?;
     fs::write(Path::new(&env::var("OUT_DIR")?).join("embedded.rs"), text)?;
     Ok(())
 }
@@ -32,6 +32,21 @@ fn migrations(folder: &Path) -> Result<Vec<Source>, Box<dyn Error>> {
         }
     }
     Ok(files)
+}
+
+/// The files of all folders, each folder a subject, in the order in which they are made.
+fn functions(folder: &Path) -> Result<Vec<Source>, Box<dyn Error>> {
+    let mut files = sources(folder)?;
+    if let Some(file) = files.first() {
+        return Err(format!("{} is in no folder of its subject", file.path).into());
+    }
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            files.extend(sources(&path)?);
+        }
+    }
+    Ok(order(files)?)
 }
 
 /// The files of SQL in a folder.
@@ -51,8 +66,8 @@ fn sources(folder: &Path) -> Result<Vec<Source>, Box<dyn Error>> {
 
 fn list(text: &mut String, name: &str, files: &[Source]) -> Result<(), Box<dyn Error>> {
     writeln!(text, "static {name}: &[(&str, &str)] = &[")?;
-    for Source { name, path, .. } in files {
-        writeln!(text, "    ({name:?}, include_str!({path:?})),")?;
+    for Source { name, text: sql, .. } in files {
+        writeln!(text, "    ({name:?}, {sql:?}),")?;
     }
     writeln!(text, "];")?;
     Ok(())
