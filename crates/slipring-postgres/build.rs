@@ -1,10 +1,15 @@
-//! Embeds the migrations, in the order of their numbers, and the functions, in the order of
-//! `functions/order.txt`.
+//! Embeds the migrations, in the order of their numbers, and the functions, each after those it
+//! needs.
+
+#[path = "build/order.rs"]
+mod order;
 
 use std::error::Error;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
+
+use order::{Source, order};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
@@ -17,37 +22,52 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn migrations(folder: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "sql") {
-            files.push(path);
-        }
-    }
-    files.sort();
-    for (at, path) in files.iter().enumerate() {
+fn migrations(folder: &Path) -> Result<Vec<Source>, Box<dyn Error>> {
+    let mut files = sources(folder)?;
+    files.sort_by(|a, b| a.name.cmp(&b.name));
+    for (at, file) in files.iter().enumerate() {
         let number = format!("{:04}_", at + 1);
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if !name.starts_with(&number) {
-            return Err(format!("migration {name} must begin with {number}").into());
+        if !file.name.starts_with(&number) {
+            return Err(format!("migration {} must begin with {number}", file.name).into());
         }
     }
     Ok(files)
 }
 
-fn functions(folder: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
-    let order = fs::read_to_string(folder.join("order.txt"))?;
-    let names = order.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with('#'));
-    Ok(names.map(|name| folder.join(name)).collect())
+/// The files of all folders, each folder a subject, in the order in which they are made.
+fn functions(folder: &Path) -> Result<Vec<Source>, Box<dyn Error>> {
+    let mut files = sources(folder)?;
+    if let Some(file) = files.first() {
+        return Err(format!("{} is in no folder of its subject", file.path).into());
+    }
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            files.extend(sources(&path)?);
+        }
+    }
+    Ok(order(files)?)
 }
 
-fn list(text: &mut String, name: &str, files: &[PathBuf]) -> Result<(), Box<dyn Error>> {
+/// The files of SQL in a folder.
+fn sources(folder: &Path) -> Result<Vec<Source>, Box<dyn Error>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "sql") {
+            println!("cargo::rerun-if-changed={}", path.display());
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let text = fs::read_to_string(&path)?;
+            files.push(Source { name, path: path.display().to_string(), text });
+        }
+    }
+    Ok(files)
+}
+
+fn list(text: &mut String, name: &str, files: &[Source]) -> Result<(), Box<dyn Error>> {
     writeln!(text, "static {name}: &[(&str, &str)] = &[")?;
-    for path in files {
-        println!("cargo::rerun-if-changed={}", path.display());
-        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-        writeln!(text, "    ({stem:?}, include_str!({path:?})),")?;
+    for Source { name, text: sql, .. } in files {
+        writeln!(text, "    ({name:?}, {sql:?}),")?;
     }
     writeln!(text, "];")?;
     Ok(())

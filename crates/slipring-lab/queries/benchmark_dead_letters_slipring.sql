@@ -1,5 +1,5 @@
 -- Purpose: how many dead letters there are in ours.
 -- Inputs: none.
 -- Lock: none.
--- Index: see functions/stats.sql of the store.
+-- Index: see functions/api/stats.sql of the store.
 SELECT ready FROM slipring.stats('bench-dead')

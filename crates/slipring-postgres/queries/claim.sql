@@ -1,8 +1,8 @@
 -- Purpose: hands out ready messages to demands; the commit does not wait for the flush (S1.4)
 -- Inputs: $1 queue, $2 now_ms, $3 up_to, $4 leases_ms, $5 sessions, $6 holder;
---   $7 wait_ms, see functions/in_turn.sql
--- Lock: the queue's, see functions/store_claim.sql
--- Index: see functions/store_claim.sql
+--   $7 wait_ms, see functions/store/in_turn.sql
+-- Lock: the queue's, see functions/store/store_claim.sql
+-- Index: see functions/store/store_claim.sql
 SELECT c.demand::int8, c.end_kind, c.id, c.fence, c.deadline_ms, c.sent_ms, c.priority, c.attempts,
   c.first_received_ms, c.delay_ms, c.lease_ms, c.group_name, c.dedup_id, c.headers, c.source, c.body,
   c.ids, c.sents_ms, c.bodies, c.groups, c.dedup_ids, c.headers_each,

@@ -1,8 +1,8 @@
 -- Purpose: hands out one given message that nobody holds; the commit does not wait for the flush
 -- Inputs: $1 queue, $2 message, $3 lease_ms, $4 session, $5 holder, $6 now_ms;
---   $7 wait_ms, see functions/in_turn.sql
--- Lock: the queue's, see functions/store_claim_message.sql
--- Index: see functions/store_claim_message.sql
+--   $7 wait_ms, see functions/store/in_turn.sql
+-- Lock: the queue's, see functions/store/store_claim_message.sql
+-- Index: see functions/store/store_claim_message.sql
 SELECT 0::int8, NULL::text, c.id::int8, c.fence::int8, c.deadline_ms::int8, c.sent_ms::int8,
   c.priority::int8, c.attempts::int8, c.first_received_ms::int8, c.delay_ms::int8,
   c.lease_ms::int8, c.group_name, c.dedup_id, c.headers::text, c.source, c.body

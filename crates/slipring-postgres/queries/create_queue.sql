@@ -1,6 +1,6 @@
 -- Purpose: creates a queue, or answers the one with equal settings
 -- Inputs: $1 name, $2 settings, $3 now_ms
--- Lock: the catalogue's, see functions/store_create_queue.sql
+-- Lock: the catalogue's, see functions/store/store_create_queue.sql
 -- Index: unique index on queue (name)
 SELECT queue_id::int8, name, settings::jsonb, created_ms::int8, modified_ms::int8, created
 FROM slipring.store_create_queue($1, $2, $3)

@@ -11,7 +11,7 @@ DECLARE
 BEGIN
     FOR v_routine IN SELECT p.oid FROM pg_proc p
         WHERE p.pronamespace = 'slipring'::regnamespace
-            -- Those that functions/roles.sql grants.
+            -- Those that functions/rights/roles.sql grants.
             AND p.proname <> ALL (ARRAY['send', 'send_batch', 'receive', 'ack', 'nack', 'extend',
                 'create_queue', 'configure', 'pause', 'resume', 'purge', 'redrive', 'peek', 'failures',
                 'stats', 'load_begin', 'load_reserve', 'load_append', 'load_publish',

@@ -1,7 +1,7 @@
 -- Purpose: makes ready what is due in a queue; the commit does not wait for the flush
--- Inputs: $1 queue, $2 now_ms; $3 wait_ms, see functions/in_turn.sql
--- Lock: the queue's, see functions/store_due_in.sql
--- Index: see functions/store_due_in.sql
+-- Inputs: $1 queue, $2 now_ms; $3 wait_ms, see functions/store/in_turn.sql
+-- Lock: the queue's, see functions/store/store_due_in.sql
+-- Index: see functions/store/store_due_in.sql
 SELECT p.queue::int8, p.ready::int8, p.removed::int8, p.next_ms::int8
 FROM (SELECT set_config('synchronous_commit', 'off', true)) AS not_flushed,
   slipring.store_due_in(slipring.in_turn($1, $3), $2) AS p

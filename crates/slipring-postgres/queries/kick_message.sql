@@ -1,5 +1,5 @@
 -- Purpose: makes one parked or delayed message ready; answers its queue
--- Inputs: $1 message, $2 now_ms; $3 wait_ms, see functions/in_turn.sql
--- Lock: the queue's, see functions/store_kick_message.sql
--- Index: see functions/store_kick_message.sql
+-- Inputs: $1 message, $2 now_ms; $3 wait_ms, see functions/store/in_turn.sql
+-- Lock: the queue's, see functions/store/store_kick_message.sql
+-- Index: see functions/store/store_kick_message.sql
 SELECT slipring.store_kick_message(slipring.in_turn($1, $3), $2)::int8

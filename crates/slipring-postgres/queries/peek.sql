@@ -1,7 +1,7 @@
 -- Purpose: looks at messages of a queue without taking anything
 -- Inputs: $1 queue, $2 state or NULL, $3 limit, $4 now_ms
 -- Lock: none
--- Index: see functions/store_peek.sql
+-- Index: see functions/store/store_peek.sql
 SELECT queue::int8, state, id::int8, until_ms::int8, NULL::int8, sent_ms::int8, priority::int8,
   attempts::int8, first_received_ms::int8, delay_ms::int8, lease_ms::int8, group_name, dedup_id,
   headers::text, source, body, failures::text

@@ -1,5 +1,5 @@
 -- Purpose: which roles of users of the SQL interface are there and may not do their part, and which
---   are not there, of those that were not revoked, see functions/roles.sql
+--   are not there, of those that were not revoked, see functions/rights/roles.sql
 -- Inputs: none
 -- Lock: none
 -- Index: names of roles

@@ -30,6 +30,9 @@ mod loads;
 mod message;
 mod migrate;
 mod options;
+#[cfg(test)]
+#[path = "../build/order.rs"]
+mod order;
 mod pack;
 mod passes;
 mod patience;

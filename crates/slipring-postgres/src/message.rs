@@ -170,7 +170,7 @@ fn headers(text: Option<&str>) -> Result<Option<Arc<Headers>>, Error> {
 }
 
 /// Where a dead letter comes from, and how often it was delivered before: see
-/// `functions/source_text.sql`.
+/// `functions/log/source_text.sql`.
 fn source(text: Option<&str>) -> Result<(Option<QueueName>, u32), Error> {
     let Some(text) = text else { return Ok((None, 0)) };
     let (name, earlier) = text.split_once(':').unwrap_or((text, "0"));
