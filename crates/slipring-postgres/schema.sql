@@ -635,7 +635,7 @@ FUNCTION queue_peek(p_queue slipring.queue, p_state text, p_limit integer) RETUR
 FUNCTION queue_retire(p_queue slipring.queue, p_now_ms bigint, p_age_ms bigint) RETURNS boolean
 FUNCTION queue_right(p_kind text, p_queue integer) RETURNS boolean
 FUNCTION queue_stats(p_queue slipring.queue) RETURNS TABLE(ready bigint, urgent bigint, delayed bigint, leased bigint, parked bigint, bytes bigint, oldest_ready_ms bigint)
-FUNCTION queue_try(p_queue integer) RETURNS slipring.queue
+FUNCTION queue_try(p_queue integer, p_wait_ms integer DEFAULT 50) RETURNS slipring.queue
 FUNCTION queue_wait(p_queue integer) RETURNS void
 FUNCTION queues_lock(p_queues integer[]) RETURNS void
 FUNCTION ready(queue text) RETURNS boolean SECURITY DEFINER
@@ -665,6 +665,7 @@ FUNCTION rotate_journal(p_after integer, p_now_ms bigint, p_bytes_min bigint, p_
 FUNCTION rotate_queue(p_queue slipring.queue, p_moved boolean, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint) RETURNS boolean
 FUNCTION rotate_queues(p_after integer, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint, OUT done boolean, OUT after integer) RETURNS record
 FUNCTION rotate_shelf(p_after integer, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint, OUT done boolean, OUT after integer) RETURNS record
+FUNCTION rotation_wait(p_since regclass, p_now_ms bigint) RETURNS integer
 FUNCTION row_fault(p_state text) RETURNS boolean
 FUNCTION send(queue text, body bytea, priority bigint DEFAULT 1024, delay interval DEFAULT NULL::interval, "group" text DEFAULT NULL::text, dedup_id text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb) RETURNS bigint SECURITY DEFINER
 FUNCTION send(queue text, body jsonb, priority bigint DEFAULT 1024, delay interval DEFAULT NULL::interval, "group" text DEFAULT NULL::text, dedup_id text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb) RETURNS bigint

@@ -25,9 +25,16 @@ BEGIN
                     v_group.name, v_table, slot, (slot + 1) % 3);
             END LOOP;
             IF 'item_picture' = ANY (v_group.tables) THEN
-                EXECUTE format('CREATE VIEW %s_%s.item AS ', v_group.name, slot)
-                    || replace(pg_get_viewdef('slipring.item'::regclass), 'slipring.item_picture',
-                        format('%s_%s.item_picture', v_group.name, slot));
+                EXECUTE format('CREATE VIEW %1$s_%2$s.item AS
+                    SELECT p.* FROM %1$s_%2$s.item_picture p
+                    WHERE p.state < 4 AND p.seq = (
+                        SELECT n.seq FROM %1$s_%2$s.item_picture n WHERE n.id = p.id
+                        ORDER BY n.seq DESC LIMIT 1)', v_group.name, slot);
+                EXECUTE format('CREATE VIEW %1$s_%2$s.fifo_group_newest AS
+                    SELECT g.* FROM %1$s_%2$s.fifo_group g WHERE g.seq = (
+                        SELECT n.seq FROM %1$s_%2$s.fifo_group n
+                        WHERE n.queue_id = g.queue_id AND n.name = g.name
+                        ORDER BY n.seq DESC LIMIT 1)', v_group.name, slot);
             END IF;
         END LOOP;
     END LOOP;

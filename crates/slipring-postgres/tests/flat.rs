@@ -51,7 +51,8 @@ impl Ground {
         let client = self.cluster.client(&self.database).await;
         let mut read = 0;
         for _ in 0..2 {
-            run(&client, "BEGIN").await;
+            // An inner function is called with the path of the outer ones.
+            run(&client, "BEGIN; SET LOCAL search_path = pg_catalog, slipring").await;
             let explain = format!("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {sql}");
             let row = client.query_one(&explain, &[]).await.unwrap();
             run(&client, "ROLLBACK").await;
@@ -98,6 +99,7 @@ async fn a_table_with_many_leases_is_not_asked_for_each_of_them() {
     );
     let read = g.buffers(&asked).await;
     assert!(read < 2 * LEASES, "{read} buffers for {LEASES} leases");
+    run(&g.client, "SET search_path = pg_catalog, slipring").await;
     let stay: String = g.client.query_one(&asked, &[]).await.unwrap().get(0);
     assert_eq!(stay, "true", "its messages are leased");
 }

@@ -210,6 +210,15 @@ async fn an_ack_with_an_old_snapshot_is_told_the_truth() {
     };
     tokio::time::timeout(PATIENCE, rotated).await.expect("the journal rotates");
     let ack = format!("SELECT slipring.ack('{receipt}')");
+    // What was let go is there until nobody reads it.
+    run(&old, &format!("SAVEPOINT before; {ack}; ROLLBACK TO before")).await;
+    let left = format!("SELECT pg_relation_size('slipring.lease_{}')", before % 3);
+    let emptied = async {
+        while one(&rotator, &left).await > 0 {
+            rotation_step(&rotator, "journal", at(0)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, emptied).await.expect("the old tables are emptied");
     assert_eq!(refused(&old, &ack).await, "40001", "the lease is held");
     run(&old, "ROLLBACK").await;
     // What was rolled back has ended nothing.

@@ -2,7 +2,7 @@
 --          transaction of its own.
 -- Inputs:  step and at, from maintenance.
 -- Lock:    see store_due_in, store_expire_in, store_prune, store_rotate, store_load_prune; none is
---          waited for longer than 50 ms.
+--          waited for longer than 50 ms, or 2 s by a rotation that has long been under way.
 -- Index:   see there.
 -- Answers: the at of the next step of the same kind; null when none is needed now: nothing is left,
 --          or another transaction has the lock.

@@ -15,7 +15,7 @@ DECLARE
 BEGIN
     RETURN QUERY SELECT g.turn, g.name, m.id, m.attempts, m.bytes, m.fence
     FROM (SELECT * FROM (
-            (SELECT g.name, g.low_id, g.turn FROM slipring.fifo_group_newest g
+            (SELECT g.name, g.low_id, g.turn FROM fifo_group_newest g
              WHERE g.queue_id * 2::bigint = p_queue * 2::bigint AND g.turn + 0 IS NOT NULL
                  AND g.turn >= v_mark.turn
                  AND g.low_id < p_before
@@ -23,7 +23,7 @@ BEGIN
             UNION ALL
             (SELECT n.name, n.low_id, n.turn FROM slipring.spans(v_mark.unseen) r
              CROSS JOIN LATERAL (
-                 SELECT g.name, g.low_id, g.turn FROM slipring.fifo_group_newest g
+                 SELECT g.name, g.low_id, g.turn FROM fifo_group_newest g
                  WHERE g.queue_id * 4::bigint = p_queue * 4::bigint
                      AND g.turn + 1 IS NOT NULL AND g.entry >= r.first AND g.entry < r.past
                      AND g.turn < v_mark.turn AND g.low_id < p_before

@@ -2,7 +2,7 @@
 --          generation_step; then copy what is open, a queue at a time; let the old generation go;
 --          empty it once nobody reads it any more.
 -- Inputs:  as store_rotate.
--- Lock:    the caller holds the lock of rotation; that of the queue that is copied, see queue_try;
+-- Lock:    the caller holds the lock of rotation; that of the queue that is copied, see rotation_wait;
 --          see generation_empty.
 -- Index:   queue_pkey, state_newest.
 -- Answers: as store_rotate.
@@ -39,7 +39,8 @@ BEGIN
         END IF;
         RETURN;
     END IF;
-    v_queue := slipring.queue_try(after);
+    v_queue := slipring.queue_try(after,
+        slipring.rotation_wait('slipring.journal_since', p_now_ms));
     done := v_queue.queue_id IS NOT NULL;
     IF done THEN
         BEGIN

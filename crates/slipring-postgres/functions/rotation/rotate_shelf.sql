@@ -4,7 +4,7 @@
 --          p_bytes_min more, so that nothing is copied more than once for each time it, or as much
 --          else, was written.
 -- Inputs:  as store_rotate.
--- Lock:    the caller holds the lock of rotation; that of the queue that is copied, see queue_try;
+-- Lock:    the caller holds the lock of rotation; that of the queue that is copied, see rotation_wait;
 --          see generation_empty.
 -- Index:   see shelf_waits.
 -- Answers: as store_rotate.
@@ -38,7 +38,8 @@ BEGIN
         END IF;
         RETURN;
     END IF;
-    v_queue := slipring.queue_try(after);
+    v_queue := slipring.queue_try(after,
+        slipring.rotation_wait('slipring.shelf_since', p_now_ms));
     done := v_queue.queue_id IS NOT NULL;
     IF done THEN
         BEGIN
