@@ -10,7 +10,7 @@ DECLARE
 BEGIN
     INSERT INTO slipring.tally VALUES (v_slot, p_queue.queue_id,
         slipring.entry_now(p_queue.xid_base), -(p_item.state = 1)::int,
-        -(p_item.state = 1 AND p_item.priority < 1024)::int, -(p_item.state = 0)::int,
+        -(p_item.state = 1 AND p_item.priority < {{PRIORITY_DEFAULT}})::int, -(p_item.state = 0)::int,
         -(p_item.state = 2)::int, -(p_item.state = 3)::int, -p_item.bytes);
     PERFORM slipring.aside_row(p_queue, 'picture', p_why, (p.seq = p_item.seq)::int, to_jsonb(p),
         p.tableoid::regclass, p.ctid)

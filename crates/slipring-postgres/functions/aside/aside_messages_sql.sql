@@ -15,7 +15,7 @@ RETURNS text LANGUAGE sql IMMUTABLE AS $$
                     THEN ''its number is another message''''s, too'' END) AS why
             FROM %s m
             WHERE m.lane = $1 AND m.id > $2 AND m.id <= $3
-                AND $4 && int8range(m.id - 63, m.id + 1) OFFSET 0) m
-        WHERE m.why IS NOT NULL AND (m.size NOT BETWEEN 1 AND 64
+                AND $4 && int8range(m.id - {{PACK_REACH}}, m.id + 1) OFFSET 0) m
+        WHERE m.why IS NOT NULL AND (m.size NOT BETWEEN 1 AND {{PACK_MESSAGES_MAX}}
             OR $4 && int8range(m.id - m.size + 1, m.id + 1))'
 $$;

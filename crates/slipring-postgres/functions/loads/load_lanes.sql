@@ -8,7 +8,8 @@ DECLARE
     v_lanes bigint[] := slipring.lanes_learn(p_queue, p_priorities);
 BEGIN
     IF NOT p_priorities <@ v_lanes THEN
-        PERFORM slipring.fail_limit(p_queue.name, 'load_priorities_max', 16, 17, (
+        PERFORM slipring.fail_limit(p_queue.name, 'load_priorities_max', {{LANES_MAX}},
+            {{LANES_MAX}} + 1, (
             SELECT min(u.n) - 1 FROM unnest(p_priorities) WITH ORDINALITY AS u(p, n)
             WHERE u.p <> ALL (v_lanes))::int);
     END IF;

@@ -34,7 +34,7 @@ BEGIN
     v_state.fence := greatest(
         (SELECT max(l.fence) FROM slipring.lease l WHERE l.queue_id = p_queue.queue_id),
         (SELECT max(a.fence) FROM slipring.ack a WHERE a.queue_id = p_queue.queue_id),
-        (SELECT max(p.fence) FROM slipring.item_picture p), p_now_ms << 20);
+        (SELECT max(p.fence) FROM slipring.item_picture p), p_now_ms << {{FENCE_SHIFT}});
     PERFORM slipring.state_write(p_queue, v_state);
     RAISE WARNING 'slipring: queue %: the dump has no state of it; everything in its tables is '
         'ready, and messages that had been acked may come again', p_queue.name;
