@@ -7,7 +7,7 @@
 -- Answers: how many, 0 when nothing is left to move; of chosen ones one by one moved,
 --          message_gone, wrong_state or queue_not_found.
 CREATE OR REPLACE FUNCTION slipring.redrive(
-    source text, target text DEFAULT NULL, n int DEFAULT {{REDRIVE_IDS_MAX}})
+    source text, target text DEFAULT NULL, n int DEFAULT 1000)
 RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp
 SET jit = off AS $$

@@ -28,7 +28,21 @@ BEGIN
                 EXECUTE format('SELECT max(id) FROM (SELECT id FROM %s WHERE lane = $1 AND id > $2
                     ORDER BY id LIMIT 5000) m', v_table)
                 INTO v_last USING v_state.lanes[v_at], v_after;
-                FOR v_row IN EXECUTE format(slipring.aside_messages_sql(), v_table)
+                FOR v_row IN EXECUTE format('
+                        SELECT m.place, m.id, m.size AS n, m.bytes, m.why, m.kept
+                        FROM (SELECT m.ctid AS place, m.id, m.bytes, coalesce(m.n, 1)::int AS size,
+                                to_jsonb(m) AS kept,
+                                coalesce(slipring.message_fault(m.n, m.bytes, m.sent_ms, m.priority,
+                                    m.lease_ms, m.headers, m.body), CASE WHEN EXISTS (
+                                        SELECT FROM slipring.item_picture p
+                                        WHERE p.id > m.id - coalesce(m.n, 1) AND p.id <= m.id
+                                            AND p.id <@ $4)
+                                    THEN ''its number is another message''''s, too'' END) AS why
+                            FROM %s m
+                            WHERE m.lane = $1 AND m.id > $2 AND m.id <= $3
+                                AND $4 && int8range(m.id - {{PACK_REACH}}, m.id + 1) OFFSET 0) m
+                        WHERE m.why IS NOT NULL AND (m.size NOT BETWEEN 1 AND {{PACK_MESSAGES_MAX}}
+                            OR $4 && int8range(m.id - m.size + 1, m.id + 1))', v_table)
                     USING v_state.lanes[v_at], v_after, v_last, v_play
                 LOOP
                     IF v_row.id <@ v_state.open[v_at] AND v_row.n > 0 THEN
