@@ -7,7 +7,7 @@
 CREATE OR REPLACE FUNCTION slipring.aside_items(p_queue slipring.queue)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-    v_until timestamptz := clock_timestamp() + interval '300 ms';
+    v_until timestamptz := clock_timestamp() + interval '{{ASIDE_MS}} ms';
     v_state int;
     v_item slipring.item_picture;
     v_why text;

@@ -8,7 +8,7 @@ CREATE OR REPLACE FUNCTION slipring.aside_messages(p_queue slipring.queue)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_state slipring.state := slipring.state_read(p_queue);
-    v_until timestamptz := clock_timestamp() + interval '300 ms';
+    v_until timestamptz := clock_timestamp() + interval '{{ASIDE_MS}} ms';
     v_found boolean := false;
     v_table text;
     v_after bigint;
@@ -23,7 +23,7 @@ BEGIN
                 FROM slipring.lease_open(p_queue.queue_id) l CROSS JOIN LATERAL unnest(l.open) r
                 WHERE l.lane = v_state.lanes[v_at] AND NOT lower_inf(r)
                     AND NOT upper_inf(r)), '{}');
-            v_after := -9223372036854775808;
+            v_after := {{BIGINT_MIN}};
             WHILE v_after IS NOT NULL AND clock_timestamp() < v_until LOOP
                 EXECUTE format('SELECT max(id) FROM (SELECT id FROM %s WHERE lane = $1 AND id > $2
                     ORDER BY id LIMIT 5000) m', v_table)

@@ -85,7 +85,7 @@ BEGIN
     demand := 0;
     end_kind := v_plan.end_kind;
     RETURN NEXT;
-    IF p_differences + (v_items > 0)::int >= 100 THEN
+    IF p_differences + (v_items > 0)::int >= {{TALLY_FOLD}} THEN
         PERFORM slipring.tally_fold(p_queue);
     END IF;
 END $$;
