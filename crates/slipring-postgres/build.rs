@@ -1,6 +1,8 @@
 //! Embeds the migrations, in the order of their numbers, and the functions, each after those it
-//! needs.
+//! needs and with its constants in their places.
 
+#[path = "build/constants.rs"]
+mod constants;
 #[path = "build/order.rs"]
 mod order;
 
@@ -15,10 +17,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
     println!("cargo::rerun-if-changed=migrations");
     println!("cargo::rerun-if-changed=functions");
+    let constants = constants::read(&fs::read_to_string(root.join("functions/constants.txt"))?)?;
+    let mut functions = functions(&root.join("functions"))?;
+    constants::put_in(&constants, &mut functions)?;
     let mut text = String::new();
     list(&mut text, "MIGRATIONS", &migrations(&root.join("migrations"))?)?;
-    list(&mut text, "FUNCTIONS", &functions(&root.join("functions"))?)?;
-    fs::write(Path::new(&env::var("OUT_DIR")?).join("embedded.rs"), text)?;
+    list(&mut text, "FUNCTIONS", &order(functions)?)?;
+    let out = PathBuf::from(env::var("OUT_DIR")?);
+    fs::write(out.join("embedded.rs"), text)?;
+    fs::write(out.join("constants.rs"), constants::in_rust(&constants))?;
     Ok(())
 }
 
@@ -34,7 +41,7 @@ fn migrations(folder: &Path) -> Result<Vec<Source>, Box<dyn Error>> {
     Ok(files)
 }
 
-/// The files of all folders, each folder a subject, in the order in which they are made.
+/// The files of all folders, each folder a subject.
 fn functions(folder: &Path) -> Result<Vec<Source>, Box<dyn Error>> {
     let mut files = sources(folder)?;
     if let Some(file) = files.first() {
@@ -46,7 +53,7 @@ fn functions(folder: &Path) -> Result<Vec<Source>, Box<dyn Error>> {
             files.extend(sources(&path)?);
         }
     }
-    Ok(order(files)?)
+    Ok(files)
 }
 
 /// The files of SQL in a folder.

@@ -428,12 +428,10 @@ FUNCTION append_refused(p_queue slipring.queue, p_now_ms bigint, p_units integer
 FUNCTION append_rows(p_queue slipring.queue, p_now_ms bigint, p_before bigint, p_bodies bytea[], p_priorities bigint[], p_delays_ms bigint[], p_leases_ms bigint[], p_groups text[], p_dedup_ids text[], p_headers text[], p_refused jsonb[], p_first bigint[]) RETURNS void
 FUNCTION aside_acks(p_queue slipring.queue) RETURNS void
 FUNCTION aside_caught(p_queue integer, p_now_ms bigint, p_state text, p_message text) RETURNS boolean
-FUNCTION aside_item(p_queue slipring.queue, p_item slipring.item_picture, p_why text) RETURNS void
 FUNCTION aside_items(p_queue slipring.queue) RETURNS void
 FUNCTION aside_lease_known(p_queue slipring.queue, p_state slipring.state, p_lease slipring.lease) RETURNS slipring.lease
 FUNCTION aside_leases(p_queue slipring.queue, p_now_ms bigint) RETURNS void
 FUNCTION aside_messages(p_queue slipring.queue) RETURNS void
-FUNCTION aside_messages_sql() RETURNS text
 FUNCTION aside_row(p_queue slipring.queue, p_kind text, p_why text, p_messages bigint, p_kept jsonb, p_table regclass, p_ctid tid) RETURNS void
 FUNCTION aside_rows(p_queue slipring.queue, p_now_ms bigint) RETURNS TABLE(kind text, why text, messages bigint)
 FUNCTION await(IN queue text, IN at_most interval DEFAULT '00:00:20'::interval) RETURNS 
@@ -488,7 +486,6 @@ FUNCTION fifo_group_now(p_queue integer, p_name text) RETURNS SETOF slipring.fif
 FUNCTION fifo_groups_set(p_queue slipring.queue, p_names text[], p_ids bigint[], p_served bigint[] DEFAULT NULL::bigint[], p_brought boolean DEFAULT false, p_before bigint DEFAULT NULL::bigint) RETURNS void
 FUNCTION fifo_known(p_queue slipring.queue) RETURNS bigint
 FUNCTION fifo_open(p_queue integer, p_groups bigint, p_limit bigint, p_before bigint) RETURNS TABLE(turn bigint, name text, id bigint, attempts bigint, bytes integer, fence bigint)
-FUNCTION fifo_refresh(p_queue slipring.queue, p_state slipring.state) RETURNS void
 FUNCTION findings(queue text DEFAULT NULL::text) RETURNS TABLE(queue text, kind text, why text, messages bigint, set_aside_at timestamp with time zone, kept jsonb) SECURITY DEFINER
 FUNCTION flush() RETURNS text
 FUNCTION generation_empty(p_low bigint, p_tables text[]) RETURNS boolean
@@ -502,7 +499,6 @@ FUNCTION headers_text(p_headers jsonb, p_queue text, p_index integer DEFAULT NUL
 FUNCTION headers_whole(p_headers text) RETURNS boolean
 FUNCTION id_take(p_queue slipring.queue, p_count integer) RETURNS bigint
 FUNCTION import_generation(p_queue slipring.queue, p_now_ms bigint) RETURNS void
-FUNCTION import_state(p_queue slipring.queue, p_now_ms bigint) RETURNS void
 FUNCTION in_turn(p_what anyelement, p_wait_ms integer) RETURNS anyelement
 FUNCTION interval_ms(p_interval interval, p_name text, p_queue text DEFAULT NULL::text, p_receipts text[] DEFAULT NULL::text[]) RETURNS bigint
 FUNCTION isolation_check() RETURNS void
@@ -521,8 +517,6 @@ FUNCTION items_count(p_queue integer, OUT ready bigint, OUT urgent bigint, OUT d
 FUNCTION items_first(p_mark slipring.mark, p_done int8multirange, p_limit bigint, p_acked boolean DEFAULT true) RETURNS SETOF slipring.item_picture
 FUNCTION items_next(p_mark slipring.mark) RETURNS bigint
 FUNCTION items_passed(p_mark slipring.mark, p_done int8multirange, p_until_ms bigint, p_limit bigint, p_found slipring.item_picture[]) RETURNS bigint
-FUNCTION items_ready(p_queue integer, p_done int8multirange, p_limit bigint) RETURNS TABLE(kind integer, turn bigint, priority bigint, id bigint, bytes integer, sent_ms bigint)
-FUNCTION items_taken(p_mark slipring.mark, p_done int8multirange, p_turns bigint[], p_ids bigint[], p_taken integer, p_whole boolean) RETURNS void
 FUNCTION items_timed(p_mark slipring.mark, p_until_ms bigint, p_limit bigint) RETURNS SETOF slipring.item_picture
 FUNCTION journal_copy(p_queue slipring.queue, p_journal bigint, p_now_ms bigint) RETURNS void
 FUNCTION journal_grew(p_slot integer) RETURNS boolean
@@ -562,8 +556,6 @@ FUNCTION load_append(load bigint, part bigint, bodies text[], priority bigint DE
 FUNCTION load_append_rows(p_load bigint, p_part bigint, p_checksum bigint, p_now_ms bigint, p_bodies bytea[], p_priorities bigint[], p_leases_ms bigint[], p_groups text[], p_headers text[], p_ns integer[], p_eachs_bytes integer[], p_sizes bigint[], p_count integer, p_largest bigint, p_largest_at integer) RETURNS boolean
 FUNCTION load_begin(queue text, parts integer DEFAULT 1024) RETURNS bigint SECURITY DEFINER
 FUNCTION load_held(p_queue integer) RETURNS int8multirange
-FUNCTION load_holds(p_queue slipring.queue, p_state slipring.state, p_table text) RETURNS boolean
-FUNCTION load_lanes(p_queue slipring.queue, p_priorities bigint[]) RETURNS void
 FUNCTION load_lock(p_load bigint, p_alone boolean) RETURNS void
 FUNCTION load_open(p_load bigint) RETURNS slipring.load
 FUNCTION load_part_add(p_load slipring.load, p_part bigint, p_checksum bigint, p_now_ms bigint, p_priorities bigint[], p_sizes bigint[], p_count integer) RETURNS bigint
@@ -581,7 +573,6 @@ FUNCTION log_find(p_message bigint, OUT queue integer, OUT lane bigint, OUT leas
 FUNCTION log_holds(p_queue slipring.queue, p_message bigint, p_fence bigint) RETURNS boolean
 FUNCTION log_leave(INOUT p_state slipring.state, p_at integer, p_done int8multirange, p_ids bigint[], p_sizes integer[], OUT region int8multirange) RETURNS record
 FUNCTION log_messages(p_from text, p_lanes bigint[], p_ids bigint[]) RETURNS TABLE(n bigint, id bigint, lane bigint, sent_ms bigint, bytes integer, priority bigint, lease_ms bigint, group_name text, dedup_id text, headers text, body bytea)
-FUNCTION log_own_lease(p_queue slipring.queue, p_state slipring.state, p_lane bigint, p_message bigint) RETURNS bigint
 FUNCTION log_row(p_from text, p_lane text, p_id text) RETURNS text
 FUNCTION log_rows(p_from text, p_lane text, p_low text, p_high text) RETURNS text
 FUNCTION log_show(p_queue slipring.queue, p_state slipring.state, p_lanes bigint[], p_ids bigint[], p_leased_ms bigint[], p_untils_ms bigint[]) RETURNS TABLE(rank bigint, queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint, bytes integer, failures jsonb)

@@ -22,6 +22,7 @@ mod catalog;
 mod changes;
 mod claim;
 mod classes;
+mod constants;
 mod escape;
 mod fault;
 mod flush;
@@ -30,9 +31,6 @@ mod loads;
 mod message;
 mod migrate;
 mod options;
-#[cfg(test)]
-#[path = "../build/order.rs"]
-mod order;
 mod pack;
 mod passes;
 mod patience;
@@ -52,3 +50,11 @@ pub use address::Address;
 pub use migrate::{Imported, Migration, import, migrate};
 pub use options::{PostgresOptions, WhenToMigrate};
 pub use store::PostgresStore;
+
+/// What the build script is made of, for its tests.
+#[cfg(test)]
+#[path = "../build"]
+mod build {
+    mod constants;
+    mod order;
+}

@@ -16,6 +16,7 @@ use slipring::{
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
+use crate::constants;
 use crate::escape;
 use crate::fault::garbled;
 use crate::pack::Packed;
@@ -26,7 +27,7 @@ use crate::session::{Param, Session};
 use crate::store::PostgresStore;
 
 /// Parts whose numbers are reserved together, see the table `load_block`.
-const BLOCK_PARTS: u64 = 16;
+const BLOCK_PARTS: u64 = constants::LOAD_BLOCK_PARTS.unsigned_abs();
 /// So many blocks are remembered as reserved; to reserve one again costs a call.
 const BLOCKS_MAX: usize = 4096;
 /// Most loads that one pass ends.

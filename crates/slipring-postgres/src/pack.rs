@@ -8,13 +8,14 @@ use std::borrow::Cow;
 use bytes::Bytes;
 use slipring::{Error, NewMessage};
 
+use crate::constants;
 use crate::fault::garbled;
 
 /// Most messages of a pack; the functions look so far above a range of numbers.
-const MESSAGES_MAX: usize = 64;
+const MESSAGES_MAX: usize = constants::PACK_MESSAGES_MAX as usize;
 /// Most bytes of a pack: with the other columns it stays below the 2,032 bytes from which on
 /// PostgreSQL would compress it, and four fill a page.
-const BYTES_MAX: usize = 1920;
+const BYTES_MAX: usize = constants::PACK_BYTES_MAX as usize;
 const END_BYTES: usize = 2;
 
 /// The bodies of the rows of messages. The lists of packs are empty where there is none.

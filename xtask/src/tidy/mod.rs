@@ -7,6 +7,7 @@ mod clauses;
 mod file_length;
 mod finding;
 mod function_length;
+mod functions;
 mod headers;
 mod headings;
 mod links;
@@ -47,7 +48,7 @@ pub fn run(root: &Path) -> Outcome {
 }
 
 fn check_text(tree: &Tree) -> Vec<Finding> {
-    let rules: [fn(&Tree) -> Vec<Finding>; 10] = [
+    let rules: [fn(&Tree) -> Vec<Finding>; 11] = [
         file_length::check,
         function_length::check,
         ratchet::check,
@@ -55,6 +56,7 @@ fn check_text(tree: &Tree) -> Vec<Finding> {
         links::check,
         headings::check,
         sql_headers::check,
+        functions::check,
         calls::check,
         words::check,
         headers::check,

@@ -10,19 +10,21 @@ DECLARE
     v_seconds numeric := extract(epoch FROM p_interval);
     v_facts jsonb;
 BEGIN
-    IF v_seconds < 0 OR v_seconds > 4294967296 THEN
+    IF v_seconds < 0 OR v_seconds > {{DURATION_SECONDS_MAX}} THEN
         v_seconds := trim_scale(v_seconds);
         v_facts := jsonb_strip_nulls(jsonb_build_object('asked', v_seconds, 'queue',
             coalesce(p_queue, (SELECT q.name FROM slipring.receipt_open(
                 ARRAY(SELECT r FROM unnest(p_receipts) r LIMIT 1)) o
                 JOIN slipring.queue q ON q.queue_id = o.queue))));
         IF v_seconds < 0 THEN
-            PERFORM slipring.fail('SR007', format('%s is %s s; give 0 to 4294967296 s', p_name,
+            PERFORM slipring.fail('SR007', format(
+                '%s is %s s; give 0 to {{DURATION_SECONDS_MAX}} s', p_name,
                 v_seconds), v_facts);
         END IF;
-        PERFORM slipring.fail('SR006', format('duration_seconds_max is 4294967296 s, but %s is '
+        PERFORM slipring.fail('SR006', format('duration_seconds_max is '
+            '{{DURATION_SECONDS_MAX}} s, but %s is '
             '%s s', p_name, v_seconds), v_facts || '{"limit": "duration_seconds_max", '
-            '"limit_value": 4294967296}');
+            '"limit_value": {{DURATION_SECONDS_MAX}}}');
     END IF;
     RETURN ceil(v_seconds * 1000)::bigint;
 END $$;

@@ -7,7 +7,7 @@
 -- Index:   as load_append_rows.
 -- Answers: whether it was not there.
 CREATE OR REPLACE FUNCTION slipring.load_append(
-    load bigint, part bigint, bodies bytea[], priority bigint DEFAULT 1024,
+    load bigint, part bigint, bodies bytea[], priority bigint DEFAULT {{PRIORITY_DEFAULT}},
     "group" text DEFAULT NULL, headers jsonb[] DEFAULT NULL)
 RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp
@@ -28,8 +28,9 @@ BEGIN
     SELECT * INTO v_queue FROM slipring.queue q WHERE q.queue_id = v_load.queue_id;
     IF v_queue.queue_id IS NULL THEN
         PERFORM slipring.queue_gone(v_load.queue_id);
-    ELSIF v_last > 10000 THEN
-        PERFORM slipring.fail_limit(v_queue.name, 'load_part_messages_max', 10000, v_last);
+    ELSIF v_last > {{BATCH_MESSAGES_MAX}} THEN
+        PERFORM slipring.fail_limit(v_queue.name, 'load_part_messages_max', {{BATCH_MESSAGES_MAX}},
+            v_last);
     END IF;
     PERFORM slipring.entries_check('headers', cardinality($6), v_last, v_queue.name);
     SELECT array_agg(slipring.headers_text(u.h, v_queue.name, u.n::int - 1) ORDER BY u.n)
@@ -42,8 +43,8 @@ BEGIN
     FROM (SELECT u.n, octet_length(u.b) + slipring.headers_bytes(v_headers[u.n])
             + coalesce(octet_length($5), 0) AS size
         FROM unnest(v_bodies) WITH ORDINALITY AS u(b, n)) s;
-    IF v_last > 1 AND v_bytes > 67108864 THEN
-        PERFORM slipring.fail_limit(v_queue.name, 'load_part_bytes_max', 67108864, v_bytes);
+    IF v_last > 1 AND v_bytes > {{BATCH_BYTES_MAX}} THEN
+        PERFORM slipring.fail_limit(v_queue.name, 'load_part_bytes_max', {{BATCH_BYTES_MAX}}, v_bytes);
     END IF;
     v_checksum := hashtextextended(concat_ws(':', $4, $5, $6::text),
         CASE WHEN v_last = 0 THEN 0 ELSE hash_array_extended(v_bodies, 0) END);
@@ -60,7 +61,7 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE FUNCTION slipring.load_append(
-    load bigint, part bigint, bodies jsonb[], priority bigint DEFAULT 1024,
+    load bigint, part bigint, bodies jsonb[], priority bigint DEFAULT {{PRIORITY_DEFAULT}},
     "group" text DEFAULT NULL, headers jsonb[] DEFAULT NULL)
 RETURNS boolean LANGUAGE sql SET search_path = pg_catalog, slipring, pg_temp AS $$
     SELECT slipring.load_append($1, $2, ARRAY(SELECT convert_to(b::text, 'UTF8')
@@ -68,7 +69,7 @@ RETURNS boolean LANGUAGE sql SET search_path = pg_catalog, slipring, pg_temp AS 
 $$;
 
 CREATE OR REPLACE FUNCTION slipring.load_append(
-    load bigint, part bigint, bodies text[], priority bigint DEFAULT 1024,
+    load bigint, part bigint, bodies text[], priority bigint DEFAULT {{PRIORITY_DEFAULT}},
     "group" text DEFAULT NULL, headers jsonb[] DEFAULT NULL)
 RETURNS boolean LANGUAGE sql SET search_path = pg_catalog, slipring, pg_temp AS $$
     SELECT slipring.load_append($1, $2, ARRAY(SELECT convert_to(b, 'UTF8')

@@ -4,7 +4,8 @@
 -- Lock:    the queue's lock, to the end of the transaction.
 -- Index:   queue_name; as store_load_begin.
 -- Answers: the load's number.
-CREATE OR REPLACE FUNCTION slipring.load_begin(queue text, parts int DEFAULT 1024)
+CREATE OR REPLACE FUNCTION slipring.load_begin(
+    queue text, parts int DEFAULT {{LOAD_PARTS_RESERVED_MAX}})
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, slipring, pg_temp AS $$
 DECLARE

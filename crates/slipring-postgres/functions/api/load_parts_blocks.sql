@@ -5,10 +5,11 @@
 CREATE OR REPLACE FUNCTION slipring.load_parts_blocks(p_first bigint, p_parts int)
 RETURNS bigint[] LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM slipring.count_check('load_parts_reserved_max', 1024, p_parts);
+    PERFORM slipring.count_check('load_parts_reserved_max', {{LOAD_PARTS_RESERVED_MAX}}, p_parts);
     IF p_first IS NULL OR p_first < 0 OR p_first + p_parts > 4294967296 THEN
-        PERFORM slipring.fail('SR007', format('the parts begin with %s; give 0 to 4294967295',
+        PERFORM slipring.fail('SR007', format('the parts begin with %s; give 0 to {{LOAD_PART_MAX}}',
             coalesce(p_first::text, 'null')), '{}');
     END IF;
-    RETURN ARRAY(SELECT b FROM generate_series(p_first / 16, (p_first + p_parts - 1) / 16) b);
+    RETURN ARRAY(SELECT b FROM generate_series(p_first / {{LOAD_BLOCK_PARTS}},
+        (p_first + p_parts - 1) / {{LOAD_BLOCK_PARTS}}) b);
 END $$;

@@ -2,7 +2,8 @@
 -- Inputs:  the load's number; first, the first part; parts, how many.
 -- Lock:    the queue's lock, to the end of the transaction.
 -- Index:   as load_reserve_blocks.
-CREATE OR REPLACE FUNCTION slipring.load_reserve(load bigint, first bigint, parts int DEFAULT 1024)
+CREATE OR REPLACE FUNCTION slipring.load_reserve(
+    load bigint, first bigint, parts int DEFAULT {{LOAD_PARTS_RESERVED_MAX}})
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, slipring, pg_temp AS $$
 DECLARE

@@ -14,22 +14,22 @@ DECLARE
 BEGIN
     IF p_body IS NULL THEN
         PERFORM slipring.fail('SR007', 'the body is null; send an empty one instead', v_facts);
-    ELSIF p_priority IS NULL OR p_priority NOT BETWEEN 0 AND 4294967295 THEN
-        PERFORM slipring.fail('SR007', format('the priority is %s; give 0 to 4294967295',
+    ELSIF p_priority IS NULL OR p_priority NOT BETWEEN 0 AND {{PRIORITY_MAX}} THEN
+        PERFORM slipring.fail('SR007', format('the priority is %s; give 0 to {{PRIORITY_MAX}}',
             coalesce(p_priority::text, 'null')), v_facts);
     ELSIF v_bytes > p_queue.message_bytes_max THEN
         PERFORM slipring.fail_limit(p_queue.name, 'message_bytes_max',
             p_queue.message_bytes_max, v_bytes, p_index);
-    ELSIF octet_length(p_group) > 128 THEN
-        PERFORM slipring.fail_limit(p_queue.name, 'group_bytes_max', 128, octet_length(p_group),
-            p_index);
-    ELSIF octet_length(p_dedup_id) > 128 THEN
-        PERFORM slipring.fail_limit(p_queue.name, 'dedup_id_bytes_max', 128,
+    ELSIF octet_length(p_group) > {{GROUP_BYTES_MAX}} THEN
+        PERFORM slipring.fail_limit(p_queue.name, 'group_bytes_max', {{GROUP_BYTES_MAX}},
+            octet_length(p_group), p_index);
+    ELSIF octet_length(p_dedup_id) > {{DEDUP_ID_BYTES_MAX}} THEN
+        PERFORM slipring.fail_limit(p_queue.name, 'dedup_id_bytes_max', {{DEDUP_ID_BYTES_MAX}},
             octet_length(p_dedup_id), p_index);
     ELSIF p_headers IS NOT NULL THEN
         v_headers := (SELECT count(*) FROM jsonb_object_keys(p_headers::jsonb));
-        IF v_headers > 64 THEN
-            PERFORM slipring.fail_limit(p_queue.name, 'headers_max', 64, v_headers, p_index);
+        IF v_headers > {{HEADERS_MAX}} THEN
+            PERFORM slipring.fail_limit(p_queue.name, 'headers_max', {{HEADERS_MAX}}, v_headers, p_index);
         END IF;
     END IF;
 END $$;

@@ -13,8 +13,8 @@ DECLARE
         ORDER BY u.n);
     v_n int := cardinality(v_receipts);
 BEGIN
-    IF v_n > 10000 THEN
-        PERFORM slipring.fail_limit(NULL, 'batch_messages_max', 10000, v_n);
+    IF v_n > {{BATCH_MESSAGES_MAX}} THEN
+        PERFORM slipring.fail_limit(NULL, 'batch_messages_max', {{BATCH_MESSAGES_MAX}}, v_n);
     END IF;
     IF NOT has_type_privilege(slipring.caller(), 'slipring.right_consumer'::regtype, 'USAGE') THEN
         PERFORM slipring.queue_allow('consumer', q) FROM slipring.queue q

@@ -39,8 +39,9 @@ BEGIN
     IF target IS NOT NULL THEN
         v_target := (slipring.queue_named(target, 'admin')).queue_id;
     END IF;
-    IF cardinality(v_messages) > 1000 THEN
-        PERFORM slipring.fail_limit(source, 'redrive_ids_max', 1000, cardinality(v_messages));
+    IF cardinality(v_messages) > {{REDRIVE_IDS_MAX}} THEN
+        PERFORM slipring.fail_limit(source, 'redrive_ids_max', {{REDRIVE_IDS_MAX}},
+            cardinality(v_messages));
     END IF;
     RETURN ARRAY(SELECT coalesce(m.error, 'moved') FROM slipring.store_move_chosen(
         v_source.queue_id, v_target, v_messages, slipring.now_ms()) m ORDER BY m.n);

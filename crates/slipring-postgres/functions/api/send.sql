@@ -6,7 +6,7 @@
 -- Index:   queue_name; the partition's order index grows.
 -- Answers: the message's number; with a deduplication id that was seen, the first message's.
 CREATE OR REPLACE FUNCTION slipring.send(
-    queue text, body bytea, priority bigint DEFAULT 1024, delay interval DEFAULT NULL,
+    queue text, body bytea, priority bigint DEFAULT {{PRIORITY_DEFAULT}}, delay interval DEFAULT NULL,
     "group" text DEFAULT NULL, dedup_id text DEFAULT NULL, headers jsonb DEFAULT NULL)
 RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
@@ -26,7 +26,8 @@ BEGIN
             v_headers := slipring.headers_text(headers, queue);
             SELECT coalesce(sum(octet_length(h.key) + octet_length(h.value)), 0)
                     + coalesce(octet_length("group"), 0),
-                count(*) <= 64 AND coalesce(octet_length("group") <= 128, true)
+                count(*) <= {{HEADERS_MAX}}
+                    AND coalesce(octet_length("group") <= {{GROUP_BYTES_MAX}}, true)
             INTO v_more, v_fits FROM jsonb_each_text(v_headers::jsonb) h;
         END IF;
         IF pg_current_xact_id_if_assigned() IS NOT NULL THEN
@@ -38,18 +39,20 @@ BEGIN
         v_id := pg_current_xact_id()::text::bigint;
         INSERT INTO slipring.message (id, lane, sent_ms, place, bytes, priority, group_name,
             headers, body)
-        SELECT ((v_id + q.xid_base) << 18) + v_next, CASE WHEN q.fifo THEN 0 ELSE send.priority END,
+        SELECT ((v_id + q.xid_base) << {{XID_SHIFT}}) + v_next,
+            CASE WHEN q.fifo THEN 0 ELSE send.priority END,
             (date_part('epoch', clock_timestamp()) * 1000)::bigint,
             q.place * 4 + pg_sequence_last_value(q.generation) % 3,
             octet_length(send.body) + v_more, CASE WHEN q.fifo THEN send.priority END, send."group",
             v_headers, send.body
         FROM slipring.queue q
         WHERE q.name = send.queue AND (send.priority = ANY (q.lanes)
-                OR q.fifo AND send.priority BETWEEN 0 AND 4294967295)
+                OR q.fifo AND send.priority BETWEEN 0 AND {{PRIORITY_MAX}})
             AND (has_type_privilege(slipring.caller(), 'slipring.right_producer'::regtype, 'USAGE')
                 OR slipring.queue_right('producer', q.queue_id))
             AND q.home_at = q.written_at AND q.delay_ms = 0 AND octet_length(send.body) + v_more <= q.message_bytes_max
-            AND q.messages_max IS NULL AND q.bytes_max IS NULL AND v_next <= 262143 AND v_fits
+            AND q.messages_max IS NULL AND q.bytes_max IS NULL AND v_next <= {{XID_MESSAGES_MAX}}
+            AND v_fits
             AND pg_sequence_last_value(q.generation) >= 0 AND nextval(q.activity) >= 0
         RETURNING id INTO v_id;
         IF v_id IS NOT NULL THEN
@@ -63,14 +66,14 @@ END $$;
 
 -- Inlined, which a search path of its own would prevent; every name has its schema instead.
 CREATE OR REPLACE FUNCTION slipring.send(
-    queue text, body jsonb, priority bigint DEFAULT 1024, delay interval DEFAULT NULL,
+    queue text, body jsonb, priority bigint DEFAULT {{PRIORITY_DEFAULT}}, delay interval DEFAULT NULL,
     "group" text DEFAULT NULL, dedup_id text DEFAULT NULL, headers jsonb DEFAULT NULL)
 RETURNS bigint LANGUAGE sql AS $$
     SELECT slipring.send($1, pg_catalog.convert_to($2::text, 'UTF8'), $3, $4, $5, $6, $7)
 $$;
 
 CREATE OR REPLACE FUNCTION slipring.send(
-    queue text, body text, priority bigint DEFAULT 1024, delay interval DEFAULT NULL,
+    queue text, body text, priority bigint DEFAULT {{PRIORITY_DEFAULT}}, delay interval DEFAULT NULL,
     "group" text DEFAULT NULL, dedup_id text DEFAULT NULL, headers jsonb DEFAULT NULL)
 RETURNS bigint LANGUAGE sql AS $$
     SELECT slipring.send($1, pg_catalog.convert_to($2, 'UTF8'), $3, $4, $5, $6, $7)

@@ -5,7 +5,7 @@
 -- Index:   as send.
 -- Answers: the numbers.
 CREATE OR REPLACE FUNCTION slipring.send_batch(
-    queue text, bodies bytea[], priority bigint DEFAULT 1024, delay interval DEFAULT NULL,
+    queue text, bodies bytea[], priority bigint DEFAULT {{PRIORITY_DEFAULT}}, delay interval DEFAULT NULL,
     "group" text DEFAULT NULL, dedup_ids text[] DEFAULT NULL, headers jsonb[] DEFAULT NULL)
 RETURNS bigint[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp
@@ -20,8 +20,8 @@ DECLARE
     v_headers text[];
 BEGIN
     v_queue := slipring.queue_named(queue, 'producer');
-    IF v_last > 10000 THEN
-        PERFORM slipring.fail_limit(queue, 'batch_messages_max', 10000, v_last);
+    IF v_last > {{BATCH_MESSAGES_MAX}} THEN
+        PERFORM slipring.fail_limit(queue, 'batch_messages_max', {{BATCH_MESSAGES_MAX}}, v_last);
     END IF;
     PERFORM slipring.entries_check('dedup_ids', cardinality(dedup_ids), v_last, queue),
         slipring.entries_check('headers', cardinality(headers), v_last, queue);
@@ -37,7 +37,7 @@ BEGIN
         AND dedup_ids IS NULL AND headers IS NULL AND v_queue.delay_ms = 0
         AND v_queue.messages_max IS NULL AND v_queue.bytes_max IS NULL
         AND (SELECT max(octet_length(b)) <= v_queue.message_bytes_max AND count(b) = count(*)
-                AND sum(octet_length(b)) <= 67108864 FROM unnest(bodies) b) THEN
+                AND sum(octet_length(b)) <= {{BATCH_BYTES_MAX}} FROM unnest(bodies) b) THEN
         v_before := slipring.id_take(v_queue, v_last);
         v_generation := slipring.generation_now(v_queue);
         INSERT INTO slipring.message (id, lane, sent_ms, place, bytes, n, bytes_each, body)
@@ -62,7 +62,7 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE FUNCTION slipring.send_batch(
-    queue text, bodies jsonb[], priority bigint DEFAULT 1024, delay interval DEFAULT NULL,
+    queue text, bodies jsonb[], priority bigint DEFAULT {{PRIORITY_DEFAULT}}, delay interval DEFAULT NULL,
     "group" text DEFAULT NULL, dedup_ids text[] DEFAULT NULL, headers jsonb[] DEFAULT NULL)
 RETURNS bigint[] LANGUAGE sql SET search_path = pg_catalog, slipring, pg_temp AS $$
     SELECT slipring.send_batch($1, ARRAY(SELECT convert_to(b::text, 'UTF8')
@@ -70,7 +70,7 @@ RETURNS bigint[] LANGUAGE sql SET search_path = pg_catalog, slipring, pg_temp AS
 $$;
 
 CREATE OR REPLACE FUNCTION slipring.send_batch(
-    queue text, bodies text[], priority bigint DEFAULT 1024, delay interval DEFAULT NULL,
+    queue text, bodies text[], priority bigint DEFAULT {{PRIORITY_DEFAULT}}, delay interval DEFAULT NULL,
     "group" text DEFAULT NULL, dedup_ids text[] DEFAULT NULL, headers jsonb[] DEFAULT NULL)
 RETURNS bigint[] LANGUAGE sql SET search_path = pg_catalog, slipring, pg_temp AS $$
     SELECT slipring.send_batch($1, ARRAY(SELECT convert_to(b, 'UTF8')

@@ -17,8 +17,8 @@ DECLARE
     v_over jsonb;
     v_bytes bigint := (SELECT sum(octet_length(b)) FROM unnest(p_bodies) b);
 BEGIN
-    IF v_last > 1 AND v_bytes > 67108864 THEN
-        PERFORM slipring.fail_limit(v_queue.name, 'batch_bytes_max', 67108864, v_bytes);
+    IF v_last > 1 AND v_bytes > {{BATCH_BYTES_MAX}} THEN
+        PERFORM slipring.fail_limit(v_queue.name, 'batch_bytes_max', {{BATCH_BYTES_MAX}}, v_bytes);
     END IF;
     FOR n IN 1..v_last LOOP
         PERFORM slipring.message_check(v_queue, p_bodies[n], p_priorities[n], p_groups[n],

@@ -15,7 +15,8 @@ BEGIN
                 WHEN a.message_id < 0 OR (a.message_id = 0) <> (a.ids IS NOT NULL)
                     THEN format('the message %s', a.message_id)
                 WHEN lower_inf(a.ids) OR upper_inf(a.ids) THEN 'messages without bounds'
-                WHEN (SELECT sum(upper(r)::numeric - lower(r)) > 1000000 FROM unnest(a.ids) r)
+                WHEN (SELECT sum(upper(r)::numeric - lower(r)) > {{LEASE_MESSAGES_MAX}}
+                    FROM unnest(a.ids) r)
                     THEN 'more messages than a lease can have' END AS why,
                 a.queue_id, a.id, a.message_id, a.fence, a.ids
             FROM ack a WHERE a.queue_id = p_queue.queue_id) a

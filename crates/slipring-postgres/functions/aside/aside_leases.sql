@@ -25,7 +25,7 @@ BEGIN
             v_lease := slipring.aside_lease_known(p_queue, v_state, v_lease);
         END IF;
         SELECT count(*) AS n, coalesce(sum(m.bytes), 0) AS bytes INTO v_has
-        FROM slipring.lease_members(v_from, v_lease, 1000000) m;
+        FROM slipring.lease_members(v_from, v_lease, {{LEASE_MESSAGES_MAX}}) m;
         CONTINUE WHEN v_why IS NULL AND v_has.n = v_lease.n;
         PERFORM slipring.aside_row(p_queue, 'lease',
             coalesce(v_why, format('%s messages of %s', v_has.n, v_lease.n)), v_has.n,

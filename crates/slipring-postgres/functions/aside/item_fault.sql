@@ -12,20 +12,20 @@ RETURNS text LANGUAGE sql STABLE AS $$
             THEN format('%s attempts', p_item.attempts)
         WHEN p_item.earlier NOT BETWEEN 0 AND 1099511627776
             THEN format('%s attempts before', p_item.earlier)
-        WHEN p_item.priority NOT BETWEEN 0 AND 4294967295
+        WHEN p_item.priority NOT BETWEEN 0 AND {{PRIORITY_MAX}}
             THEN format('the priority %s', p_item.priority)
         WHEN p_item.bytes < 0 THEN format('%s bytes', p_item.bytes)
         WHEN p_item.fence > 4611686018427387904
             THEN format('the fence %s', p_item.fence)
-        WHEN p_item.sent_ms NOT BETWEEN 0 AND 253402300799999
+        WHEN p_item.sent_ms NOT BETWEEN 0 AND {{MOMENT_MS_MAX}}
             THEN format('sent at %s ms', p_item.sent_ms)
-        WHEN p_item.first_received_ms NOT BETWEEN 0 AND 253402300799999
+        WHEN p_item.first_received_ms NOT BETWEEN 0 AND {{MOMENT_MS_MAX}}
             THEN format('first received at %s ms', p_item.first_received_ms)
-        WHEN p_item.delay_ms NOT BETWEEN 0 AND 4294967296000
+        WHEN p_item.delay_ms NOT BETWEEN 0 AND {{DURATION_MS_MAX}}
             THEN format('a delay of %s ms', p_item.delay_ms)
-        WHEN p_item.lease_ms NOT BETWEEN 0 AND 4294967296000
+        WHEN p_item.lease_ms NOT BETWEEN 0 AND {{DURATION_MS_MAX}}
             THEN format('a lease of %s ms', p_item.lease_ms)
-        WHEN p_item.turn NOT BETWEEN 0 AND 253402300799999
+        WHEN p_item.turn NOT BETWEEN 0 AND {{MOMENT_MS_MAX}}
             THEN format('the turn %s', p_item.turn)
         WHEN p_fifo AND p_item.fifo_group IS NULL THEN 'no group'
         ELSE coalesce((SELECT CASE WHEN b.headers IS NOT NULL

@@ -20,8 +20,8 @@ RETURNS text LANGUAGE sql IMMUTABLE AS $$
         WHEN p_lease.bytes NOT BETWEEN 0 AND 1125899906842624
             THEN format('%s bytes', p_lease.bytes)
         WHEN p_lease.bytes_each < 0 THEN format('%s bytes each', p_lease.bytes_each)
-        WHEN p_lease.deadline_ms NOT BETWEEN 0 AND 253402300799999
+        WHEN p_lease.deadline_ms NOT BETWEEN 0 AND {{MOMENT_MS_MAX}}
             THEN format('the deadline %s ms', p_lease.deadline_ms)
-        WHEN p_lease.leased_ms NOT BETWEEN 0 AND 253402300799999
+        WHEN p_lease.leased_ms NOT BETWEEN 0 AND {{MOMENT_MS_MAX}}
             THEN format('leased at %s ms', p_lease.leased_ms) END
 $$;

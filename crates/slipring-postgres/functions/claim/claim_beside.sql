@@ -49,7 +49,7 @@ BEGIN
     p_state.passed_over := v_plan.passed;
     v_items := coalesce(cardinality(v_plan.ids), 0);
     IF v_items > 0 THEN
-        p_state.fence := greatest(p_state.fence, p_now_ms << 20, (
+        p_state.fence := greatest(p_state.fence, p_now_ms << {{FENCE_SHIFT}}, (
             SELECT max(f) FROM generate_series(1, 3) s
             CROSS JOIN LATERAL unnest((v_plan.p_feeds[s]).fences) f)) + 1;
         v_fence := p_state.fence;
@@ -76,16 +76,16 @@ BEGIN
             v_plan.places, v_fence, p_lease_ms, p_session, p_holder);
     END IF;
     IF v_items > 0 OR v_plan.reads IS NOT NULL THEN
-        IF v_items > 0 OR p_state.seq % 64 = 0 THEN
+        IF v_items > 0 OR p_state.seq % {{MARK_EVERY}} = 0 THEN
             PERFORM slipring.claim_marks(v_marks, v_done, v_plan.p_feeds, v_plan.p_limits,
-                v_plan.standings, p_state.seq % 64 = 0);
+                v_plan.standings, p_state.seq % {{MARK_EVERY}} = 0);
         END IF;
         PERFORM slipring.state_write(p_queue, p_state);
     END IF;
     demand := 0;
     end_kind := v_plan.end_kind;
     RETURN NEXT;
-    IF p_differences + (v_items > 0)::int >= 100 THEN
+    IF p_differences + (v_items > 0)::int >= {{TALLY_FOLD}} THEN
         PERFORM slipring.tally_fold(p_queue);
     END IF;
 END $$;

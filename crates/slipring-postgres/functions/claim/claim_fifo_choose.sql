@@ -14,7 +14,7 @@ DECLARE
     v_left_out text;
 BEGIN
     FOR n IN 1..coalesce(cardinality(p_names), 0) LOOP
-        EXIT WHEN cardinality(v_taken) >= p_most OR v_bytes >= 67108864;
+        EXIT WHEN cardinality(v_taken) >= p_most OR v_bytes >= {{CLAIM_BYTES_MAX}};
         CONTINUE WHEN p_names[n] = v_left_out;
         IF p_attempts[n] > 0 AND p_attempts[n] + 1 >= p_queue.max_attempts THEN
             IF v_taken = '{}' THEN

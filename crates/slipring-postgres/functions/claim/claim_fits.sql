@@ -6,7 +6,7 @@
 CREATE OR REPLACE FUNCTION slipring.claim_fits(p_sizes int[], p_most bigint, p_before bigint)
 RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
-    v_left bigint := 67108864 - p_before;
+    v_left bigint := {{CLAIM_BYTES_MAX}} - p_before;
 BEGIN
     IF p_most = 0 OR (SELECT sum(b) FROM unnest(p_sizes) b) <= v_left THEN
         RETURN p_most;

@@ -23,7 +23,7 @@ DECLARE
     v_old_next int := 1;
     v_bad_next int := 1;
     v_left bigint := p_up_to;
-    v_room bigint := 67108864;
+    v_room bigint := {{CLAIM_BYTES_MAX}};
     v_rank bigint;
     v_todo int8multirange;
     v_read slipring.lane_read;
@@ -31,16 +31,17 @@ DECLARE
     v_first bigint;
     v_turns bigint;
     v_next int;
-    v_left_out int := p_state.passed_over / 1000;
+    v_left_out int := p_state.passed_over / {{LEFT_OUT_UNIT}};
 BEGIN
     standings := '{}';
-    passed := p_state.passed_over % 1000;
+    passed := p_state.passed_over % {{LEFT_OUT_UNIT}};
     IF coalesce((p_feeds[1]).ids, (p_feeds[2]).ids) IS NOT NULL THEN
         v_old := slipring.claim_in_place(p_feeds[1], p_feeds[2]);
         v_old_last := cardinality(v_old.ids);
     END IF;
     -- Messages that were left out begin the next receive, see claim_share.
-    IF passed >= 199 AND v_bad.ids IS NOT NULL OR v_left_out >= 100 AND v_old_last > 0
+    IF passed >= {{FAILING_FIRST}} AND v_bad.ids IS NOT NULL
+        OR v_left_out >= {{LEFT_OUT_FIRST}} AND v_old_last > 0
         OR v_old_last >= p_limits[1] OR p_queue.max_attempts IS NOT NULL AND EXISTS (
             SELECT FROM unnest(v_old.attempts || v_bad.attempts) a
             WHERE slipring.company(p_queue, a, p_most) < p_most) THEN
@@ -55,7 +56,7 @@ BEGIN
             OR (v_old.ranks[v_old_next], v_old.ids[v_old_next]) <= (v_rank, lower(v_todo))) LOOP
             places := places || p_up_to - v_left;
             v_left := v_left - 1;
-            IF passed >= 99 AND v_bad.ranks[v_bad_next] <= v_old.ranks[v_old_next] THEN
+            IF passed >= {{FAILING_TURN}} AND v_bad.ranks[v_bad_next] <= v_old.ranks[v_old_next] THEN
                 passed := 0;
                 standings := standings || 3;
                 ids := ids || v_bad.ids[v_bad_next];
@@ -77,10 +78,10 @@ BEGIN
         END IF;
         -- The turns of failing messages: the first behind so many of the log, and then behind each
         -- 99 more.
-        v_first := greatest(99 - passed, 0);
+        v_first := greatest({{FAILING_TURN}} - passed, 0);
         v_turns := 0;
         WHILE v_bad.ranks[v_bad_next + v_turns::int] <= v_rank
-            AND v_left > v_first + 100 * v_turns LOOP
+            AND v_left > v_first + {{FAILING_EVERY}} * v_turns LOOP
             v_room := v_room - v_bad.sizes[v_bad_next + v_turns::int];
             v_turns := v_turns + 1;
         END LOOP;
@@ -97,27 +98,27 @@ BEGIN
         ELSE
             v_read.total := 0;
         END IF;
-        v_turns := least(v_turns, (v_read.total - v_first + 99) / 99);
+        v_turns := least(v_turns, (v_read.total - v_first + {{FAILING_TURN}}) / {{FAILING_TURN}});
         FOR v_turn IN 1..v_turns LOOP
             standings := standings || 3;
             ids := ids || v_bad.ids[v_bad_next];
-            places := places || p_up_to - v_left + v_first + 100 * (v_turn - 1);
+            places := places || p_up_to - v_left + v_first + {{FAILING_EVERY}} * (v_turn - 1);
             v_bad_next := v_bad_next + 1;
         END LOOP;
         IF v_turns > 0 THEN
             passed := 0;
-            v_first := v_first + 99 * (v_turns - 1);
+            v_first := v_first + {{FAILING_TURN}} * (v_turns - 1);
         ELSE
             v_first := 0;
         END IF;
         IF v_bad.ranks[v_bad_next] <= v_rank THEN
-            passed := least(passed + v_read.total - v_first, 200);
+            passed := least(passed + v_read.total - v_first, {{PASSED_MAX}});
         END IF;
         v_left := v_left - v_read.total - v_turns;
         v_room := v_room - coalesce(v_read.bytes, 0);
         EXIT WHEN v_left = 0 OR v_read.ended;
     END LOOP;
-    passed := passed + 1000 * v_left_out;
+    passed := passed + {{LEFT_OUT_UNIT}} * v_left_out;
     end_kind := 'more';
     IF v_left > 0 AND v_room > 0 AND v_read.ended IS NOT TRUE THEN
         -- Nothing else is ready: failing messages get what is left.
@@ -128,9 +129,9 @@ BEGIN
         END IF;
         v_next := v_bad_next + slipring.claim_fits(v_bad.sizes[v_bad_next:],
             least(v_left, coalesce(cardinality(v_bad.ids), 0) - v_bad_next + 1),
-            67108864 - v_room);
+            {{CLAIM_BYTES_MAX}} - v_room);
         IF v_next > v_bad_next THEN
-            passed := 1000 * v_left_out;
+            passed := {{LEFT_OUT_UNIT}} * v_left_out;
             standings := standings || array_fill(3, ARRAY[v_next - v_bad_next]);
             ids := ids || v_bad.ids[v_bad_next:v_next - 1];
             places := places || ARRAY(

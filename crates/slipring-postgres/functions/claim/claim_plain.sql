@@ -18,7 +18,7 @@ DECLARE
     v_from text := slipring.live_tables(p_queue, p_state);
     v_done int8multirange := slipring.cut(p_queue.xid_base);
     v_left bigint := p_up_to;
-    v_room bigint := 67108864;
+    v_room bigint := {{CLAIM_BYTES_MAX}};
     v_more boolean := false;
     v_todo int8multirange;
     v_read slipring.lane_read;

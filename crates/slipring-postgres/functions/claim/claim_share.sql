@@ -28,18 +28,18 @@ DECLARE
     v_rank bigint;
     v_id bigint;
     v_waits boolean;
-    v_left_out int := p_passed / 1000;
+    v_left_out int := p_passed / {{LEFT_OUT_UNIT}};
 BEGIN
     standings := '{}';
     demands := '{}';
-    passed := p_passed % 1000;
+    passed := p_passed % {{LEFT_OUT_UNIT}};
     end_kind := 'more';
     FOR d IN 1..cardinality(p_up_to) LOOP
         v_up_to := greatest(p_up_to[d], 1);
         v_most := least(v_up_to, p_room);
         v_got := 0;
         v_had := p_room;
-        WHILE v_got < v_most AND v_bytes < 67108864 LOOP
+        WHILE v_got < v_most AND v_bytes < {{CLAIM_BYTES_MAX}} LOOP
             v_at := NULL;
             v_rank := v_new.ranks[v_next[1]];
             v_id := v_new.ids[v_next[1]];
@@ -55,22 +55,24 @@ BEGIN
                 ELSIF v_rank IS NULL THEN
                     EXIT;
                 ELSE
-                    v_left_out := least(v_left_out + 1, 200);
+                    v_left_out := least(v_left_out + 1, {{PASSED_MAX}});
                 END IF;
             END IF;
             v_waits := v_bad.ranks[v_next[3]] <= coalesce(v_rank, v_bad.ranks[v_next[3]]);
-            IF v_got = 0 AND v_left_out >= 100 AND v_old.ranks[v_next[2]] IS NOT NULL THEN
+            IF v_got = 0 AND v_left_out >= {{LEFT_OUT_FIRST}}
+                AND v_old.ranks[v_next[2]] IS NOT NULL THEN
                 v_at := 2;
                 v_left_out := 0;
-            ELSIF v_got = 0 AND passed >= 199 AND v_bad.ranks[v_next[3]] IS NOT NULL THEN
+            ELSIF v_got = 0 AND passed >= {{FAILING_FIRST}}
+                AND v_bad.ranks[v_next[3]] IS NOT NULL THEN
                 v_at := 3;
                 passed := 0;
-            ELSIF v_waits AND (v_at IS NULL OR passed >= 99)
+            ELSIF v_waits AND (v_at IS NULL OR passed >= {{FAILING_TURN}})
                 AND v_got < slipring.company(p_queue, v_bad.attempts[v_next[3]], v_up_to) THEN
                 v_at := 3;
                 passed := 0;
             ELSIF v_waits AND v_at IS NOT NULL THEN
-                passed := least(passed + 1, 200);
+                passed := least(passed + 1, {{PASSED_MAX}});
             END IF;
             EXIT WHEN v_at IS NULL;
             IF v_at > 1 THEN
@@ -94,7 +96,7 @@ BEGIN
                 end_kind := 'in_flight_limit';
             END IF;
         END IF;
-        EXIT WHEN v_bytes >= 67108864 OR end_kind <> 'more';
+        EXIT WHEN v_bytes >= {{CLAIM_BYTES_MAX}} OR end_kind <> 'more';
     END LOOP;
-    passed := passed + 1000 * v_left_out;
+    passed := passed + {{LEFT_OUT_UNIT}} * v_left_out;
 END $$;

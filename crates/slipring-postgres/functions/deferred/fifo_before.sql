@@ -7,5 +7,5 @@ CREATE OR REPLACE FUNCTION slipring.fifo_before(
     p_queue slipring.queue, p_state slipring.state, p_done int8multirange)
 RETURNS bigint LANGUAGE sql STABLE AS $$
     SELECT coalesce((SELECT f.id FROM slipring.log_feed(p_queue, p_state, p_done, 1) f),
-        9223372036854775807)
+        {{BIGINT_MAX}})
 $$;

@@ -1,9 +1,12 @@
 -- Purpose: brings messages of a FIFO queue from the log into their groups, until the log has none,
 --          or 1,000 are ready that were brought in and open groups have as many as are wanted:
---          so far a receive sees what else its groups have (S7.7).
+--          so far a receive sees what else its groups have (S7.7). Then brings those groups up to
+--          date in which others, without the queue's lock, have put messages: senders with a delay,
+--          and other queues' dead letters.
 -- Inputs:  p_queue, p_state; p_wanted, 0 where nothing is given.
 -- Lock:    the caller holds the queue's lock.
--- Index:   the partitions' order indexes; the shelf's indexes grow.
+-- Index:   the partitions' order indexes; the shelf's indexes grow; mark_newest;
+--          fifo_touched_queue for entries that the mark has not seen; see fifo_groups_set.
 -- Answers: the state, changed where messages were brought in; the change is written.
 CREATE OR REPLACE FUNCTION slipring.fifo_bring_in(
     p_queue slipring.queue, p_state slipring.state, p_wanted bigint)
@@ -16,6 +19,8 @@ DECLARE
     v_feed record;
     v_left record;
     v_n int;
+    v_mark slipring.mark;
+    v_touched record;
 BEGIN
     LOOP
         IF v_ready >= 1000 THEN
@@ -38,6 +43,18 @@ BEGIN
         v_step := least(v_step * 2, 1000);
     END LOOP;
     -- Last, when it is known which groups have something in the log.
-    PERFORM slipring.fifo_refresh(p_queue, p_state);
+    v_mark := slipring.mark_read(p_queue.queue_id, 5);
+    v_done := slipring.cut(p_queue.xid_base);
+    SELECT array_agg(t.name) AS names, array_agg(t.id) AS ids INTO v_touched
+    FROM slipring.spans(CASE WHEN v_mark.seq = 0 THEN '{[0,)}' ELSE v_mark.unseen END) r
+    CROSS JOIN LATERAL (
+        SELECT t.name, t.id FROM fifo_touched t
+        WHERE t.queue_id = p_queue.queue_id AND t.entry >= r.first
+            AND t.entry < r.past OFFSET 0) t;
+    IF v_touched.names IS NOT NULL THEN
+        PERFORM slipring.fifo_groups_set(p_queue, v_touched.names, v_touched.ids, NULL, false,
+            slipring.fifo_before(p_queue, p_state, v_done));
+        PERFORM slipring.mark_write(v_mark, 0, 0, v_done);
+    END IF;
     RETURN p_state;
 END $$;

@@ -42,12 +42,13 @@ BEGIN
     counted AS (
         INSERT INTO slipring.tally
         SELECT v_slot, p_queue.queue_id, v_entry, -count(*) FILTER (WHERE o.state = 1),
-            -count(*) FILTER (WHERE o.state = 1 AND o.priority < 1024),
+            -count(*) FILTER (WHERE o.state = 1 AND o.priority < {{PRIORITY_DEFAULT}}),
             -count(*) FILTER (WHERE o.state = 0), -count(*) FILTER (WHERE o.state = 2),
             -count(*) FILTER (WHERE o.state = 3), -sum(o.bytes)
         FROM old o HAVING count(*) > 0
         UNION ALL
-        SELECT v_slot, p_to.queue_id, v_entry, count(*), count(*) FILTER (WHERE o.priority < 1024),
+        SELECT v_slot, p_to.queue_id, v_entry, count(*),
+            count(*) FILTER (WHERE o.priority < {{PRIORITY_DEFAULT}}),
             0, 0, 0, sum(o.bytes)
         FROM old o HAVING count(*) > 0)
     SELECT count(*) AS n, array_agg(o.fifo_group) FILTER (WHERE o.fifo_group IS NOT NULL) AS names,

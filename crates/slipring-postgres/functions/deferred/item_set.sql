@@ -43,8 +43,8 @@ BEGIN
     counted AS (
         INSERT INTO slipring.tally
         SELECT v_slot, p_queue.queue_id, v_entry, sum((o.state_to = 1)::int - (o.state = 1)::int),
-            sum((o.state_to = 1 AND o.rank_to < 1024)::int
-                - (o.state = 1 AND o.priority < 1024)::int),
+            sum((o.state_to = 1 AND o.rank_to < {{PRIORITY_DEFAULT}})::int
+                - (o.state = 1 AND o.priority < {{PRIORITY_DEFAULT}})::int),
             sum((o.state_to = 0)::int - (o.state = 0)::int),
             sum((o.state_to = 2)::int - (o.state = 2)::int),
             sum((o.state_to = 3)::int - (o.state = 3)::int),

@@ -9,6 +9,6 @@ CREATE OR REPLACE FUNCTION slipring.item_turn(
 RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN p_fifo THEN 0
         WHEN p_state <> 1 OR p_attempts = 0 THEN p_priority
-        WHEN p_attempts <= 3 THEN p_priority + 4294967296
-        ELSE p_priority + 8589934592 END
+        WHEN p_attempts <= 3 THEN p_priority + {{TURN_TRIED}}
+        ELSE p_priority + {{TURN_FAILING}} END
 $$;

@@ -12,8 +12,8 @@ RETURNS SETOF slipring.item_picture LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_state int := CASE WHEN p_mark.kind IN (7, 8) THEN 1 ELSE p_mark.kind END;
     v_low bigint := slipring.mark_low(p_mark.kind);
-    v_past bigint := CASE WHEN v_state = 1 THEN greatest(v_low, 0) + 4294967296
-        ELSE 9223372036854775807 END;
+    v_past bigint := CASE WHEN v_state = 1 THEN greatest(v_low, 0) + {{TURN_STANDING}}
+        ELSE {{BIGINT_MAX}} END;
 BEGIN
     RETURN QUERY SELECT * FROM (
         (SELECT i.* FROM item i
@@ -25,7 +25,8 @@ BEGIN
         UNION ALL
         (SELECT n.* FROM slipring.spans(p_mark.unseen) r CROSS JOIN LATERAL (
              SELECT i.* FROM item i
-             WHERE i.queue_id * 16::bigint + i.state = p_mark.queue_id * 16::bigint + v_state
+             WHERE i.queue_id * {{STATE_SLOTS}}::bigint + i.state
+                     = p_mark.queue_id * {{STATE_SLOTS}}::bigint + v_state
                  AND i.state + 1 < 5
                  AND i.entry >= r.first AND i.entry < r.past AND i.turn >= v_low
                  AND (i.turn, i.id) < (p_mark.turn, p_mark.id) AND i.id <@ p_done

@@ -11,7 +11,7 @@ CREATE OR REPLACE FUNCTION slipring.items_passed(
 RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     v_turn bigint := p_until_ms;
-    v_id bigint := 9223372036854775807;
+    v_id bigint := {{BIGINT_MAX}};
     v_left record;
 BEGIN
     IF p_found = '{}' THEN

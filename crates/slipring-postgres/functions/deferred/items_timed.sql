@@ -17,8 +17,8 @@ BEGIN
         UNION ALL
         (SELECT n.* FROM slipring.spans(p_mark.unseen) r CROSS JOIN LATERAL (
              SELECT i.* FROM item i
-             WHERE i.queue_id * 16::bigint + i.state
-                     = p_mark.queue_id * 16::bigint + p_mark.kind
+             WHERE i.queue_id * {{STATE_SLOTS}}::bigint + i.state
+                     = p_mark.queue_id * {{STATE_SLOTS}}::bigint + p_mark.kind
                  AND i.state + 1 < 5
                  AND i.entry >= r.first AND i.entry < r.past AND i.turn <= p_until_ms
                  AND (i.turn, i.id) <= (p_mark.turn, p_mark.id)

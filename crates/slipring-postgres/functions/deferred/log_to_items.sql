@@ -48,7 +48,7 @@ BEGIN
     counted AS (
         INSERT INTO slipring.tally
         SELECT v_slot, p_to.queue_id, v_entry, count(*) FILTER (WHERE f.state = 1),
-            count(*) FILTER (WHERE f.state = 1 AND f.rank < 1024),
+            count(*) FILTER (WHERE f.state = 1 AND f.rank < {{PRIORITY_DEFAULT}}),
             count(*) FILTER (WHERE f.state = 0), count(*) FILTER (WHERE f.state = 2),
             count(*) FILTER (WHERE f.state = 3), sum(f.bytes)
         FROM found f HAVING count(*) > 0)

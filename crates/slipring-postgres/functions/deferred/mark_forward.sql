@@ -12,12 +12,12 @@ CREATE OR REPLACE FUNCTION slipring.mark_forward(
     p_mark slipring.mark, p_done int8multirange, p_turn bigint, p_id bigint, p_least bigint)
 RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
-    v_most CONSTANT int := 1000;
+    v_most CONSTANT int := {{MARK_STEPS}};
     v_kept_most CONSTANT int := 8;
     v_state int := CASE WHEN p_mark.kind IN (7, 8) THEN 1 ELSE p_mark.kind END;
     v_low bigint := slipring.mark_low(p_mark.kind);
-    v_past bigint := CASE WHEN v_state = 1 THEN greatest(v_low, 0) + 4294967296
-        ELSE 9223372036854775807 END;
+    v_past bigint := CASE WHEN v_state = 1 THEN greatest(v_low, 0) + {{TURN_STANDING}}
+        ELSE {{BIGINT_MAX}} END;
     -- Marks of times are before what comes next, the others at it.
     v_before int := CASE WHEN v_state IN (0, 2) THEN 1 ELSE 0 END;
     v_next record;
@@ -53,7 +53,8 @@ BEGIN
             p.seq = (SELECT n.seq FROM item_picture n WHERE n.id = p.id
                 ORDER BY n.seq DESC LIMIT 1) END AS newest
         FROM item_picture p
-        WHERE p.queue_id * 16::bigint + p.state = p_mark.queue_id * 16::bigint + v_state
+        WHERE p.queue_id * {{STATE_SLOTS}}::bigint + p.state
+                = p_mark.queue_id * {{STATE_SLOTS}}::bigint + v_state
             AND p.entry >= r.first AND p.entry < r.past
             AND p.state + 1 < 5
         OFFSET 0) n;
@@ -67,7 +68,7 @@ BEGIN
             v_new.entries := v_new.entries || v_next.entry;
         END IF;
         PERFORM slipring.mark_write(p_mark, p_turn, p_id, p_done - coalesce((
-            SELECT range_agg(int8range(e, e + 262144)) FROM unnest(v_new.entries) e), '{}'));
+            SELECT range_agg(int8range(e, e + {{XID_NUMBERS}})) FROM unnest(v_new.entries) e), '{}'));
     END IF;
     RETURN least(CASE WHEN v_next.may THEN v_next.turn END, v_new.turn);
 END $$;

@@ -15,7 +15,7 @@ BEGIN
         v_mark.kind := p_kind;
         v_mark.seq := 0;
         v_mark.turn := slipring.mark_low(p_kind);
-        v_mark.id := -9223372036854775808;
+        v_mark.id := {{BIGINT_MIN}};
         v_mark.unseen := '{}';
     END IF;
     RETURN v_mark;

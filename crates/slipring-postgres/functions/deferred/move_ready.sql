@@ -28,8 +28,9 @@ BEGIN
                     f.bytes
                 FROM slipring.log_feed(p_source, v_state, v_done, p_limit) f
                 UNION ALL
-                SELECT 0, i.kind, i.turn, i.priority, i.id, i.bytes
-                FROM slipring.items_ready(p_source.queue_id, '{[0,)}', p_limit) i) m
+                SELECT 0, k, i.turn, i.priority, i.id, i.bytes
+                FROM unnest(ARRAY[1, 7, 8]) k CROSS JOIN LATERAL slipring.items_first(
+                    slipring.mark_read(p_source.queue_id, k), '{[0,)}', p_limit) i) m
               ORDER BY m.rank, m.id LIMIT p_limit) m
         GROUP BY m.at, m.kind
     LOOP

@@ -8,7 +8,7 @@ BEGIN
     RETURN (
         WITH RECURSIVE marks AS (
             SELECT m.*, slipring.mark_low(k) AS low,
-                greatest(slipring.mark_low(k), 0) + 4294967296 AS past
+                greatest(slipring.mark_low(k), 0) + {{TURN_STANDING}} AS past
             FROM unnest(ARRAY[1, 7, 8]) k CROSS JOIN LATERAL slipring.mark_read(p_queue, k) m),
         firsts AS (
             SELECT f.* FROM marks m CROSS JOIN LATERAL (
@@ -30,7 +30,8 @@ BEGIN
             SELECT n.id, n.sent_ms FROM marks m CROSS JOIN LATERAL slipring.spans(m.unseen) r
             CROSS JOIN LATERAL (
                 SELECT i.id, i.sent_ms FROM item i
-                WHERE i.queue_id * 16::bigint + i.state = p_queue * 16::bigint + 1
+                WHERE i.queue_id * {{STATE_SLOTS}}::bigint + i.state
+                    = p_queue * {{STATE_SLOTS}}::bigint + 1
                     AND i.state + 1 < 5
                     AND i.entry >= r.first AND i.entry < r.past AND i.turn >= m.low
                     AND (i.turn, i.id) < (m.turn, m.id) OFFSET 0) n) f

@@ -24,7 +24,7 @@ BEGIN
               FROM unnest($2, $3, $4, $5) WITH ORDINALITY
                   AS u(at_lane, at_id, leased_ms, until_ms, n)
               CROSS JOIN LATERAL %s m) m
-        WHERE m.before < 16777216 ORDER BY m.n', slipring.log_row(
+        WHERE m.before < {{PEEK_BYTES_MAX}} ORDER BY m.n', slipring.log_row(
             slipring.live_tables(p_queue, p_state), 'u.at_lane', 'u.at_id'))
     USING p_queue.queue_id, p_lanes, p_ids, p_leased_ms, p_untils_ms;
 END $$;

@@ -22,5 +22,5 @@ LANGUAGE sql STABLE AS $$
                     '{[0,)}', p_limit, p_state <> 2) i
                 ORDER BY rank, i.id LIMIT p_limit) i) i
     CROSS JOIN LATERAL slipring.item_content(i.id) b
-    WHERE i.before < 16777216
+    WHERE i.before < {{PEEK_BYTES_MAX}}
 $$;

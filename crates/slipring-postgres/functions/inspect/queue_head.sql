@@ -32,7 +32,7 @@ BEGIN
         FROM slipring.log_feed(p_queue, v_state, v_done, 1) f
         UNION ALL
         SELECT false, i.priority, i.sent_ms, i.id
-        FROM slipring.fifo_open(p_queue.queue_id, 1, 1, 9223372036854775807) f
+        FROM slipring.fifo_open(p_queue.queue_id, 1, 1, {{BIGINT_MAX}}) f
         CROSS JOIN LATERAL slipring.item_now(f.id) i WHERE p_queue.fifo
         UNION ALL
         SELECT k = 8, i.priority, i.sent_ms, i.id FROM unnest(ARRAY[1, 7, 8]) k

@@ -19,7 +19,7 @@ DECLARE
     v_bytes bigint := 0;
 BEGIN
     FOREACH v_name IN ARRAY ARRAY['ready', 'delayed', 'leased', 'parked'] LOOP
-        CONTINUE WHEN v_name <> p_state OR v_left <= 0 OR v_bytes >= 16777216;
+        CONTINUE WHEN v_name <> p_state OR v_left <= 0 OR v_bytes >= {{PEEK_BYTES_MAX}};
         SELECT NULL::bigint[] AS lanes, NULL::bigint[] AS ids, NULL::bigint[] AS leased,
             NULL::bigint[] AS untils INTO v_log;
         IF v_name = 'ready' THEN
@@ -27,7 +27,7 @@ BEGIN
                 array_agg(f.id ORDER BY f.at, f.id) AS ids, NULL::bigint[] AS leased,
                 NULL::bigint[] AS untils
             INTO v_log FROM slipring.log_feed(p_queue, v_state,
-                '{[0,9223372036854775807)}', v_left) f;
+                '{[0,{{BIGINT_MAX}})}', v_left) f;
         ELSIF v_name = 'leased' THEN
             SELECT array_agg(l.lane) AS lanes, array_agg(l.id) AS ids,
                 array_agg(l.leased_ms) AS leased, array_agg(l.deadline_ms) AS untils
@@ -42,7 +42,7 @@ BEGIN
             ORDER BY rank, id LIMIT v_left
         LOOP
             -- Where one of the two has ended for its size, this ends before it is missed.
-            EXIT WHEN v_bytes >= 16777216;
+            EXIT WHEN v_bytes >= {{PEEK_BYTES_MAX}};
             v_bytes := v_bytes + v_row.bytes;
             v_left := v_left - 1;
             RETURN QUERY SELECT v_row.queue, v_row.id, v_row.sent_ms, v_row.priority,

@@ -50,7 +50,7 @@ BEGIN
             v_cost := p_left;
             EXIT;
         END IF;
-        v_part := v_ids[:250];
+        v_part := v_ids[:{{PICTURES_STEP}}];
         v_ids := v_ids[251:];
         v_items := slipring.lapse_items(p_queue, v_target, v_part, p_now_ms);
         busy := busy

@@ -16,7 +16,7 @@ DECLARE
 BEGIN
     SELECT sum(upper(r) - lower(r)) AS n, bool_or(lower_inf(r) OR upper_inf(r)) AS endless
     INTO v_said FROM unnest(p_ids) u CROSS JOIN LATERAL unnest(u) r;
-    IF v_said.endless OR v_said.n > 1000000 * cardinality(p_ids)::bigint THEN
+    IF v_said.endless OR v_said.n > {{LEASE_MESSAGES_MAX}} * cardinality(p_ids)::bigint THEN
         RAISE EXCEPTION USING ERRCODE = 'data_corrupted', MESSAGE = format(
             'an ack is of %s messages, which no lease has', coalesce(v_said.n::text, 'endless'));
     END IF;

@@ -11,6 +11,6 @@ DECLARE
 BEGIN
     RETURN QUERY SELECT l.* FROM slipring.leases_in(p_queue, v_mark.unseen + v_below.unseen
         + int8multirange(int8range(v_below.turn, greatest(v_below.turn, 0)),
-            int8range(greatest(v_mark.turn, 0), 9223372036854775807))) l
+            int8range(greatest(v_mark.turn, 0), {{BIGINT_MAX}}))) l
     WHERE l.n > 0;
 END $$;

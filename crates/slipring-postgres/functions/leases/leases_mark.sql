@@ -9,7 +9,7 @@
 CREATE OR REPLACE FUNCTION slipring.leases_mark(p_queue int, p_state slipring.state)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-    v_most CONSTANT int := 1000;
+    v_most CONSTANT int := {{MARK_STEPS}};
     v_kept CONSTANT int := 200;
     v_mark slipring.mark;
     v_first bigint;
@@ -27,7 +27,7 @@ BEGIN
         INTO v_walked
         FROM (SELECT DISTINCT ON (l.fence, l.part) l.fence, l.n FROM lease l
               WHERE l.queue_id = p_queue AND l.fence >= v_first
-                  AND l.fence < CASE WHEN v_kind = 9 THEN 9223372036854775807 ELSE 0 END
+                  AND l.fence < CASE WHEN v_kind = 9 THEN {{BIGINT_MAX}} ELSE 0 END
               ORDER BY l.fence, l.part, l.seq DESC LIMIT v_most) l;
         CONTINUE WHEN v_walked.n = 0;
         v_open := ARRAY(

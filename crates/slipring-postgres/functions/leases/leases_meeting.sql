@@ -11,7 +11,7 @@ BEGIN
     RETURN QUERY EXECUTE format('WITH leases AS MATERIALIZED (
             SELECT * FROM slipring.lease_open($1)),
         there AS MATERIALIZED (
-            SELECT w.lane, int8range(low.id - 63, high.id, ''[]'') AS ids
+            SELECT w.lane, int8range(low.id - {{PACK_REACH}}, high.id, ''[]'') AS ids
             FROM unnest($2) AS w(lane)
             CROSS JOIN LATERAL (
                 SELECT m.id FROM %1$s m WHERE m.lane = w.lane ORDER BY m.id LIMIT 1) low

@@ -13,6 +13,7 @@ DECLARE
     v_queue slipring.queue;
     v_before bigint;
     v_place int;
+    v_lanes bigint[];
 BEGIN
     PERFORM slipring.load_lock(p_load, false);
     v_load := slipring.load_open(p_load);
@@ -28,7 +29,13 @@ BEGIN
     IF v_before IS NULL THEN
         RETURN false;
     END IF;
-    PERFORM slipring.load_lanes(v_queue, p_priorities);
+    v_lanes := slipring.lanes_learn(v_queue, p_priorities);
+    IF NOT p_priorities <@ v_lanes THEN
+        PERFORM slipring.fail_limit(v_queue.name, 'load_priorities_max', {{LANES_MAX}},
+            {{LANES_MAX}} + 1, (
+            SELECT min(u.n) - 1 FROM unnest(p_priorities) WITH ORDINALITY AS u(p, n)
+            WHERE u.p <> ALL (v_lanes))::int);
+    END IF;
     -- The transaction has its number by now, which comes before the generation is read.
     v_place := v_queue.place * 4 + slipring.generation_now(v_queue) % 3;
     IF p_groups IS NULL THEN

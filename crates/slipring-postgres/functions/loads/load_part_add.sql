@@ -11,13 +11,13 @@ RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     v_part slipring.load_part;
     v_base bigint := (SELECT b.base FROM slipring.load_block b
-        WHERE b.load_id = p_load.load_id AND b.block = p_part / 16);
+        WHERE b.load_id = p_load.load_id AND b.block = p_part / {{LOAD_BLOCK_PARTS}});
 BEGIN
-    IF p_part IS NULL OR p_part NOT BETWEEN 0 AND 4294967295 THEN
-        PERFORM slipring.fail('SR007', format('the part is %s; give 0 to 4294967295',
+    IF p_part IS NULL OR p_part NOT BETWEEN 0 AND {{LOAD_PART_MAX}} THEN
+        PERFORM slipring.fail('SR007', format('the part is %s; give 0 to {{LOAD_PART_MAX}}',
             coalesce(p_part::text, 'null')), jsonb_build_object('load', p_load.load_id));
-    ELSIF p_count > 10000 THEN
-        PERFORM slipring.fail_limit(NULL, 'load_part_messages_max', 10000, p_count);
+    ELSIF p_count > {{BATCH_MESSAGES_MAX}} THEN
+        PERFORM slipring.fail_limit(NULL, 'load_part_messages_max', {{BATCH_MESSAGES_MAX}}, p_count);
     ELSIF v_base IS NULL THEN
         PERFORM slipring.fail('SR007', format('part %s of load %s is not reserved; call '
             'load_reserve before', p_part, p_load.load_id),
@@ -34,7 +34,7 @@ BEGIN
     INSERT INTO slipring.load_part SELECT (v_part).* ON CONFLICT DO NOTHING;
     IF FOUND THEN
         -- A sixteenth of a block has 16,384 numbers.
-        RETURN v_base + (p_part % 16) * 16384 - 1;
+        RETURN v_base + (p_part % {{LOAD_BLOCK_PARTS}}) * {{LOAD_PART_NUMBERS}} - 1;
     END IF;
     SELECT * INTO v_part FROM slipring.load_part p
     WHERE p.load_id = p_load.load_id AND p.part = p_part;

@@ -22,14 +22,14 @@ BEGIN
             INSERT INTO slipring.load_block (load_id, block) VALUES (p_load, v_block)
             RETURNING xmin::text::bigint INTO v_xid;
             v_xid := v_own + ((v_xid - (v_own & 4294967295)) & 4294967295);
-            v_base := (v_xid + p_queue.xid_base) << 18;
+            v_base := (v_xid + p_queue.xid_base) << {{XID_SHIFT}};
             UPDATE slipring.load_block b SET base = v_base
             WHERE b.load_id = p_load AND b.block = v_block;
         EXCEPTION WHEN SQLSTATE 'SR000' THEN
             -- Never; a block with a handler is a subtransaction.
             RAISE;
         END;
-        v_taken := v_taken + int8multirange(int8range(v_base, v_base + 262144));
+        v_taken := v_taken + int8multirange(int8range(v_base, v_base + {{XID_NUMBERS}}));
     END LOOP;
     IF isempty(v_taken) THEN
         RETURN;

@@ -64,7 +64,7 @@ BEGIN
     INSERT INTO slipring.tally (slot, queue_id, entry, ready, urgent, delayed, leased, parked,
         bytes)
     SELECT v_slot, p_queue.queue_id, v_entry, count(*) FILTER (WHERE o.wait_ms = 0),
-        count(*) FILTER (WHERE o.wait_ms = 0 AND o.priority < 1024),
+        count(*) FILTER (WHERE o.wait_ms = 0 AND o.priority < {{PRIORITY_DEFAULT}}),
         count(*) FILTER (WHERE o.wait_ms > 0), 0, 0, sum(o.bytes)
     FROM others o HAVING count(*) > 0;
 END $$;

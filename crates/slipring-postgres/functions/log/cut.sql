@@ -11,17 +11,17 @@ DECLARE
     v_seen pg_snapshot := pg_current_snapshot();
     v_end bigint := pg_snapshot_xmax(v_seen)::text::bigint;
     v_own bigint := pg_current_xact_id_if_assigned()::text::bigint;
-    v_done int8multirange := int8multirange(int8range(0, (v_end + p_xid_base) << 18));
+    v_done int8multirange := int8multirange(int8range(0, (v_end + p_xid_base) << {{XID_SHIFT}}));
 BEGIN
     IF v_own IS NOT NULL THEN
-        v_done := v_done - int8multirange(int8range((v_own + p_xid_base) << 18,
-            (v_own + 1 + p_xid_base) << 18));
+        v_done := v_done - int8multirange(int8range((v_own + p_xid_base) << {{XID_SHIFT}},
+            (v_own + 1 + p_xid_base) << {{XID_SHIFT}}));
     END IF;
     IF pg_snapshot_xmin(v_seen)::text::bigint = v_end THEN
         RETURN v_done;
     END IF;
     RETURN v_done - coalesce((
-        SELECT range_agg(int8range((x::text::bigint + p_xid_base) << 18,
-            (x::text::bigint + 1 + p_xid_base) << 18))
+        SELECT range_agg(int8range((x::text::bigint + p_xid_base) << {{XID_SHIFT}},
+            (x::text::bigint + 1 + p_xid_base) << {{XID_SHIFT}}))
         FROM pg_snapshot_xip(v_seen) x), '{}');
 END $$;

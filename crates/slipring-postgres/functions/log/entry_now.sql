@@ -4,5 +4,5 @@
 -- Index:   none.
 CREATE OR REPLACE FUNCTION slipring.entry_now(p_xid_base bigint)
 RETURNS bigint LANGUAGE sql AS $$
-    SELECT (pg_current_xact_id()::text::bigint + p_xid_base) << 18
+    SELECT (pg_current_xact_id()::text::bigint + p_xid_base) << {{XID_SHIFT}}
 $$;

@@ -21,11 +21,11 @@ BEGIN
         -- Anybody may set it; numbers of other transactions are out of reach all the same.
         v_next := greatest(v_kept::int, 1);
     END IF;
-    IF v_next + p_count > 262144 THEN
-        PERFORM slipring.fail_limit(p_queue.name, 'transaction_messages_max', 262143,
+    IF v_next + p_count > {{XID_NUMBERS}} THEN
+        PERFORM slipring.fail_limit(p_queue.name, 'transaction_messages_max', {{XID_MESSAGES_MAX}},
             v_next - 1 + p_count);
     END IF;
     v_kept := set_config('slipring.sent', (v_next + p_count)::text, true);
     v_told := nextval(p_queue.activity);
-    RETURN ((v_xid + p_queue.xid_base) << 18) + v_next - 1;
+    RETURN ((v_xid + p_queue.xid_base) << {{XID_SHIFT}}) + v_next - 1;
 END $$;

@@ -8,12 +8,12 @@ DECLARE
     v_lanes bigint[];
     v_new bigint[];
 BEGIN
-    IF p_priorities <@ p_queue.lanes OR cardinality(p_queue.lanes) >= 16 THEN
+    IF p_priorities <@ p_queue.lanes OR cardinality(p_queue.lanes) >= {{LANES_MAX}} THEN
         RETURN p_queue.lanes;
     END IF;
     v_lanes := (slipring.queue_lock(p_queue.queue_id)).lanes;
     v_new := ARRAY(SELECT DISTINCT p FROM unnest(p_priorities) p WHERE p <> ALL (v_lanes)
-                   ORDER BY p LIMIT 16 - cardinality(v_lanes));
+                   ORDER BY p LIMIT {{LANES_MAX}} - cardinality(v_lanes));
     IF cardinality(v_new) > 0 THEN
         v_lanes := ARRAY(SELECT p FROM unnest(v_lanes || v_new) p ORDER BY p);
         UPDATE slipring.queue q SET lanes = v_lanes WHERE q.queue_id = p_queue.queue_id;

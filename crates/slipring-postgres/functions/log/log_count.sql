@@ -9,14 +9,15 @@ CREATE OR REPLACE FUNCTION slipring.log_count(
     OUT bytes bigint)
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    EXECUTE format('SELECT coalesce(sum(till - since), 0), count(*) FILTER (WHERE priority < 1024),
+    EXECUTE format('SELECT coalesce(sum(till - since), 0),
+            count(*) FILTER (WHERE priority < {{PRIORITY_DEFAULT}}),
             coalesce(sum(CASE WHEN till - since = size THEN bytes
                 ELSE slipring.pack_end(body, till) - slipring.pack_end(body, since) END), 0)
         FROM (SELECT priority, bytes, body, coalesce(n, 1) AS size,
                 greatest($2 - id + coalesce(n, 1) - 1, 0)::int AS since,
                 least($3 - 1 - id + coalesce(n, 1), coalesce(n, 1))::int AS till
               FROM %s at_rest WHERE lane = $1 AND id >= $2
-                AND id < least($3, 9223372036854775743) + 64) m
+                AND id < least($3, {{PACK_LOOK_MAX}}) + {{PACK_MESSAGES_MAX}}) m
         WHERE till > since', p_from)
     INTO n, urgent, bytes USING p_lane, p_low, p_high;
 END $$;

@@ -17,7 +17,7 @@ RETURNS text LANGUAGE sql IMMUTABLE AS $$
             packed.headers, CASE WHEN packed.n IS NULL THEN packed.body
                 ELSE slipring.pack_body(packed.body, packed.n, k) END AS body
         FROM (SELECT *, coalesce(n, 1) AS size FROM %1$s at_rest WHERE lane = %2$s
-                AND id >= %3$s AND id < least(%4$s, 9223372036854775743) + 64
+                AND id >= %3$s AND id < least(%4$s, {{PACK_LOOK_MAX}}) + {{PACK_MESSAGES_MAX}}
             ORDER BY id) packed
         CROSS JOIN LATERAL generate_series(
             greatest(%3$s - packed.id + packed.size, 1)::int,

@@ -20,7 +20,8 @@ BEGIN
     -- The null at the end ends the last row.
     FOREACH v_next IN ARRAY p_bodies || NULL::bytea LOOP
         v_size := octet_length(v_next);
-        IF v_n > 0 AND v_n < 64 AND v_bytes + v_size + 2 * v_n + 2 <= 1920 THEN
+        IF v_n > 0 AND v_n < {{PACK_MESSAGES_MAX}}
+            AND v_bytes + v_size + 2 * v_n + 2 <= {{PACK_BYTES_MAX}} THEN
             v_n := v_n + 1;
             v_bytes := v_bytes + v_size;
             v_ends := v_ends || int2send(v_bytes::int2);
@@ -37,7 +38,7 @@ BEGIN
         v_n := 1;
         v_bytes := v_size;
         v_each := v_size;
-        v_ends := CASE WHEN v_size <= 1920 THEN int2send(v_size::int2) END;
+        v_ends := CASE WHEN v_size <= {{PACK_BYTES_MAX}} THEN int2send(v_size::int2) END;
         body := v_next;
     END LOOP;
 END $$;

@@ -6,5 +6,5 @@
 --          not end.
 CREATE OR REPLACE FUNCTION slipring.spans(p_ranges int8multirange)
 RETURNS TABLE (first bigint, past bigint) LANGUAGE sql IMMUTABLE AS $$
-    SELECT lower(r), coalesce(upper(r), 9223372036854775807) FROM unnest(p_ranges) r
+    SELECT lower(r), coalesce(upper(r), {{BIGINT_MAX}}) FROM unnest(p_ranges) r
 $$;

@@ -3,7 +3,7 @@
 -- Inputs:  p_queue; p_least, how many make it worth while.
 -- Lock:    the caller holds the queue's lock.
 -- Index:   tally_sum_newest, tally_queue; see mark_forward.
-CREATE OR REPLACE FUNCTION slipring.tally_fold(p_queue slipring.queue, p_least int DEFAULT 100)
+CREATE OR REPLACE FUNCTION slipring.tally_fold(p_queue slipring.queue, p_least int DEFAULT {{TALLY_FOLD}})
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_id int := p_queue.queue_id;

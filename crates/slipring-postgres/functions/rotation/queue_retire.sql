@@ -12,20 +12,22 @@ DECLARE
     v_state slipring.state := slipring.acks_take(p_queue, slipring.state_read(p_queue), p_now_ms);
     v_table text := format('slipring.message_%s_%s', p_queue.place, v_state.generation_low % 3);
     v_left boolean;
+    v_now slipring.state;
 BEGIN
     v_left := slipring.retire_ready(p_queue, v_table,
         p_now_ms >= v_state.generation_since_ms + 10 * p_age_ms) > 0;
     IF NOT v_left AND v_state.leased > 0 THEN
         v_left := slipring.retire_leased(p_queue, v_table, p_now_ms - p_age_ms);
     END IF;
+    v_now := slipring.state_read(p_queue);
     -- Those of open loads are not in the lanes yet.
-    IF v_left OR slipring.load_holds(p_queue, slipring.state_read(p_queue), v_table) THEN
-        RETURN (slipring.state_read(p_queue)).seq <> v_state.seq;
+    IF v_left OR slipring.log_any(v_table, v_now.lanes, array_fill(
+            slipring.load_held(p_queue.queue_id), ARRAY[cardinality(v_now.lanes)])) THEN
+        RETURN v_now.seq <> v_state.seq;
     END IF;
-    v_state := slipring.state_read(p_queue);
-    v_state.seq := v_state.seq + 1;
-    v_state.generation_low := v_state.generation_low + 1;
-    v_state.generation_mark := NULL;
-    PERFORM slipring.state_write(p_queue, v_state);
+    v_now.seq := v_now.seq + 1;
+    v_now.generation_low := v_now.generation_low + 1;
+    v_now.generation_mark := NULL;
+    PERFORM slipring.state_write(p_queue, v_now);
     RETURN true;
 END $$;

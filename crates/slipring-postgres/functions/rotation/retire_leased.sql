@@ -8,7 +8,7 @@ CREATE OR REPLACE FUNCTION slipring.retire_leased(
     p_queue slipring.queue, p_table text, p_before_ms bigint)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
-    v_most CONSTANT bigint := 1000;
+    v_most CONSTANT bigint := {{TURN_MESSAGES_MAX}};
     v_state slipring.state := slipring.state_read(p_queue);
     v_old slipring.lease[];
     v_young slipring.lease[];

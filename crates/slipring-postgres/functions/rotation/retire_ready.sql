@@ -16,19 +16,19 @@ DECLARE
     v_sum bigint := 0;
 BEGIN
     IF p_move AND v_state.taken IS NOT NULL THEN
-        v_state := slipring.taken_apart(p_queue, 1000, true);
+        v_state := slipring.taken_apart(p_queue, {{TURN_MESSAGES_MAX}}, true);
     END IF;
     <<lanes>>
     FOR v_at IN 1..cardinality(v_state.lanes) LOOP
         FOR v_range IN SELECT * FROM slipring.spans(v_state.open[v_at]) LOOP
             EXECUTE format('SELECT array_agg(id) AS ids, array_agg(bytes) AS sizes,
                 range_agg(int8range(id, id + 1)) AS taken
-                FROM (SELECT id, bytes FROM %s m LIMIT 1000) m',
+                FROM (SELECT id, bytes FROM %s m LIMIT {{TURN_MESSAGES_MAX}}) m',
                 slipring.log_rows(p_table, '$1', '$2', '$3'))
             INTO v_left USING v_state.lanes[v_at], v_range.first, v_range.past;
             v_n := coalesce(cardinality(v_left.ids), 0);
             CONTINUE WHEN v_n = 0;
-            IF NOT p_move OR p_queue.fifo OR v_sum + v_n >= 1000 THEN
+            IF NOT p_move OR p_queue.fifo OR v_sum + v_n >= {{TURN_MESSAGES_MAX}} THEN
                 -- Those that were moved before stay moved: they have left their lanes below.
                 v_stay := v_n;
                 EXIT lanes;

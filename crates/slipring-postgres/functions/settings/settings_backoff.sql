@@ -6,9 +6,10 @@ CREATE OR REPLACE FUNCTION slipring.settings_backoff(p_backoff jsonb)
 RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT coalesce(CASE p_backoff -> 'kind'
         WHEN '"none"' THEN true
-        WHEN '"fixed"' THEN slipring.settings_whole(p_backoff -> 'delay_ms', 0, 4294967296000)
-        WHEN '"exponential"' THEN slipring.settings_whole(p_backoff -> 'max_ms', 0, 4294967296000)
+        WHEN '"fixed"' THEN slipring.settings_whole(p_backoff -> 'delay_ms', 0, {{DURATION_MS_MAX}})
+        WHEN '"exponential"' THEN
+            slipring.settings_whole(p_backoff -> 'max_ms', 0, {{DURATION_MS_MAX}})
             AND slipring.settings_whole(p_backoff -> 'base_ms', 0,
-                CASE WHEN slipring.settings_whole(p_backoff -> 'max_ms', 0, 4294967296000)
+                CASE WHEN slipring.settings_whole(p_backoff -> 'max_ms', 0, {{DURATION_MS_MAX}})
                     THEN (p_backoff ->> 'max_ms')::bigint END) END, false)
 $$;

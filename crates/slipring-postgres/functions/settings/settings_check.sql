@@ -20,11 +20,12 @@ BEGIN
     SELECT min(format('%s is %s; give a whole number from %s to %s', s.name,
         p_settings -> s.name, s.low, s.high))
     INTO v_bad
-    FROM (VALUES ('visibility_timeout_ms', 0, 4294967296000), ('delay_ms', 0, 4294967296000),
-        ('dedup_window_ms', 0, 4294967296000), ('message_bytes_max', 1, 999000000),
-        ('in_flight_max', 1, 9223372036854775807), ('retention_ms', 0, 4294967296000),
-        ('max_attempts', 1, 1000000), ('messages_max', 0, 9223372036854775807),
-        ('bytes_max', 0, 9223372036854775807), ('paused_until', 0, 9223372036854775807))
+    FROM (VALUES ('visibility_timeout_ms', 0, {{DURATION_MS_MAX}}),
+        ('delay_ms', 0, {{DURATION_MS_MAX}}), ('dedup_window_ms', 0, {{DURATION_MS_MAX}}),
+        ('message_bytes_max', 1, 999000000), ('in_flight_max', 1, {{BIGINT_MAX}}),
+        ('retention_ms', 0, {{DURATION_MS_MAX}}), ('max_attempts', 1, 1000000),
+        ('messages_max', 0, {{BIGINT_MAX}}),
+        ('bytes_max', 0, {{BIGINT_MAX}}), ('paused_until', 0, {{BIGINT_MAX}}))
         AS s(name, low, high)
     WHERE NOT slipring.settings_whole(p_settings -> s.name, s.low, s.high)
         AND NOT (p_settings -> s.name = 'null' AND s.name IN ('retention_ms', 'max_attempts',
@@ -47,7 +48,7 @@ BEGIN
             'an object of texts'),
         ('backoff', slipring.settings_backoff(p_settings -> 'backoff'), '{"kind": "none"}, '
             '{"kind": "fixed", "delay_ms": n} or {"kind": "exponential", "base_ms": n, '
-            '"max_ms": n}, n whole and from 0 to 4294967296000, base_ms not above max_ms'))
+            '"max_ms": n}, n whole and from 0 to {{DURATION_MS_MAX}}, base_ms not above max_ms'))
         AS s(name, ok, wanted)
     WHERE s.ok IS NOT TRUE;
     IF v_bad IS NOT NULL THEN

@@ -9,7 +9,7 @@ DECLARE
 BEGIN
     p_queue.settings := p_settings;
     p_queue.visibility_timeout_ms :=
-        coalesce((p_settings ->> 'visibility_timeout_ms')::bigint, 30000);
+        coalesce((p_settings ->> 'visibility_timeout_ms')::bigint, {{VISIBILITY_TIMEOUT_MS_DEFAULT}});
     p_queue.max_attempts := (p_settings ->> 'max_attempts')::bigint;
     p_queue.backoff_kind := coalesce(v_backoff ->> 'kind', 'none');
     p_queue.backoff_base_ms :=
@@ -20,7 +20,8 @@ BEGIN
     p_queue.delay_ms := coalesce((p_settings ->> 'delay_ms')::bigint, 0);
     p_queue.relaxed := coalesce(p_settings ->> 'durability' = 'relaxed', false);
     p_queue.fifo := coalesce((p_settings ->> 'fifo')::boolean, false);
-    p_queue.dedup_window_ms := coalesce((p_settings ->> 'dedup_window_ms')::bigint, 300000);
+    p_queue.dedup_window_ms := coalesce((p_settings ->> 'dedup_window_ms')::bigint,
+        {{DEDUP_WINDOW_MS_DEFAULT}});
     p_queue.dedup_by_group := coalesce(p_settings ->> 'dedup_scope' = 'group', false);
     p_queue.paused := coalesce((p_settings ->> 'paused')::boolean, false);
     p_queue.paused_until_ms := (p_settings ->> 'paused_until')::bigint;
@@ -28,8 +29,9 @@ BEGIN
     p_queue.messages_max := slipring.settings_number(p_settings, 'messages_max');
     p_queue.bytes_max := slipring.settings_number(p_settings, 'bytes_max');
     p_queue.message_bytes_max :=
-        coalesce(slipring.settings_number(p_settings, 'message_bytes_max'), 1048576);
+        coalesce(slipring.settings_number(p_settings, 'message_bytes_max'),
+            {{MESSAGE_BYTES_MAX_DEFAULT}});
     p_queue.in_flight_max :=
-        coalesce(slipring.settings_number(p_settings, 'in_flight_max'), 120000);
+        coalesce(slipring.settings_number(p_settings, 'in_flight_max'), {{IN_FLIGHT_MAX_DEFAULT}});
     RETURN p_queue;
 END $$;

@@ -6,5 +6,5 @@
 CREATE OR REPLACE FUNCTION slipring.settings_number(p_settings jsonb, p_name text)
 RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN p_settings ->> p_name IS NOT NULL
-        THEN least((p_settings ->> p_name)::numeric, 9223372036854775807)::bigint END
+        THEN least((p_settings ->> p_name)::numeric, {{BIGINT_MAX}})::bigint END
 $$;

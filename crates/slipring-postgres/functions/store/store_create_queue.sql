@@ -32,7 +32,7 @@ BEGIN
     v_queue.modified_ms := p_now_ms;
     v_queue.xid_base := (SELECT s.xid_base FROM slipring.store s);
     v_queue.place := slipring.place_take(v_queue.queue_id);
-    v_queue.lanes := CASE WHEN v_queue.fifo THEN '{0}' ELSE '{1024}' END;
+    v_queue.lanes := ARRAY[CASE WHEN v_queue.fifo THEN 0 ELSE {{PRIORITY_DEFAULT}} END];
     EXECUTE format('CREATE SEQUENCE slipring.generation_%s MINVALUE -1 START 0',
         v_queue.queue_id);
     EXECUTE format('CREATE SEQUENCE slipring.endings_%s MINVALUE 0 START 0', v_queue.queue_id);

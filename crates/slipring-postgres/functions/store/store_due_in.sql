@@ -13,8 +13,8 @@ SET plan_cache_mode = force_generic_plan
 SET search_path = pg_catalog, slipring, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    v_most CONSTANT int := 1000;
-    v_step CONSTANT int := 250;
+    v_most CONSTANT int := {{TURN_MESSAGES_MAX}};
+    v_step CONSTANT int := {{PICTURES_STEP}};
     v_queue slipring.queue := slipring.queue_lock(p_queue, false);
     v_mark slipring.mark := slipring.mark_read(p_queue, 0);
     v_done int8multirange;

@@ -18,9 +18,11 @@ BEGIN
     IF v_queue.queue_id IS NULL THEN
         RETURN;
     END IF;
-    RETURN QUERY SELECT p.queue, p.ready FROM slipring.lapse_queue(v_queue, p_now_ms, 1000,
+    RETURN QUERY SELECT p.queue, p.ready FROM slipring.lapse_queue(
+        v_queue, p_now_ms, {{TURN_MESSAGES_MAX}},
         ARRAY(SELECT i.id FROM item i
-            WHERE i.holder = p_holder AND i.queue_id = p_queue AND i.state = 2 LIMIT 1000),
+            WHERE i.holder = p_holder AND i.queue_id = p_queue AND i.state = 2
+            LIMIT {{TURN_MESSAGES_MAX}}),
         p_holder, true) p
     WHERE p.queue IS NOT NULL;
 END $$;

@@ -12,7 +12,7 @@ SET plan_cache_mode = force_generic_plan
 SET search_path = pg_catalog, slipring, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    v_most CONSTANT bigint := 1000;
+    v_most CONSTANT bigint := {{TURN_MESSAGES_MAX}};
     v_queue slipring.queue := slipring.queue_lock(p_queue, false);
     v_mark slipring.mark := slipring.mark_read(p_queue, 2);
     v_done int8multirange;

@@ -39,7 +39,9 @@ BEGIN
             i.state IN (1, 2) AND i.attempts > 0 AS free,
             p_now_ms + coalesce(e.lease_ms, i.lease_ms,
                 CASE WHEN l.lane IS NOT NULL
-                    THEN slipring.log_own_lease(v_queue, v_state, l.lane, e.message) END,
+                    THEN (SELECT m.lease_ms FROM slipring.log_messages(
+                        slipring.live_tables(v_queue, v_state), ARRAY[l.lane],
+                        ARRAY[e.message]) m) END,
                 v_queue.visibility_timeout_ms) AS until_ms
         FROM unnest(p_messages, p_fences, p_leases_ms, p_take_up)
             WITH ORDINALITY AS e(message, fence, lease_ms, take_up, n)

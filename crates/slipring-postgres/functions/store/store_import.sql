@@ -38,9 +38,9 @@ BEGIN
             v_most := greatest(v_most, v_found);
         END LOOP;
         v_most := greatest(v_most, (SELECT max(lower(r)) FROM unnest(v_state.uncounted) r),
-            (SELECT max(lower(r)) FROM unnest(v_state.acks) r), v_state.generation_mark << 18);
+            (SELECT max(lower(r)) FROM unnest(v_state.acks) r), v_state.generation_mark << {{XID_SHIFT}});
     END LOOP;
-    v_base := (coalesce(v_most, 0) >> 18) + 1;
+    v_base := (coalesce(v_most, 0) >> {{XID_SHIFT}}) + 1;
     UPDATE slipring.store SET xid_base = v_base, written_at = now(),
         system_identifier = slipring.store_system_identifier();
     UPDATE slipring.queue q SET xid_base = v_base, written_at = now();

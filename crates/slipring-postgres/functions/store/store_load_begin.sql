@@ -19,8 +19,8 @@ BEGIN
     ELSIF v_queue.delay_ms > 0 THEN
         PERFORM slipring.fail('SR007', 'a load is for queues without a delay; set it to zero, or '
             'send batches', v_facts);
-    ELSIF v_open >= 16 THEN
-        PERFORM slipring.fail_limit(v_queue.name, 'loads_open_max', 16, v_open + 1);
+    ELSIF v_open >= {{LOADS_OPEN_MAX}} THEN
+        PERFORM slipring.fail_limit(v_queue.name, 'loads_open_max', {{LOADS_OPEN_MAX}}, v_open + 1);
     END IF;
     INSERT INTO slipring.load (queue_id, begun_ms, touched_ms)
     VALUES (p_queue, p_now_ms, p_now_ms) RETURNING load_id INTO v_load;

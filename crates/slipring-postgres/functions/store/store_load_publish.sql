@@ -35,7 +35,7 @@ BEGIN
     PERFORM slipring.commit_mode(v_queue.relaxed),
         slipring.load_room(v_queue, v_load.load_id, v_load.messages, v_load.bytes);
     v_state := slipring.state_read(v_queue);
-    v_numbers := (SELECT coalesce(range_agg(int8range(b.base, b.base + 262144)), '{}')
+    v_numbers := (SELECT coalesce(range_agg(int8range(b.base, b.base + {{XID_NUMBERS}})), '{}')
         FROM slipring.load_block b WHERE b.load_id = v_load.load_id);
     v_state.seq := v_state.seq + 1;
     -- They are counted here, and so not among those that a later look has to count.
