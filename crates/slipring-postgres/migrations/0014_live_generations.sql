@@ -18,6 +18,14 @@ BEGIN
                 'fifo_group', 'fifo_touched'])) AS v(name, tables)
     LOOP
         FOR slot IN 0..2 LOOP
+            -- What is left where the schema slipring alone was dropped, or restored.
+            IF EXISTS (SELECT FROM pg_namespace n
+                    WHERE n.nspname = format('%s_%s', v_group.name, slot)
+                        AND pg_has_role(n.nspowner, 'USAGE')
+                        AND NOT EXISTS (SELECT FROM pg_class c WHERE c.relnamespace = n.oid))
+            THEN
+                EXECUTE format('DROP SCHEMA %s_%s', v_group.name, slot);
+            END IF;
             EXECUTE format('CREATE SCHEMA %s_%s', v_group.name, slot);
             FOREACH v_table IN ARRAY v_group.tables LOOP
                 EXECUTE format('CREATE VIEW %1$s_%3$s.%2$s AS

@@ -1,6 +1,8 @@
 //! Bringing the schema up to date, in one transaction under a lock, and taking a restored
 //! database into use.
 
+use std::time::Duration;
+
 use deadpool_postgres::Object;
 use slipring::{Error, ErrorKind};
 use tokio_postgres::error::SqlState;
@@ -19,6 +21,9 @@ const SEARCH_PATH: &str = include_str!("../queries/search_path.sql");
 const CREATE_SCHEMA: &str = include_str!("../queries/create_schema.sql");
 const CREATE_MIGRATION: &str = include_str!("../queries/create_migration.sql");
 const DROP_FUNCTIONS: &str = include_str!("../queries/drop_functions.sql");
+
+/// The longest that a statement may be given.
+const DAY: Duration = Duration::from_secs(86_400);
 
 /// What was done to a schema, or would be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,7 +87,9 @@ pub struct Imported {
 /// `StorageTooNew` and `StorageUnavailable` for a schema that is not as this program has it, with
 /// nothing done; storage errors.
 pub async fn import(address: &Address, options: PostgresOptions) -> Result<Imported, Error> {
-    let session = Session::new(address, &address.overrides(options))?;
+    // Everything that is open is written anew: however long that takes.
+    let options = PostgresOptions { statement_timeout: DAY, ..address.overrides(options) };
+    let session = Session::new(address, &options)?;
     let imported = take_in(&session).await;
     session.close();
     imported.map_err(|error| session.located(error).during("import"))

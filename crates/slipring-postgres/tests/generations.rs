@@ -18,7 +18,7 @@ use tokio_postgres::Client;
 const CONSUMERS: usize = 3;
 const HOLD: &str = "0.15 s";
 const GENERATIONS: i64 = 3;
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(90);
 
 /// The tables of both groups that nobody reads, with what belongs to them, on which a backend has a
 /// lock.
@@ -79,10 +79,7 @@ fn now() -> Timestamp {
 const VERBS: &[(&str, &str)] = &[
     ("a first receive", "SELECT slipring.receive('plain')"),
     ("a receive beside the lock", "SELECT slipring.receive('plain', 2)"),
-    (
-        "a receive and an ack",
-        "SELECT slipring.ack(receipt) FROM slipring.receive('plain')",
-    ),
+    ("a receive and an ack", "SELECT slipring.ack(receipt) FROM slipring.receive('plain')"),
     (
         "an ack of all of a lease",
         "SELECT slipring.ack(array_agg(receipt)) FROM slipring.receive('plain', 3)",
@@ -94,16 +91,11 @@ const VERBS: &[(&str, &str)] = &[
         "SELECT slipring.nack(receipt) FROM slipring.receive('plain', 1);
          SELECT slipring.ack(receipt) FROM slipring.receive('plain')",
     ),
-    (
-        "an extension",
-        "SELECT slipring.extend(receipt, '1 minute') FROM slipring.receive('plain')",
-    ),
+    ("an extension", "SELECT slipring.extend(receipt, '1 minute') FROM slipring.receive('plain')"),
     ("a receive of a group", "SELECT slipring.receive('line')"),
-    (
-        "an ack of a group",
-        "SELECT slipring.ack(receipt) FROM slipring.receive('line')",
-    ),
+    ("an ack of a group", "SELECT slipring.ack(receipt) FROM slipring.receive('line')"),
     ("a send to a group", "SELECT slipring.send('line', 'more'::text, \"group\" => 'g')"),
+    ("a look whether there are any", "SELECT slipring.ready('plain'), slipring.ready('line')"),
     ("a send", "SELECT slipring.send('plain', 'more'::text)"),
 ];
 
@@ -154,13 +146,12 @@ async fn the_journal_and_the_shelf_rotate_beside_consumers_that_overlap_without_
             consumers.spawn(consume(ground.client().await, queue));
         }
     }
-    let (journal, shelf) =
-        (ground.generation("journal").await, ground.generation("shelf").await);
+    let (journal, shelf) = (ground.generation("journal").await, ground.generation("shelf").await);
     let mut now = now();
     let rotated = async {
         loop {
             // Time goes faster for the rotation: it stands in line the longer.
-            now = now.after(Duration::from_secs(2));
+            now = now.after(Duration::from_secs(20));
             run(&ground.watcher, "SELECT setval('slipring.shelf_kept', 0)").await;
             rotation_step(&ground.watcher, "journal", now).await;
             rotation_step(&ground.watcher, "shelf", now).await;

@@ -8,7 +8,7 @@
 )]
 
 use slipring_conformance::verbs::plain;
-use slipring_testbed::{Cluster, Database, one, rotation_step, run};
+use slipring_testbed::{Cluster, Database, one, rotation_step, run, soon};
 use tokio_postgres::Client;
 
 const LEVELS: [&str; 2] = ["REPEATABLE READ", "SERIALIZABLE"];
@@ -99,6 +99,34 @@ async fn an_ack_fails_when_its_own_lease_has_ended() {
             assert_eq!(refused(&old, &receipts[0]).await, "40001", "{isolation}, {twice}");
             let next = ground.old(isolation).await;
             assert_eq!(refused(&next, &receipts[0]).await, "SR004", "{isolation}, {twice}");
+            run(&ground.other, "SELECT slipring.purge('plain')").await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_ack_meets_what_others_did_in_tables_that_are_let_go_and_not_emptied() {
+    let ground = Ground::new().await;
+    let of = |name: &str| format!("SELECT pg_sequence_last_value('slipring.{name}')");
+    for (n, isolation) in (1..).zip(LEVELS) {
+        for end in ["ack", "nack"] {
+            let receipt = ground.leased(1).await.remove(0);
+            let old = ground.old(isolation).await;
+            run(&ground.other, &format!("SELECT slipring.{end}('{receipt}')")).await;
+            let later = slipring_conformance::verbs::at(4_000_000_000 * n);
+            let before = one(&ground.other, &of("journal")).await;
+            let step_past = async |name: &str| {
+                while one(&ground.other, &of(name)).await <= before {
+                    rotation_step(&ground.other, "journal", later).await;
+                }
+            };
+            soon("the next generation begins", step_past("journal")).await;
+            // Keeps the old tables from being emptied.
+            let reader = ground.old("READ COMMITTED").await;
+            run(&reader, "SELECT count(*) FROM slipring.state").await;
+            soon("the old tables are let go", step_past("journal_low")).await;
+            let told = refused(&old, &receipt).await;
+            assert!(["40001", "SR004", "SR005"].contains(&told.as_str()), "{isolation}: {told}");
             run(&ground.other, "SELECT slipring.purge('plain')").await;
         }
     }

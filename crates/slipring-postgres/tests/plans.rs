@@ -47,6 +47,8 @@ impl Ground {
         let cluster = Cluster::shared();
         let database = cluster.database().await;
         let worker = cluster.superuser(&database.name).await;
+        // An inner function is called with the path of the outer ones.
+        run(&worker, "SET search_path = pg_catalog, slipring").await;
         for statement in SETUP.split(";\n") {
             run(&worker, statement).await;
         }

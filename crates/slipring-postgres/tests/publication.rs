@@ -69,6 +69,11 @@ async fn every_verb_works_beside_a_publication_for_all_tables() {
     for part in ["queues", "journal", "shelf", "dedup"] {
         rotate(&admin, part, at(1_000_000), "COMMIT").await;
     }
+    send(&store, q, &["kept", "held"]).await;
+    let held = claim(&store, q, 1, at(1_000_000)).await;
+    run(&admin, "SELECT slipring.store_import()").await;
+    assert_eq!(drain(&store, q).await, ["held"]);
+    ack_all(&store, q, &held, at(1_000_000)).await;
     store.delete_queue(q).await.unwrap();
     rotate(&admin, "places", at(1_000_000), "COMMIT").await;
     assert_eq!(counts(&store, dead).await, [0; 4]);

@@ -144,6 +144,45 @@ async fn consumers_that_receive_from_two_queues_in_either_order_do_not_deadlock(
 }
 
 #[tokio::test]
+async fn transactions_that_give_back_to_two_queues_in_either_order_do_not_deadlock() {
+    // S10.7
+    let ground = Ground::with(0).await;
+    let mut receipts = Vec::new();
+    for queue in ["one", "two"] {
+        run(&ground.client, &format!("SELECT slipring.create_queue('{queue}')")).await;
+        for _ in 0..2 {
+            run(&ground.client, &format!("SELECT slipring.send('{queue}', 'm'::text)")).await;
+            receipts.push(receive_from(&ground.client, queue, 1).await.remove(0).0);
+        }
+    }
+    let nack = |nth: usize| format!("SELECT slipring.nack('{}')", receipts[nth]);
+    let first = ground.cluster.begin(&ground.database, "READ COMMITTED").await;
+    let second = ground.cluster.begin(&ground.database, "READ COMMITTED").await;
+    run(&first, &nack(0)).await;
+    run(&second, &nack(2)).await;
+    run(&first, "SET lock_timeout = '20 s'; SAVEPOINT before").await;
+    let (two, one) = (nack(3), nack(1));
+    let (late, crossed) = soon("both are told", async {
+        tokio::join!(first.batch_execute(&two), second.batch_execute(&one))
+    })
+    .await;
+    for answer in [late, crossed] {
+        let error = answer.unwrap_err();
+        let told = error.as_db_error().unwrap();
+        assert_eq!(told.code().code(), "55P03", "{told}");
+        assert!(told.message().contains("is in use by another transaction"), "{told}");
+    }
+    run(&second, "ROLLBACK").await;
+    run(&first, "ROLLBACK TO before").await;
+    let limit = first.query_one("SHOW lock_timeout", &[]).await.unwrap();
+    assert_eq!(limit.get::<_, &str>(0), "20s");
+    run(&first, &nack(3)).await;
+    run(&first, "COMMIT").await;
+    assert_eq!(receive_from(&ground.client, "one", 5).await.len(), 1);
+    assert_eq!(receive_from(&ground.client, "two", 5).await.len(), 1);
+}
+
+#[tokio::test]
 async fn every_other_verb_goes_on_beside_an_idle_consumer() {
     let ground = Ground::with(6).await;
     let idle = ground.cluster.begin(&ground.database, "READ COMMITTED").await;

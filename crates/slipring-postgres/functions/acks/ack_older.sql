@@ -4,8 +4,10 @@
 -- Lock:    the caller holds the leases' locks: none of these leases can be ended before the caller's
 --          transaction is over.
 -- Index:   state_newest.
+-- Answers: the generation of the journal from which on the snapshot has leases: what others have
+--          entered for them since may be in it, and nowhere else.
 CREATE OR REPLACE FUNCTION slipring.ack_older(p_queue slipring.queue)
-RETURNS void LANGUAGE plpgsql AS $$
+RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     v_now_ms bigint := slipring.now_ms();
     v_seen pg_snapshot := pg_current_snapshot();
@@ -26,4 +28,5 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = '40001', MESSAGE = 'leases of the queue have ended '
             'since the transaction''s snapshot; try the transaction again';
     END IF;
+    RETURN v_copied;
 END $$;

@@ -10,6 +10,7 @@ DECLARE
     v_before bigint;
     v_lost bigint;
     v_now bigint;
+    v_from bigint;
     v_added bigint;
     v_whole bigint[];
     v_ids int8multirange[];
@@ -26,7 +27,7 @@ BEGIN
           FROM unnest(p_messages, p_fences) AS a(message, fence) ORDER BY key) k;
     IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted')
     THEN
-        PERFORM slipring.ack_older(v_queue);
+        v_from := slipring.ack_older(v_queue);
     END IF;
     SELECT array_agg(w.fence), array_agg(w.ids) INTO v_whole, v_ids
     FROM slipring.ack_whole(v_queue, p_messages, p_fences) w;
@@ -47,7 +48,9 @@ BEGIN
     v_now := pg_sequence_last_value('slipring.journal');
     -- While somebody may still write to the older generation only, an ack is entered there as well,
     -- and first: what each of two enters meets the other's. Its number keeps acks_in from it.
-    FOR v_generation IN greatest(pg_sequence_last_value('slipring.journal_low'), v_now - 1)..v_now
+    -- An older snapshot's acks go to where it has its leases, too, as long as that is there.
+    FOR v_generation IN least(v_from,
+            greatest(pg_sequence_last_value('slipring.journal_low'), v_now - 1))..v_now
     LOOP
         v_added := slipring.ack_enter(p_queue, v_generation,
             CASE WHEN v_generation = v_now THEN v_before END, p_messages, p_fences, v_whole,

@@ -11,7 +11,7 @@ DECLARE
     v_state slipring.state;
     v_any boolean;
 BEGIN
-    PERFORM slipring.isolation_check();
+    PERFORM slipring.isolation_check(), slipring.generations_enter();
     IF NOT EXISTS (SELECT FROM slipring.store_heads(ARRAY[v_queue.queue_id], slipring.now_ms()))
     THEN
         RETURN false;

@@ -19,7 +19,7 @@ BEGIN
                     FROM unnest(a.ids) r)
                     THEN 'more messages than a lease can have' END AS why,
                 a.queue_id, a.id, a.message_id, a.fence, a.ids
-            FROM ack a WHERE a.queue_id = p_queue.queue_id) a
+            FROM slipring.ack a WHERE a.queue_id = p_queue.queue_id) a
         WHERE a.why IS NOT NULL
     LOOP
         PERFORM slipring.aside_row(p_queue, 'ack', v_row.why, 0, v_row.kept - 'at' - 'place' - 'why',

@@ -14,7 +14,7 @@ DECLARE
     v_slot int;
 BEGIN
     FOREACH v_state IN ARRAY ARRAY[2, 0, 1, 3] LOOP
-        FOR v_item IN SELECT i.* FROM item i
+        FOR v_item IN SELECT i.* FROM slipring.item i
             WHERE i.queue_id = p_queue.queue_id AND i.state = v_state
             ORDER BY i.turn, i.id
         LOOP
@@ -28,11 +28,11 @@ BEGIN
                     -v_item.bytes);
                 PERFORM slipring.aside_row(p_queue, 'picture', v_why, (p.seq = v_item.seq)::int,
                     to_jsonb(p), p.tableoid::regclass, p.ctid)
-                FROM item_picture p
+                FROM slipring.item_picture p
                 WHERE p.id = v_item.id AND p.queue_id = v_item.queue_id;
                 PERFORM slipring.aside_row(p_queue, 'body', v_why, 0, to_jsonb(b),
                     b.tableoid::regclass, b.ctid)
-                FROM item_body b WHERE b.id = v_item.id;
+                FROM slipring.item_body b WHERE b.id = v_item.id;
                 IF v_item.fifo_group IS NOT NULL THEN
                     PERFORM slipring.fifo_groups_set(p_queue, ARRAY[v_item.fifo_group],
                         ARRAY[v_item.id]);

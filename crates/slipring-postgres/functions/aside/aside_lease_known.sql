@@ -16,7 +16,7 @@ BEGIN
         range_agg(r) FILTER (WHERE l.fence = p_lease.fence AND l.part = p_lease.part
             AND l.seq <> p_lease.seq)
     INTO v_others, v_before
-    FROM lease l CROSS JOIN LATERAL unnest(l.open) r
+    FROM slipring.lease l CROSS JOIN LATERAL unnest(l.open) r
     WHERE l.queue_id = p_queue.queue_id AND NOT lower_inf(r) AND NOT upper_inf(r);
     IF p_lease.lane <> ALL (p_state.lanes) THEN
         EXECUTE format('SELECT m.lane FROM unnest($1) w(lane) CROSS JOIN LATERAL (

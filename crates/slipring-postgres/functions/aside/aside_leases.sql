@@ -16,7 +16,7 @@ DECLARE
 BEGIN
     v_state.seq := v_state.seq + 1;
     FOR v_lease IN
-        SELECT DISTINCT ON (l.fence, l.part) l.* FROM lease l
+        SELECT DISTINCT ON (l.fence, l.part) l.* FROM slipring.lease l
         WHERE l.queue_id = p_queue.queue_id ORDER BY l.fence, l.part, l.seq DESC
     LOOP
         v_why := slipring.lease_fault(v_lease, v_state);
@@ -30,7 +30,7 @@ BEGIN
         PERFORM slipring.aside_row(p_queue, 'lease',
             coalesce(v_why, format('%s messages of %s', v_has.n, v_lease.n)), v_has.n,
             to_jsonb(l), l.tableoid::regclass, l.ctid)
-        FROM lease l WHERE l.queue_id = p_queue.queue_id AND l.fence = v_lease.fence
+        FROM slipring.lease l WHERE l.queue_id = p_queue.queue_id AND l.fence = v_lease.fence
             AND l.part = v_lease.part ORDER BY l.seq;
         v_found := true;
         CONTINUE WHEN v_has.n = 0;

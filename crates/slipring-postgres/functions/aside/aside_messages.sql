@@ -34,7 +34,7 @@ BEGIN
                                 to_jsonb(m) AS kept,
                                 coalesce(slipring.message_fault(m.n, m.bytes, m.sent_ms, m.priority,
                                     m.lease_ms, m.headers, m.body), CASE WHEN EXISTS (
-                                        SELECT FROM item_picture p
+                                        SELECT FROM slipring.item_picture p
                                         WHERE p.id > m.id - coalesce(m.n, 1) AND p.id <= m.id
                                             AND p.id <@ $4)
                                     THEN ''its number is another message''''s, too'' END) AS why

@@ -8,6 +8,6 @@ RETURNS boolean LANGUAGE sql VOLATILE AS $$
     SELECT EXISTS (
         SELECT FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
         WHERE l.pid = pg_backend_pid() AND l.granted AND l.mode = 'ShareUpdateExclusiveLock'
-            AND c.relnamespace = 'slipring'::regnamespace AND c.relname LIKE 'lock\_%'
+            AND c.relnamespace = 'slipring'::regnamespace AND c.relname ~ '^lock_[0-9]+$'
             AND c.relname <> 'lock_' || p_queue)
 $$;

@@ -1,4 +1,5 @@
--- Purpose: takes the lock of a queue and reads it.
+-- Purpose: takes the lock of a queue and reads it; what is read from now on is what is present, see
+--          generations_enter.
 -- Inputs:  p_queue; p_needed, whether a queue that is not there is an error (SR001).
 -- Lock:    the queue's lock, to the end of the transaction. Nobody waits for one while holding
 --          another: who needs several takes the first one by this and tries the others, see
@@ -15,6 +16,7 @@ BEGIN
         v_name := (SELECT q.name FROM slipring.queue q WHERE q.queue_id = p_queue AND p_needed);
         PERFORM slipring.queue_wait(p_queue);
     END IF;
+    PERFORM slipring.generations_enter();
     SELECT * INTO v_queue FROM slipring.queue q WHERE q.queue_id = p_queue;
     IF v_queue.home_at <> v_queue.written_at THEN
         PERFORM slipring.queue_at_home(v_queue);

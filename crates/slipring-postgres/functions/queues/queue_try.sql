@@ -6,9 +6,13 @@
 -- Answers: the queue; null where others keep its lock, or it is gone.
 CREATE OR REPLACE FUNCTION slipring.queue_try(p_queue int, p_wait_ms int DEFAULT 50)
 RETURNS slipring.queue LANGUAGE plpgsql AS $$
+DECLARE
+    v_queue slipring.queue;
 BEGIN
     PERFORM slipring.in_turn(p_queue, p_wait_ms);
-    RETURN slipring.queue_lock(p_queue, false);
+    v_queue := slipring.queue_lock(p_queue, false);
+    PERFORM slipring.in_turn(p_queue, 50);
+    RETURN v_queue;
 EXCEPTION WHEN lock_not_available THEN
     RETURN NULL;
 END $$;

@@ -4,13 +4,15 @@
 -- Inputs:  p_now, the sequence of the generation that is written; p_low, that of the oldest one;
 --          p_mark, p_since, those of the mark and of the time since when it is written; p_bytes of
 --          it, or how many of these count; p_worth, whether leaving it for its age is worth while;
---          the rest as store_rotate. The caller has looked at nothing yet, see store_rotate.
+--          p_last, the table without slot by which the generation before the oldest one is known to
+--          be read by nobody, or null where that is all the same; the rest as store_rotate. The caller has looked at nothing yet, see store_rotate.
 -- Lock:    the caller holds the lock of rotation.
 -- Index:   none.
 -- Answers: whether it did a step; null when nobody writes to the old generation any more.
 CREATE OR REPLACE FUNCTION slipring.generation_step(
     p_now regclass, p_low regclass, p_mark regclass, p_since regclass, p_bytes bigint,
-    p_worth boolean, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint)
+    p_worth boolean, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint,
+    p_last text DEFAULT NULL)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     v_now bigint := pg_sequence_last_value(p_now);
@@ -19,6 +21,9 @@ BEGIN
     IF v_now = pg_sequence_last_value(p_low) THEN
         IF p_bytes < p_bytes_min AND (NOT p_worth
                 OR p_now_ms < pg_sequence_last_value(p_since) + p_age_ms) THEN
+            RETURN false;
+        END IF;
+        IF p_last IS NOT NULL AND NOT slipring.table_unread(p_last, v_now + 2) THEN
             RETURN false;
         END IF;
         PERFORM setval(p_since, greatest(p_now_ms, 0)), setval(p_mark, 0),

@@ -24,7 +24,8 @@ BEGIN
         PERFORM set_config('search_path', 'pg_catalog, slipring_journal_' || v_journal % 3
             || ', slipring_shelf_' || v_shelf % 3 || ', slipring, pg_temp', true);
         LOCK TABLE state, mark IN ACCESS SHARE MODE;
-        EXIT WHEN pg_sequence_last_value('slipring.journal') <= v_journal + 1
-            AND pg_sequence_last_value('slipring.shelf') <= v_shelf + 1;
+        -- Those of the oldest were not emptied before, and are not from now on.
+        EXIT WHEN pg_sequence_last_value('slipring.journal_low') = v_journal
+            AND pg_sequence_last_value('slipring.shelf_low') = v_shelf;
     END LOOP;
 END $$;

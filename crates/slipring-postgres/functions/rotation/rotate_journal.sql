@@ -22,7 +22,7 @@ BEGIN
         pg_relation_size(format('slipring.state_%s', v_slot)::regclass)
             + pg_relation_size(format('slipring.lease_%s', v_slot)::regclass)
             + pg_relation_size(format('slipring.ack_%s', v_slot)::regclass),
-        slipring.journal_grew(v_slot), p_now_ms, p_bytes_min, p_age_ms));
+        slipring.journal_grew(v_slot), p_now_ms, p_bytes_min, p_age_ms, 'state'));
     IF done IS NOT NULL THEN
         RETURN;
     END IF;
@@ -40,7 +40,7 @@ BEGIN
         RETURN;
     END IF;
     v_queue := slipring.queue_try(after,
-        slipring.rotation_wait('slipring.journal_since', p_now_ms));
+        slipring.rotation_wait('slipring.journal_since', after, p_now_ms));
     done := v_queue.queue_id IS NOT NULL;
     IF done THEN
         BEGIN

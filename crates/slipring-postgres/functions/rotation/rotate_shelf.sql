@@ -23,7 +23,7 @@ BEGIN
     done := coalesce(slipring.generation_empty(v_low, slipring.shelf_tables()),
         slipring.generation_step('slipring.shelf', 'slipring.shelf_low', 'slipring.shelf_mark',
             'slipring.shelf_since', v_bytes, v_bytes >= least(p_bytes_min, 1048576), p_now_ms,
-            p_bytes_min, p_age_ms));
+            p_bytes_min, p_age_ms, 'mark'));
     IF done IS NOT NULL THEN
         RETURN;
     END IF;
@@ -39,7 +39,7 @@ BEGIN
         RETURN;
     END IF;
     v_queue := slipring.queue_try(after,
-        slipring.rotation_wait('slipring.shelf_since', p_now_ms));
+        slipring.rotation_wait('slipring.shelf_since', after, p_now_ms));
     done := v_queue.queue_id IS NOT NULL;
     IF done THEN
         BEGIN

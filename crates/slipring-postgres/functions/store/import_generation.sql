@@ -50,10 +50,12 @@ BEGIN
     -- Each of the three tables may have messages: that of the oldest generation which can be there,
     -- and that of the next one, are the one that is written next and the one after it.
     v_state := slipring.state_read(p_queue);
+    v_state.seq := v_state.seq + 1;
+    -- All leases are in the present generation of the journal, see generations_gather.
+    v_state.journal := pg_sequence_last_value('slipring.journal');
     IF v_low IS NULL OR v_state.generation_low < v_now - 2 THEN
-        v_state.seq := v_state.seq + 1;
         v_state.generation_low := greatest(v_now - 2, 0);
         v_state.generation_mark := NULL;
-        PERFORM slipring.state_write(p_queue, v_state);
     END IF;
+    PERFORM slipring.state_write(p_queue, v_state);
 END $$;

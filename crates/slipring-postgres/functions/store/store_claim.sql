@@ -25,7 +25,7 @@ SET search_path = pg_catalog, slipring, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     v_queue slipring.queue := slipring.queue_lock(p_queue);
-    v_state slipring.state;
+    v_state slipring.state := slipring.state_read(v_queue);
     v_demands int := cardinality(p_up_to);
     v_up_to bigint;
     v_others boolean;
@@ -33,8 +33,7 @@ DECLARE
     v_ready bigint := 0;
     v_leased bigint := 0;
 BEGIN
-    PERFORM slipring.generations_enter();
-    v_state := slipring.acks_take(v_queue, slipring.state_read(v_queue), p_now_ms);
+    v_state := slipring.acks_take(v_queue, v_state, p_now_ms);
     IF v_queue.paused OR p_now_ms < v_queue.paused_until_ms THEN
         end_kind := 'paused';
         demand := 0;

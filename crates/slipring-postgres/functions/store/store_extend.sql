@@ -26,7 +26,6 @@ DECLARE
     v_item_untils bigint[] := '{}';
     v_free record;
 BEGIN
-    PERFORM slipring.generations_enter();
     IF v_queue.queue_id IS NOT NULL THEN
         v_state := slipring.acks_take(v_queue, slipring.state_read(v_queue), p_now_ms);
     END IF;

@@ -14,6 +14,7 @@ DECLARE
     v_id int;
     v_queue slipring.queue;
 BEGIN
+    PERFORM slipring.generations_enter();
     FOR v_id IN SELECT DISTINCT q FROM unnest(p_queues) q ORDER BY q LOOP
         SELECT * INTO v_queue FROM slipring.queue q WHERE q.queue_id = v_id;
         CONTINUE WHEN v_queue.queue_id IS NULL OR v_queue.paused

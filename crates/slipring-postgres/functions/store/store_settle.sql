@@ -27,7 +27,6 @@ DECLARE
     v_answer record;
     v_last int := cardinality(p_messages);
 BEGIN
-    PERFORM slipring.generations_enter();
     IF v_queue.queue_id IS NULL AND p_lows <> '{}' THEN
         RETURN;
     ELSIF v_queue.queue_id IS NULL THEN
