@@ -15,6 +15,7 @@
 )]
 
 mod standby {
+    pub mod behind;
     pub mod ledger;
     pub mod load;
 }
@@ -29,7 +30,7 @@ use slipring::{
 use slipring_testbed::pair::{Pair, Replication};
 use slipring_testbed::{Cluster, OWNER};
 use standby::ledger::Outcome;
-use standby::load::{Load, PATIENCE, engine, reached, text};
+use standby::load::{Load, PATIENCE, engine, reached, text, until};
 
 const ROUNDS: u64 = 2;
 /// Leases that are open when the primary is killed: longer than a failover takes.
@@ -38,19 +39,6 @@ const HELD_MESSAGES: u32 = 6;
 
 fn argument(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
-}
-
-/// Waits until something succeeds, and answers it.
-async fn until<T>(what: &str, mut tried: impl AsyncFnMut() -> Option<T>) -> T {
-    let done = async {
-        loop {
-            if let Some(done) = tried().await {
-                return done;
-            }
-        }
-    };
-    let in_time = tokio::time::timeout(PATIENCE, done).await;
-    in_time.unwrap_or_else(|_| panic!("{what}: not within {PATIENCE:?}"))
 }
 
 /// Messages in somebody's hands: half of them received by an engine, half by SQL.

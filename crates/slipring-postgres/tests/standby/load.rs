@@ -70,6 +70,19 @@ impl Signs {
     }
 }
 
+/// Waits until something succeeds, and answers it.
+pub async fn until<T>(what: &str, mut tried: impl AsyncFnMut() -> Option<T>) -> T {
+    let done = async {
+        loop {
+            if let Some(done) = tried().await {
+                return done;
+            }
+        }
+    };
+    let in_time = tokio::time::timeout(PATIENCE, done).await;
+    in_time.unwrap_or_else(|_| panic!("{what}: not within {PATIENCE:?}"))
+}
+
 /// An engine over the servers of an address.
 pub async fn engine(address: &Address) -> Engine {
     let options = PostgresOptions {
