@@ -25,6 +25,7 @@ mod classes;
 mod escape;
 mod fault;
 mod flush;
+mod hosts;
 mod inspect;
 mod loads;
 mod message;

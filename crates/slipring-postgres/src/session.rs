@@ -20,6 +20,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::address::Address;
 use crate::classes::Classes;
 use crate::fault::{self, Fate, closed, pool_error, storage_error};
+use crate::hosts::Hosts;
 use crate::options::PostgresOptions;
 use crate::patience::{LOCK_WAIT_MAX, LOCK_WAIT_MIN, Patience, within};
 use crate::queries::{Effect, Query, WRITE_SOMETHING};
@@ -67,7 +68,8 @@ impl Session {
         let (protection, root) = address.protection();
         let connector = protection.connector(root)?;
         let config = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-        let manager = Manager::from_config(address.config(options), connector.clone(), config);
+        let hosts = Hosts::new(connector.clone());
+        let manager = Manager::from_connect(address.config(options), hosts, config);
         let pool = Pool::builder(manager)
             .max_size(options.connections.max(1))
             // The last one used is the one whose functions are compiled and cached.

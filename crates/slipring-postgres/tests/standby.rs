@@ -27,6 +27,8 @@ use slipring::{
     Delivery, Engine, NewMessage, Queue, QueueSettings, Randomness, ReceiveRequest,
     SeededRandomness, SystemRandomness, Timestamp,
 };
+use slipring_conformance::verbs::{at, drain, plain, send, try_send};
+use slipring_postgres::{PostgresOptions, PostgresStore};
 use slipring_testbed::pair::{Pair, Replication};
 use slipring_testbed::{Cluster, OWNER};
 use standby::ledger::Outcome;
@@ -163,6 +165,35 @@ async fn what_was_answered_outlives_the_primary_with_a_synchronous_standby() {
     println!("sends {sends:?}, acks {}", signs.ledger.acks());
     assert!(faults.is_empty(), "{} faults: {:#?}", faults.len(), &faults[..faults.len().min(20)]);
     assert_eq!(signs.ledger.backlog(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_primary_that_does_not_answer_keeps_nobody_from_the_new_one() {
+    let mut pair = Pair::start(Replication::Asynchronous).await;
+    let database = pair.cluster().database().await;
+    let address = pair.address(&database);
+    let options = || PostgresOptions {
+        connections: 4,
+        connect_timeout: Duration::from_secs(2),
+        statement_timeout: Duration::from_secs(1),
+        ..PostgresOptions::default()
+    };
+    let before = PostgresStore::open(&address, options()).await.unwrap();
+    let q = plain(&before).await;
+    send(&before, q, &["a"]).await;
+    pair.cut_off().await;
+    pair.hang_primary();
+    pair.promote();
+    // It is named first, and takes connections.
+    let after = PostgresStore::open(&address, options()).await.expect("the new primary is taken");
+    send(&after, q, &["b"]).await;
+    // Statements on connections that are mute are given up, and the connections with them.
+    until("the new primary is found", async || {
+        try_send(&before, q, vec![NewMessage::new("c")], at(0)).await.ok()
+    })
+    .await;
+    assert_eq!(drain(&after, q).await, ["a", "b", "c"]);
+    pair.kill_other();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -41,7 +41,16 @@ const KILL: &str = r#"
 pid=$(head -n 1 "$dir/THIS/postmaster.pid")
 kill -STOP "$pid"
 kill -9 "$pid" $(cat "/proc/$pid/task/$pid/children") || true
-while kill -0 "$pid" 2>/dev/null; do :; done
+# It is gone when it is a zombie; whose child it is may take long to notice.
+while grep -q '^State:[^Z]*$' "/proc/$pid/status" 2>/dev/null; do :; done
+"#;
+
+/// Stops a server with all its processes, as when its machine hangs: it takes connections, and
+/// answers nothing.
+const HANG: &str = r#"
+pid=$(head -n 1 "$dir/THIS/postmaster.pid")
+kill -STOP "$pid"
+kill -STOP $(cat "/proc/$pid/task/$pid/children") || true
 "#;
 
 const PROMOTE: &str = r#"
@@ -111,6 +120,16 @@ impl Pair {
     /// Kills every process of the primary with signal 9.
     pub fn kill_primary(&self) {
         self.order("kill", KILL, self.primary);
+    }
+
+    /// Stops every process of the primary: it does not answer any more.
+    pub fn hang_primary(&self) {
+        self.order("hang", HANG, self.primary);
+    }
+
+    /// Kills every process of the server that is not the primary with signal 9.
+    pub fn kill_other(&self) {
+        self.order("kill", KILL, 1 - self.primary);
     }
 
     /// Makes the standby the primary; returns when it takes writes.
