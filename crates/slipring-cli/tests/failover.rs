@@ -138,8 +138,8 @@ async fn a_server_says_when_the_primary_is_gone_and_finds_the_new_one_by_itself(
     let first = answers.iter().find(|a| a.status == 200 && a.began_ns > unready).unwrap();
     let longest = failed.iter().map(|a| ms(a.began_ns, a.ended_ns)).max().unwrap();
     println!(
-        "killed within {} ms; 503 {} ms later; put refused in {} ms. After the standby was told: it \
-         takes writes {} ms, 200 {} ms, put answered {} ms, send by SQS answered {} ms. {} sends \
+        "killed within {} ms, 503 {} ms later, put refused in {} ms. From the order to promote: it \
+         takes writes {} ms, 200 {} ms, put answered {} ms, SQS send answered {} ms. {} sends were \
          refused, each within {longest} ms",
         ms(killed, gone),
         ms(gone, unready),

@@ -24,8 +24,8 @@ use std::time::Duration;
 
 use slipring::clock::monotonic_ns;
 use slipring::{
-    Delivery, Engine, NewMessage, Queue, QueueSettings, Randomness, ReceiveRequest,
-    SeededRandomness, SystemRandomness, Timestamp,
+    AdminStore, Delivery, Engine, ErrorKind, NewMessage, Queue, QueueSettings, Randomness,
+    ReceiveRequest, Retry, SeededRandomness, SystemRandomness, Timestamp,
 };
 use slipring_conformance::verbs::{at, drain, plain, send, try_send};
 use slipring_postgres::{PostgresOptions, PostgresStore};
@@ -36,7 +36,7 @@ use standby::load::{Load, PATIENCE, engine, reached, text, until};
 
 const ROUNDS: u64 = 2;
 /// Leases that are open when the primary is killed: longer than a failover takes.
-const HELD: Duration = Duration::from_secs(5);
+const HELD: Duration = Duration::from_secs(4);
 const HELD_MESSAGES: u32 = 6;
 
 fn argument(name: &str, otherwise: u64) -> u64 {
@@ -165,6 +165,27 @@ async fn what_was_answered_outlives_the_primary_with_a_synchronous_standby() {
     println!("sends {sends:?}, acks {}", signs.ledger.acks());
     assert!(faults.is_empty(), "{} faults: {:#?}", faults.len(), &faults[..faults.len().min(20)]);
     assert_eq!(signs.ledger.backlog(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_its_standby_a_send_is_answered_with_neither_yes_nor_no() {
+    // S2.2
+    let mut pair = Pair::start(Replication::Synchronous).await;
+    let database = pair.cluster().database().await;
+    let options =
+        PostgresOptions { statement_timeout: Duration::from_secs(1), ..PostgresOptions::default() };
+    let store = PostgresStore::open(&pair.address(&database), options).await.unwrap();
+    let q = plain(&store).await;
+    send(&store, q, &["a"]).await;
+    pair.kill_other();
+    let error = try_send(&store, q, vec![NewMessage::new("b")], at(0)).await.unwrap_err();
+    assert_eq!((error.kind(), error.retry()), (ErrorKind::StorageUnavailable, Retry::Unknown));
+    store.check().await.expect("the primary answers, and takes writes");
+    pair.follow().await;
+    send(&store, q, &["c"]).await;
+    let mut came = drain(&store, q).await;
+    came.retain(|body| body != "b");
+    assert_eq!(came, ["a", "c"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

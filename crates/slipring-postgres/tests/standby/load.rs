@@ -222,6 +222,10 @@ async fn receive(signs: Arc<Signs>, queue: Queue) {
                 let told =
                     [ErrorKind::StorageUnavailable, ErrorKind::LeaseLost, ErrorKind::MessageGone];
                 assert!(told.contains(&error.kind()), "{error}");
+                if ordered {
+                    // It comes again, and so have those after it to.
+                    break;
+                }
             }
         }
         signs.news.notify_waiters();
