@@ -160,3 +160,33 @@ async fn a_server_says_when_the_primary_is_gone_and_finds_the_new_one_by_itself(
     assert_eq!((came.get("a"), came.get("b"), came.get("x")), (Some(&1), Some(&1), None));
     server.stop();
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_leaves_a_primary_behind_that_does_not_answer_any_more() {
+    let mut pair = Pair::start(Replication::Synchronous).await;
+    let database = pair.cluster().database().await;
+    let folder = Folder::new();
+    let store = format!("{}&statement_timeout=3", pair.url(&database));
+    let server = folder.serve(&["--store", &store]);
+    let admin = server.admin();
+    let mut client = server.client();
+    assert!(client.ask("put 0 0 60 1\r\na\r\n").starts_with("INSERTED "));
+    pair.hang_primary();
+    let hung = monotonic_ns();
+    until("it is not ready", || get(&admin, "/readyz").0 == 503);
+    let unready = monotonic_ns();
+    pair.promote();
+    let promoted = monotonic_ns();
+    until("it is ready again", || get(&admin, "/readyz").0 == 200);
+    println!(
+        "503 after {} ms, 200 {} ms after the promotion",
+        ms(hung, unready),
+        ms(promoted, monotonic_ns())
+    );
+    // A put may still get a connection to the old one, which is given up.
+    until("a put is answered", || client.ask("put 0 0 60 1\r\nb\r\n").starts_with("INSERTED "));
+    assert!(client.ask("reserve-with-timeout 5\r\n").starts_with("RESERVED "));
+    assert_eq!(client.line(), "a");
+    pair.kill_other();
+    server.stop();
+}

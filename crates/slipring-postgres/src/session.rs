@@ -209,7 +209,7 @@ impl Session {
         params: &[Param<'_>],
     ) -> Result<bool, Error> {
         let connection = self.connection_for(Some(query)).await?;
-        let mut waiting = Waiting { connection: Some(connection), connector: &self.connector };
+        let mut waiting = Waiting::new(connection, &self.connector, query);
         let Some(connection) = &waiting.connection else { return Ok(false) };
         let statement = run(connection, query.text, params, self.prepares());
         match within(self.statement_timeout, statement).await {
@@ -376,16 +376,15 @@ impl Session {
         };
         let began = monotonic_ns();
         let prepares = self.prepares();
-        let statement = run(&connection, query.text, params, prepares);
+        let mut waiting = Waiting::new(connection, &self.connector, query);
+        let Some(connection) = &waiting.connection else { return Err(Failure::TimedOut) };
+        let statement = run(connection, query.text, params, prepares);
         let answer = within(self.statement_timeout, statement).await;
         self.classes.answered(query, began);
-        match answer {
-            Some(answer) => answer,
-            None => {
-                give_up(connection, &self.connector);
-                Err(Failure::TimedOut)
-            }
+        if let (None, Some(connection)) = (&answer, waiting.connection.take()) {
+            give_up(connection, &self.connector);
         }
+        answer.unwrap_or(Err(Failure::TimedOut))
     }
 
     fn timed_out(&self, retry: Retry) -> Error {
