@@ -33,24 +33,26 @@ use slipring_testbed::pair::{Pair, Replication};
 use slipring_testbed::{Cluster, OWNER};
 use standby::ledger::Outcome;
 use standby::load::{Load, PATIENCE, engine, reached, text, until};
+use tokio_postgres::Client;
 
 const ROUNDS: u64 = 2;
-/// Leases that are open when the primary is killed: longer than a failover takes.
+/// Leases that are open when the primary is killed, and are to end.
 const HELD: Duration = Duration::from_secs(4);
-const HELD_MESSAGES: u32 = 6;
+/// Messages of each kind of lease.
+const HELD_MESSAGES: u32 = 3;
 
 fn argument(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 
-/// Messages in somebody's hands: half of them received by an engine, half by SQL.
+/// Messages in somebody's hands, received by an engine and by SQL: the first ones for long.
 struct Held {
     queue: Queue,
     handed: Vec<Delivery>,
     by_sql: Queue,
     receipts: Vec<String>,
-    /// The leases by SQL end no earlier.
-    sql_deadline: Timestamp,
+    /// The others come again no earlier.
+    deadline: Timestamp,
 }
 
 impl Held {
@@ -58,44 +60,46 @@ impl Held {
     async fn begin(engine: &Engine, url: &str) -> Held {
         let queue = engine.queue("held").await.unwrap();
         let by_sql = engine.queue("held_by_sql").await.unwrap();
-        for n in 0..HELD_MESSAGES {
+        for n in 0..2 * HELD_MESSAGES {
             queue.send(NewMessage::new(format!("{n}"))).await.unwrap();
             by_sql.send(NewMessage::new(format!("{n}"))).await.unwrap();
         }
-        let request = ReceiveRequest::up_to(HELD_MESSAGES).lease(HELD);
-        let handed = queue.receive(request).await.unwrap();
+        let request = ReceiveRequest::up_to(HELD_MESSAGES);
+        let handed = queue.receive(request.lease(PATIENCE)).await.unwrap();
         let client = reached(url).await.expect("a server takes writes");
-        let sql_deadline = engine.clock().now().after(HELD);
-        let sql = format!(
-            "SELECT receipt FROM slipring.receive('held_by_sql', {HELD_MESSAGES}, '{} s')",
-            HELD.as_secs()
-        );
-        let rows = client.query(&sql, &[]).await.unwrap();
-        let receipts: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
-        assert_eq!((handed.len(), receipts.len()), (6, 6));
+        let receipts = receive(&client, PATIENCE).await;
+        let deadline = engine.clock().now().after(HELD);
+        let others = queue.receive(request.lease(HELD)).await.unwrap().len();
+        let counts = (handed.len(), receipts.len(), others, receive(&client, HELD).await.len());
+        assert_eq!(counts, (3, 3, 3, 3));
         // A hand-out is not flushed (S1.4); the next send brings it along.
         engine.queue("beside").await.unwrap().send(NewMessage::new("x")).await.unwrap();
-        Held { queue, handed, by_sql, receipts, sql_deadline }
+        Held { queue, handed, by_sql, receipts, deadline }
     }
 
     /// After the failover: receipts are as good as they were, and leases end at their time.
     async fn check(self, engine: &Engine, url: &str) {
-        let half = self.handed.len() / 2;
-        for delivery in &self.handed[..half] {
+        for delivery in &self.handed {
             self.queue.ack(&delivery.receipt).await.expect("the receipt is good");
         }
         let client = until("a server takes writes", async || reached(url).await).await;
         let ack = "SELECT slipring.ack($1::text[])";
-        client.execute(ack, &[&&self.receipts[..half]]).await.expect("the receipts are good");
-        let deadline = self.handed.iter().map(|delivery| delivery.deadline).min().unwrap();
-        lapse(engine, &self.queue, deadline).await;
-        lapse(engine, &self.by_sql, self.sql_deadline).await;
-        // They are gone for good.
+        client.execute(ack, &[&self.receipts]).await.expect("the receipts are good");
         for queue in [&self.queue, &self.by_sql] {
+            lapse(engine, queue, self.deadline).await;
+            // They are gone for good.
             let stats = queue.stats().await.unwrap();
             assert_eq!((stats.ready, stats.leased), (0, 0), "{queue:?}");
         }
     }
+}
+
+/// A receive by SQL; answers the receipts.
+async fn receive(client: &Client, lease: Duration) -> Vec<String> {
+    let (n, lease) = (HELD_MESSAGES, lease.as_secs());
+    let sql = format!("SELECT receipt FROM slipring.receive('held_by_sql', {n}, '{lease} s')");
+    let rows = client.query(&sql, &[]).await.expect("it is received");
+    rows.iter().map(|row| row.get(0)).collect()
 }
 
 /// The second half of a queue's messages comes again when its leases have ended.

@@ -198,6 +198,8 @@ async fn a_receipt_by_sql_is_told_from_that_of_a_transaction_whose_number_was_gi
 async fn a_queue_that_was_lost_is_not_taken_for_the_one_that_has_its_number_now() {
     let mut ground = Ground::new().await;
     let (engine, client) = (ground.engine().await, ground.client().await);
+    // Looks when it is told to, as an engine may that was busy meanwhile.
+    let store = ground.store().await;
     engine.create_queue("kept", QueueSettings::default()).await.unwrap();
     ground.pair.cut_off().await;
     // The standby gives this number next, and the primary now.
@@ -206,12 +208,20 @@ async fn a_queue_that_was_lost_is_not_taken_for_the_one_that_has_its_number_now(
     let last = one(&standby, &format!("SELECT last_value FROM {sequence}")).await;
     run(&client, &format!("SELECT setval('{sequence}', {last})")).await;
     let lost = engine.create_queue("lost", QueueSettings::default()).await.unwrap();
+    let by = |name| format!("SELECT xmin::text::int8 FROM slipring.queue WHERE name = '{name}'");
+    let written = one(&client, &by("lost")).await;
+    let seen = store.queue_changes().await.unwrap();
     ground.fail_over();
     let client = ground.client().await;
+    // Its row is written by the same number: that of a subtransaction, the second one.
+    next_number(&client, written - 2).await;
     run(&client, "SELECT slipring.create_queue('other')").await;
+    assert_eq!(one(&client, &by("other")).await, written);
     let other = one(&client, "SELECT max(queue_id)::int8 FROM slipring.queue").await;
     assert_eq!(other as u64, lost.id().0, "the number is given again");
     until("the new primary is found", async || engine.check().await.ok()).await;
+    until("the new primary is found", async || store.check().await.ok()).await;
+    assert_ne!(store.queue_changes().await.unwrap(), seen, "the list is another one");
     let queues = engine.queues().await.unwrap();
     let names: Vec<String> = queues.iter().map(|queue| queue.name().to_string()).collect();
     assert_eq!(names, ["kept", "other"]);
