@@ -480,6 +480,7 @@ FUNCTION fail(p_state text, p_message text, p_context jsonb) RETURNS void
 FUNCTION fail_limit(p_queue text, p_limit text, p_value bigint, p_asked bigint, p_index integer DEFAULT NULL::integer) RETURNS void
 FUNCTION failures(message bigint) RETURNS TABLE(attempt integer, ended_at timestamp with time zone, ended_by text, reason text) SECURITY DEFINER
 FUNCTION failures_with(p_failures jsonb, p_attempt bigint, p_end text, p_reason text, p_now_ms bigint) RETURNS jsonb
+FUNCTION fence_least(p_now_ms bigint) RETURNS bigint
 FUNCTION fifo_before(p_queue slipring.queue, p_state slipring.state, p_done int8multirange) RETURNS bigint
 FUNCTION fifo_bring_in(p_queue slipring.queue, p_state slipring.state, p_wanted bigint) RETURNS slipring.state
 FUNCTION fifo_group_now(p_queue integer, p_name text) RETURNS SETOF slipring.fifo_group
@@ -751,4 +752,5 @@ FUNCTION taken_packs(p_queue slipring.queue, p_tables text[], p_lane bigint, p_t
 FUNCTION taken_read(p_queue slipring.queue, p_state slipring.state) RETURNS slipring.state
 FUNCTION taken_singles(p_tables text[], p_lane bigint, p_todo int8multirange, p_ids bigint[], p_want bigint, OUT n bigint, OUT last bigint, OUT others int8multirange) RETURNS record
 FUNCTION tally_fold(p_queue slipring.queue, p_least integer DEFAULT 100) RETURNS void
+FUNCTION timeline() RETURNS bigint
 FUNCTION turn_over(p_began timestamp with time zone, p_bytes bigint DEFAULT 0) RETURNS boolean

@@ -1,10 +1,12 @@
 -- Purpose: how often anybody has begun to change something, read outside MVCC, and which
 --   transactions are over: those below the second column and not in the third. It takes no
---   transaction number and writes nothing
+--   transaction number and writes nothing. The count is that of this start of this server: what
+--   another one had counted, before a failover, may come again
 -- Inputs: none
 -- Lock: none
 -- Index: none
 SELECT (SELECT COALESCE(sum(pg_sequence_last_value(name::regclass)), 0)::int8
+   + ((extract(epoch FROM pg_postmaster_start_time()) * 1000)::int8 << 20)
    FROM (VALUES ('slipring.activity_0'), ('slipring.activity_1'), ('slipring.activity_2'),
     ('slipring.activity_3'), ('slipring.activity_4'), ('slipring.activity_5'),
     ('slipring.activity_6'), ('slipring.activity_7'), ('slipring.activity_8'),

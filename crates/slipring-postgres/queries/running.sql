@@ -5,6 +5,7 @@
 -- Lock: none
 -- Index: none
 SELECT (SELECT COALESCE(sum(pg_sequence_last_value(name::regclass)), 0)::int8
+   + ((extract(epoch FROM pg_postmaster_start_time()) * 1000)::int8 << 20)
    FROM (VALUES ('slipring.activity_0'), ('slipring.activity_1'), ('slipring.activity_2'),
     ('slipring.activity_3'), ('slipring.activity_4'), ('slipring.activity_5'),
     ('slipring.activity_6'), ('slipring.activity_7'), ('slipring.activity_8'),

@@ -26,6 +26,7 @@ mod constants;
 mod escape;
 mod fault;
 mod flush;
+mod hosts;
 mod inspect;
 mod loads;
 mod message;

@@ -20,6 +20,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::address::Address;
 use crate::classes::Classes;
 use crate::fault::{self, Fate, closed, pool_error, storage_error};
+use crate::hosts::Hosts;
 use crate::options::PostgresOptions;
 use crate::patience::{LOCK_WAIT_MAX, LOCK_WAIT_MIN, Patience, within};
 use crate::queries::{Effect, Query, WRITE_SOMETHING};
@@ -67,7 +68,8 @@ impl Session {
         let (protection, root) = address.protection();
         let connector = protection.connector(root)?;
         let config = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-        let manager = Manager::from_config(address.config(options), connector.clone(), config);
+        let hosts = Hosts::new(connector.clone());
+        let manager = Manager::from_connect(address.config(options), hosts, config);
         let pool = Pool::builder(manager)
             .max_size(options.connections.max(1))
             // The last one used is the one whose functions are compiled and cached.
@@ -207,7 +209,7 @@ impl Session {
         params: &[Param<'_>],
     ) -> Result<bool, Error> {
         let connection = self.connection_for(Some(query)).await?;
-        let mut waiting = Waiting { connection: Some(connection), connector: &self.connector };
+        let mut waiting = Waiting::new(connection, &self.connector, query);
         let Some(connection) = &waiting.connection else { return Ok(false) };
         let statement = run(connection, query.text, params, self.prepares());
         match within(self.statement_timeout, statement).await {
@@ -374,16 +376,15 @@ impl Session {
         };
         let began = monotonic_ns();
         let prepares = self.prepares();
-        let statement = run(&connection, query.text, params, prepares);
+        let mut waiting = Waiting::new(connection, &self.connector, query);
+        let Some(connection) = &waiting.connection else { return Err(Failure::TimedOut) };
+        let statement = run(connection, query.text, params, prepares);
         let answer = within(self.statement_timeout, statement).await;
         self.classes.answered(query, began);
-        match answer {
-            Some(answer) => answer,
-            None => {
-                give_up(connection, &self.connector);
-                Err(Failure::TimedOut)
-            }
+        if let (None, Some(connection)) = (&answer, waiting.connection.take()) {
+            give_up(connection, &self.connector);
         }
+        answer.unwrap_or(Err(Failure::TimedOut))
     }
 
     fn timed_out(&self, retry: Retry) -> Error {

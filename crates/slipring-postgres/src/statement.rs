@@ -7,6 +7,7 @@ use tokio_postgres::types::Type;
 use tokio_postgres::{Row, RowStream};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use crate::queries::{Effect, Query};
 use crate::session::Param;
 
 /// Why one attempt failed.
@@ -20,16 +21,31 @@ pub(crate) enum Failure {
     TimedOut,
 }
 
-/// A statement that waits in the server. Dropping it gives the statement up, unless its connection
-/// was taken out before.
+/// A statement that waits in the server. Dropping it gives the statement up if it only reads,
+/// unless its connection was taken out before: a server that is mute would keep whoever gets the
+/// connection next. One that writes goes on.
 pub(crate) struct Waiting<'a> {
     pub(crate) connection: Option<Object>,
-    pub(crate) connector: &'a MakeRustlsConnect,
+    connector: &'a MakeRustlsConnect,
+    reads: bool,
+}
+
+impl<'a> Waiting<'a> {
+    pub(crate) fn new(
+        connection: Object,
+        connector: &'a MakeRustlsConnect,
+        query: &Query,
+    ) -> Waiting<'a> {
+        let reads = query.effect == Effect::Reads;
+        Waiting { connection: Some(connection), connector, reads }
+    }
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        if let Some(connection) = self.connection.take() {
+        if self.reads
+            && let Some(connection) = self.connection.take()
+        {
             give_up(connection, self.connector);
         }
     }

@@ -330,3 +330,29 @@ async fn consumers_of_every_kind_beside_a_server_and_rotations_get_each_message_
     assert!(bodies.values().all(|times| *times == 1), "{bodies:?}");
     assert_eq!(counts(&ground.store, ground.q).await, [0; 4]);
 }
+
+#[tokio::test]
+async fn receipts_of_one_transaction_differ_however_often_it_receives() {
+    // S3.2
+    let ground = Ground::with(0).await;
+    let bodies = "SELECT array_agg('m' || n) FROM generate_series(1, 400) n";
+    run(&ground.client, &format!("SELECT slipring.send_batch('jobs', ({bodies}))")).await;
+    // From the second receive on each has a fence of its transaction, with the last ten bits of
+    // the second: the highest there are.
+    let (first, _) = ground.open(1).await;
+    run(&first, "COMMIT").await;
+    let stopped = format!(
+        "CREATE OR REPLACE FUNCTION slipring.now_ms() RETURNS bigint LANGUAGE sql AS
+         'SELECT {}::bigint'",
+        (1_800_000_000 / 1024 * 1024 + 1023) * 1000_i64
+    );
+    run(&ground.client, &stopped).await;
+    let (consumer, _) = ground.open(1).await;
+    let mut fences = BTreeMap::new();
+    for _ in 0..300 {
+        let (receipt, body) = receive(&consumer, 1).await.remove(0);
+        let fence: i64 = receipt.split('.').nth(3).unwrap().parse().unwrap();
+        assert!(fence < 0, "{receipt}");
+        assert_eq!(fences.insert(fence, body), None, "{receipt}");
+    }
+}

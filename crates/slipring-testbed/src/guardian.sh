@@ -60,6 +60,8 @@ while read -r command; do
     esac
 done
 for pid in "$dir"/*/postmaster.pid; do
+    # One that a test has stopped would not hear.
+    kill -CONT "$(head -n 1 "$pid")" 2>/dev/null
     "$bin/pg_ctl" -D "${pid%/*}" -m immediate stop >/dev/null 2>&1
 done
 rm -rf "$dir" 2>/dev/null

@@ -8,6 +8,7 @@
     reason = "a failed step fails the test"
 )]
 
+pub mod pair;
 pub mod pooler;
 pub mod server;
 

@@ -49,7 +49,7 @@ BEGIN
     p_state.passed_over := v_plan.passed;
     v_items := coalesce(cardinality(v_plan.ids), 0);
     IF v_items > 0 THEN
-        p_state.fence := greatest(p_state.fence, p_now_ms << {{FENCE_SHIFT}}, (
+        p_state.fence := greatest(p_state.fence, slipring.fence_least(p_now_ms), (
             SELECT max(f) FROM generate_series(1, 3) s
             CROSS JOIN LATERAL unnest((v_plan.p_feeds[s]).fences) f)) + 1;
         v_fence := p_state.fence;

@@ -46,7 +46,7 @@ BEGIN
                   FROM unnest(v_taken) WITH ORDINALITY AS u(t, n)) u;
             v_turns := v_turns + v_chosen.groups;
             p_state.seq := p_state.seq + 1;
-            p_state.fence := greatest(p_state.fence, v_feed.fence, p_now_ms << {{FENCE_SHIFT}}) + 1;
+            p_state.fence := greatest(p_state.fence, v_feed.fence, slipring.fence_least(p_now_ms)) + 1;
             PERFORM slipring.state_write(p_queue, p_state);
             -- Every group before the first that keeps its place has moved, or is closed. Where there
             -- may be more groups than it looked at, they come behind the last of these.

@@ -9,8 +9,7 @@ CREATE OR REPLACE FUNCTION slipring.claim_lease(
     p_deadline_ms bigint, p_holder bigint)
 RETURNS slipring.state LANGUAGE plpgsql AS $$
 BEGIN
-    -- See lease_add: no fence is given twice (S3.2).
-    p_state.fence := greatest(p_state.fence, p_now_ms << {{FENCE_SHIFT}}) + 1;
+    p_state.fence := greatest(p_state.fence, slipring.fence_least(p_now_ms)) + 1;
     p_state.open[p_read.at] := p_state.open[p_read.at] - p_read.region;
     p_state.leased := p_state.leased + p_read.total;
     p_state.leased_bytes := p_state.leased_bytes + p_read.bytes;

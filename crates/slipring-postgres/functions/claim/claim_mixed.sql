@@ -73,7 +73,7 @@ BEGIN
     INTO v_items FROM unnest(v_given.ats, v_given.ids, v_given.fences, v_deal.demands)
         AS f(at, id, fence, demand) WHERE f.at = 0;
     IF v_items.ids <> '{}' THEN
-        p_state.fence := greatest(p_state.fence, v_items.fence, p_now_ms << {{FENCE_SHIFT}}) + 1;
+        p_state.fence := greatest(p_state.fence, v_items.fence, slipring.fence_least(p_now_ms)) + 1;
     END IF;
     IF cardinality(v_deal.demands) > 0 THEN
         PERFORM slipring.claim_marks(v_marks, v_done, v_feeds, v_limits, v_deal.standings,

@@ -18,9 +18,7 @@ DECLARE
     v_sum bigint;
     v_each boolean;
 BEGIN
-    -- A hand-out is not flushed, and a database that was killed may have forgotten it together
-    -- with its fence. No fence is below the time it was given, so none is given twice (S3.2).
-    p_state.fence := greatest(p_state.fence, p_now_ms << {{FENCE_SHIFT}});
+    p_state.fence := greatest(p_state.fence, slipring.fence_least(p_now_ms));
     IF p_own_ms IS NULL AND (SELECT count(DISTINCT (l.ms, l.session)) = 1
             FROM unnest(p_lease_ms, p_session) AS l(ms, session)) THEN
         v_deadline := p_now_ms + coalesce(p_lease_ms[1], p_queue.visibility_timeout_ms);

@@ -38,11 +38,10 @@ BEGIN
         v_state.leased := v_leased.n;
         v_state.leased_bytes := v_leased.bytes;
         v_state.lapse_ms := v_leased.lapse_ms;
-        -- No fence is given twice (S3.2).
         v_state.fence := greatest(
             (SELECT max(l.fence) FROM slipring.lease l WHERE l.queue_id = p_queue.queue_id),
             (SELECT max(a.fence) FROM slipring.ack a WHERE a.queue_id = p_queue.queue_id),
-            (SELECT max(p.fence) FROM slipring.item_picture p), p_now_ms << {{FENCE_SHIFT}});
+            (SELECT max(p.fence) FROM slipring.item_picture p), slipring.fence_least(p_now_ms));
         PERFORM slipring.state_write(p_queue, v_state);
         RAISE WARNING 'slipring: queue %: the dump has no state of it; everything in its tables is '
             'ready, and messages that had been acked may come again', p_queue.name;

@@ -39,7 +39,7 @@ BEGIN
     ELSIF v_item.state = 2 THEN
         PERFORM slipring.message_held(p_message);
     END IF;
-    v_state.fence := greatest(v_state.fence, v_item.fence, p_now_ms << {{FENCE_SHIFT}}) + 1;
+    v_state.fence := greatest(v_state.fence, v_item.fence, slipring.fence_least(p_now_ms)) + 1;
     PERFORM slipring.state_write(v_queue, v_state);
     RETURN QUERY SELECT * FROM slipring.item_hand_out(v_queue, p_now_ms, ARRAY[p_message],
         ARRAY[0], v_state.fence, ARRAY[p_lease_ms], ARRAY[p_session], p_holder, NULL,

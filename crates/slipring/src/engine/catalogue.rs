@@ -1,6 +1,6 @@
 //! The list of queues: creating, finding, deleting, and reading it anew.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -256,8 +256,12 @@ impl Engine {
         }
         let infos = handle.services.store.queues().await?;
         *seen = Some(changes);
-        let alive: HashSet<QueueId> = infos.iter().map(|info| info.id).collect();
-        for gone in handle.registry.all().iter().filter(|core| !alive.contains(&core.id)) {
+        // By the name as well: a database that has lost its last changes in a failover may have
+        // given the number of a queue again.
+        let alive: HashMap<QueueId, &QueueName> =
+            infos.iter().map(|info| (info.id, &info.name)).collect();
+        let known = handle.registry.all();
+        for gone in known.iter().filter(|core| alive.get(&core.id) != Some(&&core.info().name)) {
             handle.registry.remove(gone);
         }
         // At the start the deadlines of all queues are taken over together.

@@ -64,7 +64,8 @@ struct State<T: Turn> {
     turns: u32,
     /// Turns that have used up their patience.
     late: u32,
-    closed: bool,
+    /// What further calls are refused with.
+    closed: Option<Error>,
 }
 
 struct Call<T: Turn> {
@@ -90,7 +91,7 @@ impl<T: Turn> Combiner<T> {
         waits: &Waits,
         classes: &CombinerClasses,
     ) -> Arc<Combiner<T>> {
-        let state = State { calls: VecDeque::new(), bytes: 0, turns: 0, late: 0, closed: false };
+        let state = State { calls: VecDeque::new(), bytes: 0, turns: 0, late: 0, closed: None };
         Arc::new(Combiner {
             turn,
             runtime,
@@ -128,9 +129,9 @@ impl<T: Turn> Combiner<T> {
         })
     }
 
-    /// Refuses further calls; those that are in are still answered.
-    pub(super) fn close(&self) {
-        self.state.lock().closed = true;
+    /// Refuses further calls with `error`; those that are in are still answered.
+    pub(super) fn close(&self, error: Error) {
+        self.state.lock().closed = Some(error);
         self.room.notify_waiters();
     }
 
@@ -152,8 +153,8 @@ impl<T: Turn> Combiner<T> {
 
     fn enter(self: &Arc<Self>, call: Call<T>) -> Result<Result<(), Call<T>>, Error> {
         let mut state = self.state.lock();
-        if state.closed {
-            return Err(Error::closed());
+        if let Some(error) = &state.closed {
+            return Err(error.clone());
         }
         let fits = state.bytes == 0 || state.bytes + call.bytes <= self.bytes_max;
         if state.calls.len() >= self.calls_max || !fits {

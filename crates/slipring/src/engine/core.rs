@@ -102,20 +102,22 @@ impl QueueCore {
         }
     }
 
-    /// Ends the receives with `error` and refuses what comes later with it.
+    /// Ends the receives with `error` and refuses what comes later with it, and sends: the number
+    /// may be another queue's by then.
     pub(super) fn close(&self, error: &Error) {
         if self.schedule.queue.is_some() {
             self.schedule.retire();
         }
         self.receives.close(error.clone(), Some(error.clone()));
+        self.sends.close(error.clone());
     }
 
     /// Refuses new calls, ends waits with nothing, and answers the calls that are in.
     pub(super) async fn shut_down(&self) {
         self.receives.close(Error::closed(), None);
-        self.sends.close();
-        self.settlements.close();
-        self.extensions.close();
+        self.sends.close(Error::closed());
+        self.settlements.close(Error::closed());
+        self.extensions.close(Error::closed());
         self.sends.drained().await;
         self.settlements.drained().await;
         self.extensions.drained().await;
