@@ -412,7 +412,7 @@ FUNCTION ack(receipt text) RETURNS void
 FUNCTION ack(receipts text[]) RETURNS bigint SECURITY DEFINER
 FUNCTION ack_enter(p_queue integer, p_generation bigint, p_before bigint, p_messages bigint[], p_fences bigint[], p_whole bigint[], p_ids int8multirange[]) RETURNS bigint
 FUNCTION ack_key(p_lock_key bigint, p_fence bigint) RETURNS bigint
-FUNCTION ack_older(p_queue slipring.queue) RETURNS void
+FUNCTION ack_older(p_queue slipring.queue) RETURNS bigint
 FUNCTION ack_queue(p_queue integer, p_messages bigint[], p_fences bigint[]) RETURNS void
 FUNCTION ack_refused(p_queue slipring.queue, p_message bigint, p_fence bigint) RETURNS void
 FUNCTION ack_whole(p_queue slipring.queue, p_messages bigint[], p_fences bigint[]) RETURNS TABLE(fence bigint, ids int8multirange)
@@ -491,7 +491,7 @@ FUNCTION findings(queue text DEFAULT NULL::text) RETURNS TABLE(queue text, kind 
 FUNCTION flush() RETURNS text
 FUNCTION generation_empty(p_low bigint, p_tables text[]) RETURNS boolean
 FUNCTION generation_now(p_queue slipring.queue) RETURNS bigint
-FUNCTION generation_step(p_now regclass, p_low regclass, p_mark regclass, p_since regclass, p_bytes bigint, p_worth boolean, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint) RETURNS boolean
+FUNCTION generation_step(p_now regclass, p_low regclass, p_mark regclass, p_since regclass, p_bytes bigint, p_worth boolean, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint, p_last text DEFAULT NULL::text) RETURNS boolean
 FUNCTION generations_enter() RETURNS void
 FUNCTION generations_gather() RETURNS void
 FUNCTION grant(kind text, role text, queue text DEFAULT NULL::text) RETURNS void SECURITY DEFINER
@@ -657,7 +657,7 @@ FUNCTION rotate_journal(p_after integer, p_now_ms bigint, p_bytes_min bigint, p_
 FUNCTION rotate_queue(p_queue slipring.queue, p_moved boolean, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint) RETURNS boolean
 FUNCTION rotate_queues(p_after integer, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint, OUT done boolean, OUT after integer) RETURNS record
 FUNCTION rotate_shelf(p_after integer, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint, OUT done boolean, OUT after integer) RETURNS record
-FUNCTION rotation_wait(p_since regclass, p_now_ms bigint) RETURNS integer
+FUNCTION rotation_wait(p_since regclass, p_queue integer, p_now_ms bigint) RETURNS integer
 FUNCTION row_fault(p_state text) RETURNS boolean
 FUNCTION send(queue text, body bytea, priority bigint DEFAULT 1024, delay interval DEFAULT NULL::interval, "group" text DEFAULT NULL::text, dedup_id text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb) RETURNS bigint SECURITY DEFINER
 FUNCTION send(queue text, body jsonb, priority bigint DEFAULT 1024, delay interval DEFAULT NULL::interval, "group" text DEFAULT NULL::text, dedup_id text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb) RETURNS bigint
@@ -737,6 +737,7 @@ FUNCTION store_set_aside(p_queue integer, p_now_ms bigint) RETURNS TABLE(kind te
 FUNCTION store_settle(p_queue integer, p_now_ms bigint, p_messages bigint[], p_fences bigint[], p_kinds text[], p_delays_ms bigint[], p_priorities bigint[], p_jitter double precision[], p_lows bigint[] DEFAULT '{}'::bigint[], p_highs bigint[] DEFAULT '{}'::bigint[], p_run_fences bigint[] DEFAULT '{}'::bigint[], p_reasons text[] DEFAULT NULL::text[]) RETURNS TABLE(ord integer, outcome text, until_ms bigint, target integer, error text, error_message text, error_context jsonb)
 FUNCTION store_stats(p_queue integer, p_now_ms bigint) RETURNS TABLE(ready bigint, urgent bigint, delayed bigint, leased bigint, parked bigint, bytes bigint, oldest_ready_ms bigint)
 FUNCTION store_system_identifier() RETURNS bigint
+FUNCTION table_unread(p_table text, p_generation bigint) RETURNS boolean
 FUNCTION tables_empty(p_tables text) RETURNS boolean
 FUNCTION taken_apart(p_queue slipring.queue, p_want bigint, p_all boolean) RETURNS slipring.state
 FUNCTION taken_fences(p_ids int8multirange) RETURNS int8multirange
