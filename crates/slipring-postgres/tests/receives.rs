@@ -318,7 +318,7 @@ async fn consumers_of_every_kind_beside_a_server_and_rotations_get_each_message_
         let some = claim(&ground.store, ground.q, 3, ground.now().await).await;
         ack_all(&ground.store, ground.q, &some, ground.now().await).await;
         acked.count(bodies(&some).into_iter().map(|body| (String::new(), body)).collect());
-        moment = moment.after(std::time::Duration::from_mins(2));
+        moment = moment.after(std::time::Duration::from_secs(1));
         for part in ["queues", "journal", "shelf"] {
             rotation_step(&owner, part, moment).await;
         }
