@@ -521,6 +521,7 @@ FUNCTION items_passed(p_mark slipring.mark, p_done int8multirange, p_until_ms bi
 FUNCTION items_timed(p_mark slipring.mark, p_until_ms bigint, p_limit bigint) RETURNS SETOF slipring.item_picture
 FUNCTION journal_copy(p_queue slipring.queue, p_journal bigint, p_now_ms bigint) RETURNS void
 FUNCTION journal_grew(p_slot integer) RETURNS boolean
+FUNCTION journal_tables() RETURNS text[]
 FUNCTION lane_oldest(p_from text, p_state slipring.state, p_at integer) RETURNS bigint
 FUNCTION lane_stats(p_queue slipring.queue, p_state slipring.state, p_at integer, OUT ready bigint, OUT urgent bigint, OUT bytes bigint, OUT oldest_ms bigint) RETURNS record
 FUNCTION lanes_learn(p_queue slipring.queue, p_priorities bigint[]) RETURNS bigint[]
@@ -737,8 +738,8 @@ FUNCTION store_set_aside(p_queue integer, p_now_ms bigint) RETURNS TABLE(kind te
 FUNCTION store_settle(p_queue integer, p_now_ms bigint, p_messages bigint[], p_fences bigint[], p_kinds text[], p_delays_ms bigint[], p_priorities bigint[], p_jitter double precision[], p_lows bigint[] DEFAULT '{}'::bigint[], p_highs bigint[] DEFAULT '{}'::bigint[], p_run_fences bigint[] DEFAULT '{}'::bigint[], p_reasons text[] DEFAULT NULL::text[]) RETURNS TABLE(ord integer, outcome text, until_ms bigint, target integer, error text, error_message text, error_context jsonb)
 FUNCTION store_stats(p_queue integer, p_now_ms bigint) RETURNS TABLE(ready bigint, urgent bigint, delayed bigint, leased bigint, parked bigint, bytes bigint, oldest_ready_ms bigint)
 FUNCTION store_system_identifier() RETURNS bigint
-FUNCTION table_unread(p_table text, p_generation bigint) RETURNS boolean
 FUNCTION tables_empty(p_tables text) RETURNS boolean
+FUNCTION tables_lock(p_tables text, p_wait_ms integer DEFAULT 0) RETURNS boolean
 FUNCTION taken_apart(p_queue slipring.queue, p_want bigint, p_all boolean) RETURNS slipring.state
 FUNCTION taken_fences(p_ids int8multirange) RETURNS int8multirange
 FUNCTION taken_fold() RETURNS trigger SECURITY DEFINER

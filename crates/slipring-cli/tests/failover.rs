@@ -114,7 +114,7 @@ async fn a_server_says_when_the_primary_is_gone_and_finds_the_new_one_by_itself(
     let gone = monotonic_ns();
     until("it is not ready", || get(&admin, "/readyz").0 == 503);
     let unready = monotonic_ns();
-    // A standby that follows nobody is no primary.
+    // A standby whose primary is gone still refuses writes, until it is promoted.
     for _ in 0..PROBES {
         let (status, told) = get(&admin, "/readyz");
         assert_eq!(status, 503);

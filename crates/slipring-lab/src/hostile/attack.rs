@@ -16,7 +16,7 @@ pub enum Kind {
     StalledPut,
     /// It asks for large answers and reads none.
     Unread,
-    /// It watches 999 tubes that nobody else knows.
+    /// It watches 999 tubes that no other client uses.
     Watch,
 }
 

@@ -1,7 +1,8 @@
 -- Purpose: whether a receive of a queue would get something now.
 -- Inputs:  the queue's name.
 -- Lock:    none of a standard queue, that of a FIFO queue is tried; where users receive without the
---          queue's lock a message's row is, for a moment, for others may have it in their hands.
+--          queue's lock, the row of a message is locked for a moment, to see that no open
+--          transaction has received it.
 -- Index:   queue_name; see queue_head, taken_apart.
 CREATE OR REPLACE FUNCTION slipring.ready(queue text)
 RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp

@@ -1,5 +1,5 @@
 -- Purpose: sets rows of a queue aside that cannot be what the store has written, however they came,
---          so that the others are served. For whoever has met an error, see row_fault.
+--          so that the others are served. Called where such a row has raised an error, see row_fault.
 -- Inputs:  p_queue; p_now_ms.
 -- Lock:    the caller holds the queue's lock.
 -- Index:   see aside_acks, aside_messages, aside_leases, aside_items: each bounded by about 300 ms,

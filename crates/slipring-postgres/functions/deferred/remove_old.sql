@@ -36,7 +36,7 @@ BEGIN
         END LOOP;
     END IF;
     IF v_state.taken IS NOT NULL THEN
-        -- What is in the hands of an open transaction is left alone.
+        -- A message that an open transaction has received stays.
         PERFORM slipring.state_write(p_queue, v_state) WHERE v_removed > 0;
         v_state := slipring.taken_apart(p_queue, p_limit - v_removed, true);
         v_before := v_state;

@@ -5,8 +5,9 @@
 --          p_mark, p_since, those of the mark and of the time since when it is written; p_bytes of
 --          it, or how many of these count; p_worth, whether leaving it for its age is worth while;
 --          p_last, the table without slot by which the generation before the oldest one is known to
---          be read by nobody, or null where that is all the same; the rest as store_rotate. The caller has looked at nothing yet, see store_rotate.
--- Lock:    the caller holds the lock of rotation.
+--          be read by nobody, or null where that is all the same; the rest as store_rotate. The
+--          caller has looked at nothing yet, see store_rotate.
+-- Lock:    the caller holds the lock of rotation; that of tables_lock on p_last, which is only tried.
 -- Index:   none.
 -- Answers: whether it did a step; null when nobody writes to the old generation any more.
 CREATE OR REPLACE FUNCTION slipring.generation_step(
@@ -23,7 +24,9 @@ BEGIN
                 OR p_now_ms < pg_sequence_last_value(p_since) + p_age_ms) THEN
             RETURN false;
         END IF;
-        IF p_last IS NOT NULL AND NOT slipring.table_unread(p_last, v_now + 2) THEN
+        -- Whoever is in it may have come when it was present: see generations_enter.
+        IF p_last IS NOT NULL AND NOT slipring.tables_lock(
+                format('slipring.%s_%s', p_last, (v_now + 2) % 3)) THEN
             RETURN false;
         END IF;
         PERFORM setval(p_since, greatest(p_now_ms, 0)), setval(p_mark, 0),

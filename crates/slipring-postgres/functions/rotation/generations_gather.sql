@@ -15,7 +15,7 @@ BEGIN
     ALTER TABLE slipring.lease DISABLE TRIGGER taken_fold;
     FOR v_group IN
         SELECT 'slipring.journal' AS now, 'slipring.journal_low' AS low,
-            ARRAY['state', 'lease', 'ack'] AS tables
+            slipring.journal_tables() AS tables
         UNION ALL
         SELECT 'slipring.shelf', 'slipring.shelf_low', slipring.shelf_tables()
     LOOP

@@ -19,9 +19,9 @@ BEGIN
     IF slipring.dump_begins() THEN
         RETURN false;
     END IF;
-    EXECUTE format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE NOWAIT', v_table);
+    IF NOT slipring.tables_lock(v_table) THEN
+        RETURN false;
+    END IF;
     EXECUTE format('TRUNCATE %s', v_table);
     RETURN true;
-EXCEPTION WHEN lock_not_available THEN
-    RETURN false;
 END $$;

@@ -16,12 +16,11 @@ DECLARE
     v_slot int := v_low % 3;
     v_queue slipring.queue;
 BEGIN
-    done := coalesce(slipring.generation_empty(v_low, ARRAY['state', 'lease', 'ack']),
+    done := coalesce(slipring.generation_empty(v_low, slipring.journal_tables()),
         slipring.generation_step('slipring.journal', 'slipring.journal_low',
         'slipring.journal_mark', 'slipring.journal_since',
-        pg_relation_size(format('slipring.state_%s', v_slot)::regclass)
-            + pg_relation_size(format('slipring.lease_%s', v_slot)::regclass)
-            + pg_relation_size(format('slipring.ack_%s', v_slot)::regclass),
+        (SELECT sum(pg_relation_size(format('slipring.%s_%s', t, v_slot)::regclass))::bigint
+            FROM unnest(slipring.journal_tables()) t),
         slipring.journal_grew(v_slot), p_now_ms, p_bytes_min, p_age_ms, 'state'));
     IF done IS NOT NULL THEN
         RETURN;

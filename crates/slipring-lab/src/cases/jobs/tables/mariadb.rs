@@ -223,8 +223,8 @@ mod tests {
     const ROWS: u64 = 10_000;
 
     /// Waits until a transaction waits for a row's lock. Read from the counter, which is exact:
-    /// the table of transactions in `information_schema` is a copy that is made anew only when
-    /// nobody has read it for 0.1 s.
+    /// the table of transactions in `information_schema` is a copy, which the server makes anew
+    /// only when 0.1 s have passed since the last read of it.
     async fn wait_for_a_waiter(connection: &mut Conn) {
         let deadline = Instant::now() + Duration::from_secs(30);
         let waiting = "SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_current_waits'";
