@@ -518,6 +518,7 @@ FUNCTION items_count(p_queue integer, OUT ready bigint, OUT urgent bigint, OUT d
 FUNCTION items_first(p_mark slipring.mark, p_done int8multirange, p_limit bigint, p_acked boolean DEFAULT true) RETURNS SETOF slipring.item_picture
 FUNCTION items_next(p_mark slipring.mark) RETURNS bigint
 FUNCTION items_passed(p_mark slipring.mark, p_done int8multirange, p_until_ms bigint, p_limit bigint, p_found slipring.item_picture[]) RETURNS bigint
+FUNCTION items_ready(p_queue integer) RETURNS boolean
 FUNCTION items_timed(p_mark slipring.mark, p_until_ms bigint, p_limit bigint) RETURNS SETOF slipring.item_picture
 FUNCTION journal_copy(p_queue slipring.queue, p_journal bigint, p_now_ms bigint) RETURNS void
 FUNCTION journal_grew(p_slot integer) RETURNS boolean
@@ -641,6 +642,7 @@ FUNCTION receipt_text(p_key bytea, p_what text) RETURNS text
 FUNCTION receipts_by_queue(p_receipts text[]) RETURNS TABLE(queue integer, messages bigint[], fences bigint[], receipts text[])
 FUNCTION receive(queue text, n integer DEFAULT 1, lease interval DEFAULT NULL::interval) RETURNS TABLE(receipt text, body bytea, id bigint, priority bigint, attempts bigint, sent_at timestamp with time zone, lease_until timestamp with time zone, "group" text, dedup_id text, headers jsonb) SECURITY DEFINER
 FUNCTION receive_claim(p_queue slipring.queue, p_now_ms bigint, p_n integer, p_lease_ms bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text, ids bigint[], sents_ms bigint[], bodies bytea[], groups text[], dedup_ids text[], headers_each text[], ns integer[], firsts bigint[], counts integer[], place bigint)
+FUNCTION receive_one(p_queue slipring.queue, p_now_ms bigint, p_lease_ms bigint, OUT message slipring.message, OUT fence bigint, OUT deadline_ms bigint, OUT ended boolean) RETURNS record
 FUNCTION receive_taken(p_queue slipring.queue, p_now_ms bigint, p_n bigint, p_lease_ms bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text, ids bigint[], sents_ms bigint[], bodies bytea[], groups text[], dedup_ids text[], headers_each text[], ns integer[], firsts bigint[], counts integer[], place bigint)
 FUNCTION redrive(source text, messages bigint[], target text DEFAULT NULL::text) RETURNS text[] SECURITY DEFINER
 FUNCTION redrive(source text, target text DEFAULT NULL::text, n integer DEFAULT 1000) RETURNS bigint SECURITY DEFINER
@@ -742,6 +744,7 @@ FUNCTION tables_empty(p_tables text) RETURNS boolean
 FUNCTION tables_lock(p_tables text, p_wait_ms integer DEFAULT 0) RETURNS boolean
 FUNCTION taken_apart(p_queue slipring.queue, p_want bigint, p_all boolean) RETURNS slipring.state
 FUNCTION taken_fences(p_ids int8multirange) RETURNS int8multirange
+FUNCTION taken_first(p_queue slipring.queue, p_tables text[], p_lane bigint, p_todo int8multirange, OUT message slipring.message, OUT id bigint, OUT region int8multirange) RETURNS record
 FUNCTION taken_fold() RETURNS trigger SECURITY DEFINER
 FUNCTION taken_generations() RETURNS bigint
 FUNCTION taken_lane(p_queue slipring.queue, p_tables text[], p_lane bigint, p_todo int8multirange, p_want bigint, p_all boolean, OUT free int8multirange, OUT n bigint, OUT ended boolean) RETURNS record
@@ -753,6 +756,7 @@ FUNCTION taken_open(p_queue slipring.queue, p_state slipring.state, p_generation
 FUNCTION taken_packs(p_queue slipring.queue, p_tables text[], p_lane bigint, p_todo int8multirange, p_want bigint, p_rows bigint, p_skip bigint, OUT n bigint, OUT there int8range, OUT others int8multirange) RETURNS record
 FUNCTION taken_read(p_queue slipring.queue, p_state slipring.state) RETURNS slipring.state
 FUNCTION taken_singles(p_tables text[], p_lane bigint, p_todo int8multirange, p_ids bigint[], p_want bigint, OUT n bigint, OUT last bigint, OUT others int8multirange) RETURNS record
+FUNCTION taken_spans(p_taken int8multirange) RETURNS TABLE(first bigint, past bigint)
 FUNCTION tally_fold(p_queue slipring.queue, p_least integer DEFAULT 100) RETURNS void
 FUNCTION timeline() RETURNS bigint
 FUNCTION turn_over(p_began timestamp with time zone, p_bytes bigint DEFAULT 0) RETURNS boolean

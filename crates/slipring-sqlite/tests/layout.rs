@@ -54,7 +54,8 @@ async fn a_lease_is_one_row_however_many_messages_and_receives() {
     assert_eq!(rows(folder.path(), "lease"), 1);
     extend(&store, q, &all[100..101], 90, at(1)).await[0].as_ref().unwrap();
     assert_eq!((rows(folder.path(), "lease"), rows(folder.path(), "item")), (3, 0));
-    store.expire(at(61)).await.unwrap();
+    // A pass is bounded in time, too.
+    while store.expire(at(61)).await.unwrap().next == Some(at(61)) {}
     assert_eq!(counts(&store, q).await, [499, 0, 1, 0]);
     ack_all(&store, q, &held[..499], at(62)).await;
     assert_eq!((rows(folder.path(), "message"), rows(folder.path(), "item")), (0, 1));

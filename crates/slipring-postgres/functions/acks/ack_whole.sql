@@ -4,8 +4,9 @@
 -- Inputs:  p_queue; p_messages with p_fences.
 -- Lock:    the leases' locks for acks, in the order of their numbers, to the end of the
 --          transaction: shared for acks of messages, exclusive for those of all a lease has. Only
---          who acks the same message at the same time waits for that one.
--- Index:   lease_newest; ack_N_once, one step in each slot.
+--          who acks the same message at the same time waits for that one. None for a lease that a
+--          receive by SQL made of one message.
+-- Index:   lease_newest, one step more in each slot; ack_N_once, one step in each slot.
 -- Answers: a row for each such lease: its fence, and the messages.
 CREATE OR REPLACE FUNCTION slipring.ack_whole(
     p_queue slipring.queue, p_messages bigint[], p_fences bigint[])
@@ -24,7 +25,11 @@ BEGIN
     PERFORM CASE WHEN k.whole THEN pg_advisory_xact_lock(k.key)
         ELSE pg_advisory_xact_lock_shared(k.key) END
     FROM (SELECT slipring.ack_key(p_queue.lock_key, f) AS key, f = ANY (v_fences) AS whole
-          FROM (SELECT DISTINCT f FROM unnest(p_fences) f) f ORDER BY key) k;
+          FROM (SELECT DISTINCT f FROM unnest(p_fences) f) f
+          -- No ack can be of more than one message of such a lease.
+          WHERE NOT EXISTS (SELECT FROM lease l WHERE l.queue_id = p_queue.queue_id
+              AND l.fence = f AND l.part = 0 AND l.seq = 0 AND l.n = 1)
+          ORDER BY key) k;
     IF v_fences <> '{}' THEN
         -- Once more, now that nobody else can change the answer.
         RETURN QUERY SELECT o.fence, o.ids

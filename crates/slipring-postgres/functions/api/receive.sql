@@ -14,14 +14,37 @@ SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_queue slipring.queue := slipring.queue_named(receive.queue, 'consumer');
     v_key bytea := (SELECT s.receipt_key FROM slipring.store s);
+    v_now_ms bigint := slipring.now_ms();
+    v_lease_ms bigint;
+    v_one record;
 BEGIN
     PERFORM slipring.isolation_check(),
         slipring.count_check('receive_messages_max', 10000, receive.n, receive.queue);
+    v_lease_ms := slipring.interval_ms(receive.lease, 'the lease', receive.queue);
+    IF receive.n = 1 THEN
+        v_one := slipring.receive_one(v_queue, v_now_ms, v_lease_ms);
+        IF v_one.fence IS NOT NULL THEN
+            receipt := slipring.receipt_seal(v_key, v_queue.queue_id, (v_one.message).id,
+                v_one.fence);
+            id := (v_one.message).id;
+            body := (v_one.message).body;
+            priority := (v_one.message).lane;
+            attempts := 1;
+            sent_at := to_timestamp((v_one.message).sent_ms / 1000.0);
+            lease_until := to_timestamp(v_one.deadline_ms / 1000.0);
+            "group" := (v_one.message).group_name;
+            dedup_id := (v_one.message).dedup_id;
+            headers := (v_one.message).headers::jsonb;
+            RETURN NEXT;
+        END IF;
+        IF v_one.ended THEN
+            RETURN;
+        END IF;
+    END IF;
     RETURN QUERY SELECT slipring.receipt_seal(v_key, v_queue.queue_id, m.id, c.fence), m.body,
         m.id, c.priority, c.attempts, to_timestamp(m.sent_ms / 1000.0),
         to_timestamp(c.deadline_ms / 1000.0), m.group_name, m.dedup_id, m.headers::jsonb
-    FROM slipring.receive_claim(v_queue, slipring.now_ms(), receive.n,
-        slipring.interval_ms(receive.lease, 'the lease', receive.queue)) c
+    FROM slipring.receive_claim(v_queue, v_now_ms, receive.n, v_lease_ms) c
     CROSS JOIN LATERAL (
         SELECT c.id, c.sent_ms, c.body, c.group_name, c.dedup_id, c.headers
         WHERE c.id IS NOT NULL

@@ -5,6 +5,6 @@
 -- Lock:    none.
 -- Index:   none.
 CREATE OR REPLACE FUNCTION slipring.timeline()
-RETURNS bigint LANGUAGE sql STABLE AS $$
+RETURNS bigint LANGUAGE sql VOLATILE AS $$
     SELECT ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint & 7
 $$;

@@ -18,9 +18,7 @@ DECLARE
     v_queue slipring.queue := slipring.queue_hold(p_queue.queue_id);
     v_plain boolean := NOT v_queue.fifo AND NOT v_queue.paused
         AND p_now_ms >= coalesce(v_queue.paused_until_ms, p_now_ms);
-    v_pictures boolean := (EXISTS (SELECT FROM tally t WHERE t.queue_id = v_queue.queue_id)
-            OR EXISTS (SELECT FROM tally_sum t WHERE t.queue_id = v_queue.queue_id))
-        AND (slipring.items_count(v_queue.queue_id)).ready > 0;
+    v_pictures boolean := slipring.items_ready(v_queue.queue_id);
     v_rows bigint;
 BEGIN
     IF v_queue.home_at <> v_queue.written_at THEN

@@ -9,19 +9,19 @@ RETURNS slipring.state LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_lane record;
     v_at int;
-    v_open int8multirange;
     v_range record;
     v_left record;
     v_ready int8multirange;
 BEGIN
     FOR v_lane IN
-        SELECT t.lane, array_agg(t.open) AS opens, sum(t.n)::bigint AS n,
+        SELECT t.lane, (SELECT range_agg(r) FROM unnest(array_agg(t.open)) o
+                CROSS JOIN LATERAL unnest(o) r) AS open, sum(t.n)::bigint AS n,
             sum(t.bytes)::bigint AS bytes, min(t.deadline_ms) AS deadline_ms,
             range_agg(int8range(t.fence, t.fence + 1)) AS fences
-        FROM slipring.spans(p_state.taken) r CROSS JOIN LATERAL (
+        FROM slipring.taken_spans(p_state.taken) r CROSS JOIN LATERAL (
             SELECT l.lane, l.open, l.n, l.bytes, l.deadline_ms, l.fence
             FROM lease l WHERE l.queue_id = p_queue.queue_id AND l.fence >= r.first
-                AND l.fence < r.past AND l.part = 0 AND l.seq = 0
+                AND l.fence < r.past AND l.part = 0 AND l.seq = 0 AND l.fence <@ p_state.taken
             OFFSET 0) t
         GROUP BY t.lane
     LOOP
@@ -29,11 +29,8 @@ BEGIN
             p_state := slipring.state_add_lane(p_state, v_lane.lane);
         END IF;
         v_at := array_position(p_state.lanes, v_lane.lane);
-        v_ready := p_state.open[v_at];
-        FOREACH v_open IN ARRAY v_lane.opens LOOP
-            p_state.open[v_at] := p_state.open[v_at] - v_open;
-        END LOOP;
-        v_ready := v_ready - p_state.open[v_at];
+        v_ready := p_state.open[v_at] * v_lane.open;
+        p_state.open[v_at] := p_state.open[v_at] - v_lane.open;
         p_state.leased := p_state.leased + v_lane.n;
         p_state.leased_bytes := p_state.leased_bytes + v_lane.bytes;
         p_state.lapse_ms := least(p_state.lapse_ms, v_lane.deadline_ms);

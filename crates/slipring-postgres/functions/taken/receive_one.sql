@@ -1,0 +1,83 @@
+-- Purpose: receive of one message without the queue's lock, by few statements: see receive_claim,
+--          which does it in all cases.
+-- Inputs:  p_queue; p_now_ms; p_lease_ms or null.
+-- Lock:    see taken_apart and queue_hold.
+-- Index:   see state_read, taken_first, taken_next; lease's indexes grow by one entry.
+-- Answers: the message with its lease; or that there is none; or, with ended not true, that
+--          receive_claim has to look: messages have pictures or are in packs, or others have the first
+--          ones.
+CREATE OR REPLACE FUNCTION slipring.receive_one(
+    p_queue slipring.queue, p_now_ms bigint, p_lease_ms bigint, OUT message slipring.message,
+    OUT fence bigint, OUT deadline_ms bigint, OUT ended boolean)
+LANGUAGE plpgsql AS $$
+DECLARE
+    v_queue slipring.queue := slipring.queue_hold(p_queue.queue_id);
+    v_state slipring.state;
+    v_done int8multirange;
+    v_todo int8multirange;
+    v_tables text[];
+    v_found record;
+    v_lane bigint;
+    v_past int8multirange := '{(,)}';
+    v_k int;
+BEGIN
+    IF v_queue.fifo OR v_queue.paused OR p_now_ms < v_queue.paused_until_ms
+        OR v_queue.home_at <> v_queue.written_at OR slipring.items_ready(v_queue.queue_id) THEN
+        RETURN;
+    END IF;
+    FOR v_try IN 1..8 LOOP
+        v_state := slipring.state_read(v_queue);
+        IF NOT slipring.taken_may(v_state) OR v_state.leased + 100 > v_queue.in_flight_max THEN
+            RETURN;
+        END IF;
+        -- Before the tables are named: who is over has written to one of these.
+        v_done := slipring.cut(v_queue.xid_base);
+        v_tables := slipring.live_table_names(v_queue, v_state);
+        FOR v_at IN 1..cardinality(v_state.lanes) LOOP
+            v_lane := v_state.lanes[v_at];
+            v_todo := v_state.open[v_at] * v_done * v_past;
+            CONTINUE WHEN isempty(v_todo);
+            v_found := slipring.taken_first(v_queue, v_tables, v_lane, v_todo);
+            EXIT WHEN (v_found.message).id IS NOT NULL;
+        END LOOP;
+        IF (v_found.message).id IS NULL THEN
+            ended := true;
+            RETURN;
+        ELSIF v_found.region IS NULL THEN
+            -- Past a pack of which others have all; one that they have as rows may be long.
+            EXIT WHEN (v_found.message).n IS NULL;
+            v_past := int8multirange(int8range((v_found.message).id + 1, NULL));
+            CONTINUE;
+        END IF;
+        -- Once the transaction has its number: whoever ends this way waits for such.
+        EXIT WHEN NOT slipring.taken_may(v_state);
+        -- Whoever had the lock before may have handed the message out: that shows now.
+        ended := v_state.seq = (SELECT s.seq FROM state s WHERE s.queue_id = v_queue.queue_id
+                ORDER BY s.seq DESC LIMIT 1)
+            AND NOT EXISTS (SELECT FROM slipring.taken_spans(v_state.taken) r
+                CROSS JOIN LATERAL (SELECT l.open FROM lease l
+                    WHERE l.queue_id = v_queue.queue_id AND l.fence >= r.first AND l.fence < r.past
+                        AND l.part = 0 AND l.seq = 0 AND l.fence <@ v_state.taken OFFSET 0) t
+                WHERE v_found.id <@ t.open);
+        EXIT WHEN ended;
+    END LOOP;
+    IF ended IS NOT TRUE THEN
+        RETURN;
+    END IF;
+    message := v_found.message;
+    IF message.n IS NOT NULL THEN
+        v_k := v_found.id - message.id + message.n;
+        message.bytes := slipring.pack_end(message.body, v_k)
+            - slipring.pack_end(message.body, v_k - 1);
+        message.body := slipring.pack_body(message.body, message.n, v_k);
+        message.id := v_found.id;
+    END IF;
+    fence := slipring.taken_next(v_queue);
+    deadline_ms := p_now_ms
+        + coalesce(p_lease_ms, message.lease_ms, v_queue.visibility_timeout_ms);
+    INSERT INTO slipring.lease VALUES (pg_sequence_last_value('slipring.journal') % 3,
+        v_queue.queue_id, fence, 0, 0, v_lane, deadline_ms, p_now_ms, NULL, 1, message.bytes,
+        message.bytes, v_found.region);
+    -- After the row, so that the transaction has its number before the sequence moves.
+    PERFORM nextval(v_queue.activity);
+END $$;
