@@ -104,7 +104,7 @@ async fn idle_consumers_share_a_pack_and_pass_over_what_a_batch_has() {
 async fn the_most_urgent_message_that_is_free_comes_first() {
     // S7.1
     let ground = Ground::new().await;
-    // A message of a priority that no server has sent with yet is handed out under the queue's lock.
+    // A priority that no server has sent with yet has no place in the log.
     let q = ground.store.queues().await.unwrap()[0].id;
     let learned = [1, 2000].map(|priority| NewMessage::new("before").priority(priority));
     try_send(&ground.store, q, learned.to_vec(), at(0)).await.unwrap();

@@ -28,7 +28,7 @@ BEGIN
           FROM (SELECT DISTINCT f FROM unnest(p_fences) f) f
           -- No ack can be of more than one message of such a lease.
           WHERE NOT EXISTS (SELECT FROM lease l WHERE l.queue_id = p_queue.queue_id
-              AND l.fence = f AND l.part = 0 AND l.seq = 0 AND l.n = 1)
+              AND l.fence = f AND l.part = 0 AND l.seq = 0 AND l.n = 1 OFFSET 0)
           ORDER BY key) k;
     IF v_fences <> '{}' THEN
         -- Once more, now that nobody else can change the answer.

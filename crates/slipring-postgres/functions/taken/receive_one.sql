@@ -18,7 +18,7 @@ DECLARE
     v_tables text[];
     v_found record;
     v_lane bigint;
-    v_past int8multirange := '{(,)}';
+    v_any boolean;
     v_k int;
 BEGIN
     IF v_queue.fifo OR v_queue.paused OR p_now_ms < v_queue.paused_until_ms
@@ -33,24 +33,30 @@ BEGIN
         -- Before the tables are named: who is over has written to one of these.
         v_done := slipring.cut(v_queue.xid_base);
         v_tables := slipring.live_table_names(v_queue, v_state);
+        v_any := false;
         FOR v_at IN 1..cardinality(v_state.lanes) LOOP
             v_lane := v_state.lanes[v_at];
-            v_todo := v_state.open[v_at] * v_done * v_past;
-            CONTINUE WHEN isempty(v_todo);
-            v_found := slipring.taken_first(v_queue, v_tables, v_lane, v_todo);
-            EXIT WHEN (v_found.message).id IS NOT NULL;
+            v_todo := v_state.open[v_at] * v_done;
+            WHILE NOT isempty(v_todo) LOOP
+                v_found := slipring.taken_first(v_queue, v_tables, v_lane, v_todo);
+                v_any := v_found.region IS NOT NULL;
+                -- Past a pack of which others have all. What they have as rows may be long.
+                EXIT WHEN v_any OR (v_found.message).id IS NULL;
+                IF (v_found.message).n IS NULL THEN
+                    RETURN;
+                END IF;
+                v_todo := v_todo * int8multirange(int8range((v_found.message).id + 1, NULL));
+            END LOOP;
+            EXIT WHEN v_any;
         END LOOP;
-        IF (v_found.message).id IS NULL THEN
+        IF NOT v_any THEN
             ended := true;
             RETURN;
-        ELSIF v_found.region IS NULL THEN
-            -- Past a pack of which others have all; one that they have as rows may be long.
-            EXIT WHEN (v_found.message).n IS NULL;
-            v_past := int8multirange(int8range((v_found.message).id + 1, NULL));
-            CONTINUE;
         END IF;
         -- Once the transaction has its number: whoever ends this way waits for such.
-        EXIT WHEN NOT slipring.taken_may(v_state);
+        IF NOT slipring.taken_may(v_state) THEN
+            RETURN;
+        END IF;
         -- Whoever had the lock before may have handed the message out: that shows now.
         ended := v_state.seq = (SELECT s.seq FROM state s WHERE s.queue_id = v_queue.queue_id
                 ORDER BY s.seq DESC LIMIT 1)

@@ -19,7 +19,7 @@ DECLARE
         + {{PACK_MESSAGES_MAX}} AND CASE WHEN m.n IS NOT NULL THEN m.id - m.n + 1 < %2$s
             WHEN m.id < %2$s THEN pg_try_advisory_xact_lock(hashint8extended(m.id, $4)) END
         ORDER BY m.id LIMIT 1';
-    v_part int8range;
+    v_id bigint;
     v_low bigint;
     v_locked boolean;
 BEGIN
@@ -39,19 +39,17 @@ BEGIN
         EXIT WHEN v_locked IS NULL;
         IF message.n IS NULL THEN
             id := message.id;
-        END IF;
-        FOR v_part IN SELECT unnest(p_todo * int8multirange(int8range(message.id - message.n,
-            message.id, '(]'))) WHERE message.n IS NOT NULL
-        LOOP
-            FOR v_id IN lower(v_part)..upper(v_part) - 1 LOOP
+        ELSE
+            FOR v_id IN SELECT generate_series(r.first, r.past - 1) FROM slipring.spans(p_todo
+                * int8multirange(int8range(message.id - message.n, message.id, '(]'))) r
+            LOOP
                 IF pg_try_advisory_xact_lock(hashint8extended(v_id, v_key)) THEN
                     id := v_id;
                     EXIT;
                 END IF;
                 v_low := v_id;
             END LOOP;
-            EXIT WHEN id IS NOT NULL;
-        END LOOP;
+        END IF;
         IF id IS NOT NULL THEN
             region := p_todo * int8multirange(int8range(v_low, id, '(]'));
         END IF;

@@ -7,6 +7,8 @@
 -- Answers: see spans.
 CREATE OR REPLACE FUNCTION slipring.taken_spans(p_taken int8multirange)
 RETURNS TABLE (first bigint, past bigint) LANGUAGE sql IMMUTABLE AS $$
-    SELECT * FROM slipring.spans((
-        SELECT range_agg(int8range(lower(r), upper(r) + {{TAKEN_GAP}})) FROM unnest(p_taken) r))
+    SELECT lower(r), coalesce(upper(r), {{BIGINT_MAX}}) FROM (
+        SELECT range_agg(int8range(lower(r), upper(r) + {{TAKEN_GAP}})) AS all_of_them
+        FROM unnest(p_taken) r) s
+    CROSS JOIN LATERAL unnest(s.all_of_them) r
 $$;
