@@ -101,6 +101,50 @@ async fn idle_consumers_share_a_pack_and_pass_over_what_a_batch_has() {
 }
 
 #[tokio::test]
+async fn what_a_consumer_could_not_have_is_there_for_others_beside_it() {
+    let ground = Ground::new().await;
+    for n in 0..2 {
+        ground.send(&format!("m{n}"), 1024).await;
+    }
+    let (batch, got) = ground.open(2).await;
+    assert_eq!(got, ["m0", "m1"]);
+    // It has tried them all, and stays.
+    let (_idle, got) = ground.open(1).await;
+    assert!(got.is_empty());
+    run(&batch, "ROLLBACK").await;
+    // The one that it has tried comes last.
+    let mut got = [receive(&ground.user, 1).await, receive(&ground.user, 1).await].concat();
+    got.sort();
+    assert_eq!(got, ["m0", "m1"]);
+}
+
+#[tokio::test]
+async fn all_find_what_is_left_of_a_pack_between_what_others_have_of_it() {
+    let ground = Ground::new().await;
+    let pack = "SELECT slipring.send_batch('jobs', ARRAY['p0'::bytea, 'p1', 'p2', 'p3'])";
+    run(&ground.user, pack).await;
+    let mut consumers = Vec::new();
+    for body in ["p0", "p1", "p2", "p3"] {
+        let (consumer, got) = ground.open(1).await;
+        assert_eq!(got, [body]);
+        consumers.push(consumer);
+    }
+    run(&consumers[1], "COMMIT").await;
+    for back in [2, 3] {
+        run(&consumers[back], "ROLLBACK").await;
+    }
+    run(&ground.user, "BEGIN").await;
+    assert_eq!(receive(&ground.user, 2).await, ["p2", "p3"]);
+    run(&ground.user, "ROLLBACK").await;
+    let (taken, got) = ground.open(1).await;
+    assert_eq!(got, ["p2"]);
+    run(&taken, "COMMIT").await;
+    // One that stands alone in its run, of a pack that another has a message of.
+    assert_eq!(one(&ground.user, "SELECT slipring.ready('jobs')::int::int8").await, 1);
+    assert_eq!(ground.server().await, ["p3"]);
+}
+
+#[tokio::test]
 async fn the_most_urgent_message_that_is_free_comes_first() {
     // S7.1
     let ground = Ground::new().await;

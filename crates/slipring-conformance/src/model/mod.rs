@@ -107,7 +107,9 @@ async fn check(bench: Bench, queue: QueueSettings) {
         let config = Config {
             cases,
             failure_persistence: None,
+            // Within the time that a case has: else nothing would be told of the failure.
             max_shrink_iters: 3000,
+            max_shrink_time: 120_000,
             ..Config::default()
         };
         let mut bytes = [0; 32];

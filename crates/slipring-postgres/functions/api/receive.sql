@@ -1,8 +1,9 @@
 -- Purpose: hands out ready messages (S7) under a lease.
 -- Inputs:  the queue's name; n, at most how many, 1 to 10,000; lease, or null for the message's or
 --          the queue's own.
--- Lock:    to the end of the transaction, see receive_claim: mostly of nothing but the messages.
--- Index:   see receive_claim.
+-- Lock:    to the end of the transaction, see receive_one and receive_claim: mostly of nothing but the
+--          messages.
+-- Index:   see receive_one, receive_claim.
 CREATE OR REPLACE FUNCTION slipring.receive(
     queue text, n int DEFAULT 1, lease interval DEFAULT NULL)
 RETURNS TABLE (receipt text, body bytea, id bigint, priority bigint, attempts bigint,

@@ -2,10 +2,11 @@
 --          which does it in all cases.
 -- Inputs:  p_queue; p_now_ms; p_lease_ms or null.
 -- Lock:    see taken_apart and queue_hold.
--- Index:   see state_read, taken_first, taken_next; lease's indexes grow by one entry.
+-- Index:   see state_read, taken_first, log_any, taken_next; lease's indexes grow by one entry.
 -- Answers: the message with its lease; or that there is none; or, with ended not true, that
---          receive_claim has to look: messages have pictures or are in packs, or others have the first
---          ones.
+--          receive_claim has to look: the queue is a FIFO queue, paused or not opened (see taken_open),
+--          in_flight_max is near, messages have pictures, or all that are ready seem to be in the hands
+--          of others.
 CREATE OR REPLACE FUNCTION slipring.receive_one(
     p_queue slipring.queue, p_now_ms bigint, p_lease_ms bigint, OUT message slipring.message,
     OUT fence bigint, OUT deadline_ms bigint, OUT ended boolean)
@@ -14,6 +15,7 @@ DECLARE
     v_queue slipring.queue := slipring.queue_hold(p_queue.queue_id);
     v_state slipring.state;
     v_done int8multirange;
+    v_todos int8multirange[];
     v_todo int8multirange;
     v_tables text[];
     v_found record;
@@ -34,9 +36,11 @@ BEGIN
         v_done := slipring.cut(v_queue.xid_base);
         v_tables := slipring.live_table_names(v_queue, v_state);
         v_any := false;
+        v_todos := '{}';
         FOR v_at IN 1..cardinality(v_state.lanes) LOOP
             v_lane := v_state.lanes[v_at];
             v_todo := v_state.open[v_at] * v_done;
+            v_todos := v_todos || v_todo;
             WHILE NOT isempty(v_todo) LOOP
                 v_found := slipring.taken_first(v_queue, v_tables, v_lane, v_todo);
                 v_any := v_found.region IS NOT NULL;
@@ -45,12 +49,14 @@ BEGIN
                 IF (v_found.message).n IS NULL THEN
                     RETURN;
                 END IF;
-                v_todo := v_todo * int8multirange(int8range((v_found.message).id + 1, NULL));
+                v_todo := v_todo - int8multirange(int8range(
+                    (v_found.message).id - (v_found.message).n, (v_found.message).id, '(]'));
             END LOOP;
             EXIT WHEN v_any;
         END LOOP;
         IF NOT v_any THEN
-            ended := true;
+            -- A message may have the advisory lock of one who has found its row locked.
+            ended := NOT slipring.log_any(slipring.live_tables(v_tables), v_state.lanes, v_todos);
             RETURN;
         END IF;
         -- Once the transaction has its number: whoever ends this way waits for such.
@@ -65,6 +71,12 @@ BEGIN
                     WHERE l.queue_id = v_queue.queue_id AND l.fence >= r.first AND l.fence < r.past
                         AND l.part = 0 AND l.seq = 0 AND l.fence <@ v_state.taken OFFSET 0) t
                 WHERE v_found.id <@ t.open);
+        EXIT WHEN ended;
+        -- Or the state is newer and the message as ready as before.
+        v_state := slipring.state_read(v_queue);
+        v_found.region := v_found.region
+            * v_state.open[array_position(v_state.lanes, v_lane)];
+        ended := v_found.id <@ v_found.region AND slipring.taken_may(v_state);
         EXIT WHEN ended;
     END LOOP;
     IF ended IS NOT TRUE THEN

@@ -2,7 +2,7 @@
 -- Inputs:  p_queue; p_tables, see live_table_names; p_lane; p_todo, the ids to look at, not empty.
 -- Lock:    the message's, advisory, as of a message in a pack: a row that others have locked costs more
 --          to pass over. The row's with others, for those who lock rows: see taken_singles. Both to the
---          end of the transaction.
+--          end of the transaction, the message's also where others have the row.
 -- Index:   the partitions' order indexes, a range for each run of ids, as far as others have all of
 --          it; one step back.
 -- Answers: the row, and the message of it; the numbers to take with it, of which no other is that of a

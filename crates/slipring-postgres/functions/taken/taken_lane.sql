@@ -18,7 +18,7 @@ DECLARE
     v_look text := 'SELECT array_agg(m.id), count(m.n) FROM (SELECT m.* FROM ' || CASE WHEN v_one
         THEN slipring.taken_look(p_tables, '$5', '$6') ELSE 'unnest($2) r CROSS JOIN LATERAL '
         || slipring.taken_look(p_tables, 'lower(r)', 'upper(r)') END || ' m LIMIT $3 OFFSET $4) m';
-    v_try int := CASE WHEN p_all THEN 4 WHEN v_one AND p_want = 1 THEN -1 ELSE 0 END;
+    v_try int := CASE WHEN p_all THEN 4 ELSE 0 END;
     v_rows bigint;
     v_skip bigint;
     v_ids bigint[];

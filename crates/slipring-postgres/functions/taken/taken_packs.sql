@@ -10,14 +10,15 @@ CREATE OR REPLACE FUNCTION slipring.taken_packs(
 LANGUAGE plpgsql AS $$
 DECLARE
     v_look text := format('WITH c AS MATERIALIZED (
-            SELECT m.id, m.low, m.size, sum(m.size) OVER (ROWS UNBOUNDED PRECEDING) AS till FROM (
+            SELECT m.id, m.low, m.size, m.pack, sum(m.size) OVER (ROWS UNBOUNDED PRECEDING) AS till FROM (
                 SELECT m.id, greatest(lower(r), m.id - coalesce(m.n, 1) + 1) AS low,
                     least(upper(r), m.id + 1) - greatest(lower(r), m.id - coalesce(m.n, 1) + 1)
-                    AS size
+                    AS size, m.n IS NOT NULL AS pack
                 FROM unnest($2) r CROSS JOIN LATERAL %s m
                 LIMIT $3 OFFSET $4) m),
         w AS MATERIALIZED (SELECT count(*) AS n FROM c WHERE c.till - c.size < $5)
         SELECT array_agg(c.id) AS ids, array_agg(c.low) AS lows, array_agg(c.size) AS sizes,
+            array_agg(c.pack) AS packs,
             count(*) AS n, %s AS locked
         FROM c', slipring.taken_look(p_tables, 'lower(r)', 'upper(r)'), (
             SELECT string_agg(format('ARRAY(
@@ -36,17 +37,17 @@ BEGIN
     there := int8range(CASE WHEN p_skip > 0 THEN v_seen.lows[1] END,
         CASE WHEN v_seen.n = p_rows THEN v_seen.lows[p_rows] + v_seen.sizes[p_rows] END);
     FOR v_row IN
-        SELECT u.id, u.low, u.size, u.id IN (SELECT unnest(v_seen.locked)) AS mine
-        FROM unnest(v_seen.ids, v_seen.lows, v_seen.sizes) WITH ORDINALITY
-            AS u(id, low, size, at)
-        WHERE cardinality(v_seen.locked) < v_seen.n ORDER BY 4 DESC, u.at
+        SELECT u.id, u.low, u.size, u.pack, u.id IN (SELECT unnest(v_seen.locked)) AS mine
+        FROM unnest(v_seen.ids, v_seen.lows, v_seen.sizes, v_seen.packs) WITH ORDINALITY
+            AS u(id, low, size, pack, at)
+        WHERE cardinality(v_seen.locked) < v_seen.n ORDER BY 5 DESC, u.at
     LOOP
         IF v_row.mine THEN
             n := n + v_row.size;
             CONTINUE;
         END IF;
         v_some := '{}';
-        IF v_row.size > 1 AND n < p_want THEN
+        IF v_row.pack AND n < p_want THEN
             v_some := slipring.taken_of_pack(p_queue, p_tables, p_lane, v_row.id,
                 int8range(v_row.low, v_row.low + v_row.size), p_want - n);
             n := n + (SELECT coalesce(sum(upper(r) - lower(r)), 0) FROM unnest(v_some) r);

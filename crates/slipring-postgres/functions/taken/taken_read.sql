@@ -1,7 +1,7 @@
 -- Purpose: takes hand-outs of users' transactions into a state: those that this snapshot sees.
 -- Inputs:  p_queue; p_state, with taken.
 -- Lock:    the caller holds the queue's lock where it will write the state.
--- Index:   lease_newest, one range for each run of fences, in each slot; the partitions' order
+-- Index:   lease_newest, the ranges of taken_spans, in each slot; the partitions' order
 --          indexes where the messages were counted or are not ready any more.
 -- Answers: the state, not written.
 CREATE OR REPLACE FUNCTION slipring.taken_read(p_queue slipring.queue, p_state slipring.state)
@@ -14,8 +14,8 @@ DECLARE
     v_ready int8multirange;
 BEGIN
     FOR v_lane IN
-        SELECT t.lane, (SELECT range_agg(r) FROM unnest(array_agg(t.open)) o
-                CROSS JOIN LATERAL unnest(o) r) AS open, sum(t.n)::bigint AS n,
+        SELECT t.lane, coalesce((SELECT range_agg(r) FROM unnest(array_agg(t.open)) o
+                CROSS JOIN LATERAL unnest(o) r), '{}') AS open, sum(t.n)::bigint AS n,
             sum(t.bytes)::bigint AS bytes, min(t.deadline_ms) AS deadline_ms,
             range_agg(int8range(t.fence, t.fence + 1)) AS fences
         FROM slipring.taken_spans(p_state.taken) r CROSS JOIN LATERAL (
