@@ -20,6 +20,8 @@ const NAME: &str = "standby";
 /// without `pg_basebackup` has the other one stop for the copy.
 const FOLLOW: &str = r#"
 rm -rf "$dir/THIS"
+# A killed server is there for PostgreSQL until it is no zombie any more.
+rm -f "$dir/.s.PGSQL.THIS_PORT" "$dir/.s.PGSQL.THIS_PORT.lock"
 if [ -x "$bin/pg_basebackup" ]; then
     "$bin/pg_basebackup" -h "$dir" -p OTHER_PORT -U postgres -D "$dir/THIS" -c fast -X stream
 else
