@@ -20,7 +20,7 @@ const NAME: &str = "standby";
 /// without `pg_basebackup` has the other one stop for the copy.
 const FOLLOW: &str = r#"
 rm -rf "$dir/THIS"
-# A killed server is there for PostgreSQL until it is no zombie any more.
+# The lock file names a process that was killed, which exists until its parent has reaped it.
 rm -f "$dir/.s.PGSQL.THIS_PORT" "$dir/.s.PGSQL.THIS_PORT.lock"
 if [ -x "$bin/pg_basebackup" ]; then
     "$bin/pg_basebackup" -h "$dir" -p OTHER_PORT -U postgres -D "$dir/THIS" -c fast -X stream

@@ -17,7 +17,7 @@ BEGIN
     THEN
         RETURN false;
     ELSIF v_queue.fifo OR (slipring.state_newest(v_queue.queue_id)).taken IS NULL
-        OR (slipring.items_count(v_queue.queue_id)).ready > 0 THEN
+        OR slipring.items_ready(v_queue.queue_id) THEN
         RETURN true;
     END IF;
     BEGIN

@@ -4,8 +4,9 @@
 -- Inputs:  p_now, the sequence of the generation that is written; p_low, that of the oldest one;
 --          p_mark, p_since, those of the mark and of the time since when it is written; p_bytes of
 --          it, or how many of these count; p_worth, whether leaving it for its age is worth while;
---          p_last, the table without slot by which the generation before the oldest one is known to
---          be read by nobody, or null where that is all the same; the rest as store_rotate. The
+--          p_last, the table without slot that every reader of a generation locks first: when it is free,
+--          no transaction reads the generation before the oldest one; null where readers do not matter;
+--          the rest as store_rotate. The
 --          caller has looked at nothing yet, see store_rotate.
 -- Lock:    the caller holds the lock of rotation; that of tables_lock on p_last, which is only tried.
 -- Index:   none.
@@ -24,7 +25,7 @@ BEGIN
                 OR p_now_ms < pg_sequence_last_value(p_since) + p_age_ms) THEN
             RETURN false;
         END IF;
-        -- Whoever is in it may have come when it was present: see generations_enter.
+        -- A transaction may still read it that began when it was present: see generations_enter.
         IF p_last IS NOT NULL AND NOT slipring.tables_lock(
                 format('slipring.%s_%s', p_last, (v_now + 2) % 3)) THEN
             RETURN false;

@@ -1,6 +1,6 @@
--- Purpose: locks tables that are to be emptied, or of which it is to be known that nobody reads them.
+-- Purpose: locks tables before they are emptied, or to find out that no transaction reads them.
 -- Inputs:  p_tables, their names, ready for a statement; p_wait_ms, how long it waits at most, 0 to try
---          only: whoever comes after it stands in line behind it.
+--          only. Transactions that want the tables while it waits, wait behind it.
 -- Lock:    ACCESS EXCLUSIVE on the tables, to the end of the transaction.
 -- Index:   none.
 -- Answers: whether this transaction has the locks; false when another one is in one of the tables.

@@ -5,8 +5,8 @@
 -- Index:   see state_read, taken_first, log_any, taken_next; lease's indexes grow by one entry.
 -- Answers: the message with its lease; or that there is none; or, with ended not true, that
 --          receive_claim has to look: the queue is a FIFO queue, paused or not opened (see taken_open),
---          in_flight_max is near, messages have pictures, or all that are ready seem to be in the hands
---          of others.
+--          in_flight_max is near, messages have pictures, or other transactions seem to have locked all
+--          that are ready.
 CREATE OR REPLACE FUNCTION slipring.receive_one(
     p_queue slipring.queue, p_now_ms bigint, p_lease_ms bigint, OUT message slipring.message,
     OUT fence bigint, OUT deadline_ms bigint, OUT ended boolean)
@@ -44,7 +44,8 @@ BEGIN
             WHILE NOT isempty(v_todo) LOOP
                 v_found := slipring.taken_first(v_queue, v_tables, v_lane, v_todo);
                 v_any := v_found.region IS NOT NULL;
-                -- Past a pack of which others have all. What they have as rows may be long.
+                -- On behind a pack of which others have all. Rows that a batch has locked may be
+                -- thousands: receive_claim looks elsewhere.
                 EXIT WHEN v_any OR (v_found.message).id IS NULL;
                 IF (v_found.message).n IS NULL THEN
                     RETURN;
@@ -55,15 +56,18 @@ BEGIN
             EXIT WHEN v_any;
         END LOOP;
         IF NOT v_any THEN
-            -- A message may have the advisory lock of one who has found its row locked.
+            -- A ready message may be passed over because of the advisory lock of a transaction that
+            -- found its row locked: receive_claim looks by locks of rows.
             ended := NOT slipring.log_any(slipring.live_tables(v_tables), v_state.lanes, v_todos);
             RETURN;
         END IF;
-        -- Once the transaction has its number: whoever ends this way waits for such.
+        -- Read after the lock, which has given the transaction its number: the rotation that ends
+        -- hand-outs without the queue's lock waits for all transactions that have one by then.
         IF NOT slipring.taken_may(v_state) THEN
             RETURN;
         END IF;
-        -- Whoever had the lock before may have handed the message out: that shows now.
+        -- The transaction that had the lock before may have committed a hand-out of the message
+        -- since the state was read.
         ended := v_state.seq = (SELECT s.seq FROM state s WHERE s.queue_id = v_queue.queue_id
                 ORDER BY s.seq DESC LIMIT 1)
             AND NOT EXISTS (SELECT FROM slipring.taken_spans(v_state.taken) r
