@@ -205,6 +205,11 @@ TABLE load_part
   sizes bigint[] NOT NULL
   CONSTRAINT load_part_pkey PRIMARY KEY (load_id, part)
 
+TABLE lock_row
+  queue_id integer NOT NULL
+  kind smallint NOT NULL
+  CONSTRAINT lock_row_pkey PRIMARY KEY (queue_id, kind)
+
 TABLE mark PARTITION BY LIST (slot)
   slot integer NOT NULL
   queue_id integer NOT NULL
@@ -250,8 +255,18 @@ TABLE place
   generation text
   endings text
   lock_view text
+  shared boolean NOT NULL DEFAULT false
+  queues integer NOT NULL DEFAULT 0
   CONSTRAINT place_pkey PRIMARY KEY (place)
 SEQUENCE place_place_seq
+
+TABLE place_rotation
+  place integer NOT NULL
+  since_ms bigint NOT NULL
+  mark bigint
+  passed integer NOT NULL DEFAULT 0
+  CONSTRAINT place_rotation_pkey PRIMARY KEY (place)
+  CONSTRAINT place_rotation_place_fkey FOREIGN KEY (place) REFERENCES slipring.place(place)
 
 TABLE queue WITH (fillfactor=50)
   queue_id integer NOT NULL IDENTITY
@@ -262,7 +277,7 @@ TABLE queue WITH (fillfactor=50)
   xid_base bigint NOT NULL
   place integer NOT NULL
   generation regclass NOT NULL
-  endings regclass NOT NULL
+  endings regclass
   activity regclass NOT NULL
   lanes bigint[] NOT NULL
   visibility_timeout_ms bigint NOT NULL
@@ -289,6 +304,8 @@ TABLE queue WITH (fillfactor=50)
   lock_key bigint NOT NULL
   written_at timestamp with time zone NOT NULL DEFAULT now()
   home_at timestamp with time zone DEFAULT slipring.moment_now(written_at)
+  lane_base bigint NOT NULL DEFAULT 0
+  generation_low regclass
   CONSTRAINT queue_pkey PRIMARY KEY (queue_id)
   CONSTRAINT queue_place_fkey FOREIGN KEY (place) REFERENCES slipring.place(place)
 SEQUENCE queue_queue_id_seq
@@ -334,7 +351,9 @@ TABLE store
   system_identifier bigint
   written_at timestamp with time zone NOT NULL DEFAULT now()
   home_at timestamp with time zone DEFAULT slipring.moment_now(written_at)
+  own_tables_max integer NOT NULL DEFAULT 256
   CONSTRAINT store_id_check CHECK ((id = 1))
+  CONSTRAINT store_own_tables_max_check CHECK ((own_tables_max >= 0))
   CONSTRAINT store_pkey PRIMARY KEY (id)
   CONSTRAINT store_receipt_key_check CHECK ((octet_length(receipt_key) = 32))
 
@@ -396,11 +415,15 @@ CREATE UNIQUE INDEX load_pkey ON slipring.load USING btree (load_id)
 CREATE INDEX load_queue ON slipring.load USING btree (queue_id)
 CREATE UNIQUE INDEX load_block_pkey ON slipring.load_block USING btree (load_id, block)
 CREATE UNIQUE INDEX load_part_pkey ON slipring.load_part USING btree (load_id, part)
+CREATE UNIQUE INDEX lock_row_pkey ON slipring.lock_row USING btree (queue_id, kind)
 CREATE INDEX mark_newest ON ONLY slipring.mark USING btree (queue_id, kind, seq)
 CREATE UNIQUE INDEX migration_pkey ON slipring.migration USING btree (version)
 CREATE INDEX place_free ON slipring.place USING btree (place) WHERE (queue_id IS NULL)
 CREATE UNIQUE INDEX place_pkey ON slipring.place USING btree (place)
+CREATE INDEX place_shared ON slipring.place USING btree (place) WHERE shared
+CREATE UNIQUE INDEX place_rotation_pkey ON slipring.place_rotation USING btree (place)
 CREATE UNIQUE INDEX queue_name ON slipring.queue USING btree (name)
+CREATE INDEX queue_own ON slipring.queue USING btree (queue_id) WHERE (generation_low IS NULL)
 CREATE INDEX queue_pause ON slipring.queue USING btree (paused_until_ms) WHERE ((paused_until_ms IS NOT NULL) AND (NOT pause_over))
 CREATE UNIQUE INDEX queue_pkey ON slipring.queue USING btree (queue_id)
 CREATE INDEX queue_retention ON slipring.queue USING btree (queue_id) WHERE (retention_ms IS NOT NULL)
@@ -471,6 +494,7 @@ FUNCTION dedup_scope(p_by_group boolean, p_group text) RETURNS text
 FUNCTION dedup_slots() RETURNS integer[]
 FUNCTION dump_begins() RETURNS boolean
 FUNCTION endings_note(p_queue slipring.queue, p_fences bigint[]) RETURNS void
+FUNCTION endings_row(p_queue integer) RETURNS bigint
 FUNCTION entries_check(p_name text, p_entries integer, p_bodies integer, p_queue text) RETURNS void
 FUNCTION entry_now(p_xid_base bigint) RETURNS bigint
 FUNCTION extend(receipt text, lease interval DEFAULT NULL::interval) RETURNS timestamp with time zone SECURITY DEFINER
@@ -490,6 +514,7 @@ FUNCTION fifo_open(p_queue integer, p_groups bigint, p_limit bigint, p_before bi
 FUNCTION findings(queue text DEFAULT NULL::text) RETURNS TABLE(queue text, kind text, why text, messages bigint, set_aside_at timestamp with time zone, kept jsonb) SECURITY DEFINER
 FUNCTION flush() RETURNS text
 FUNCTION generation_empty(p_low bigint, p_tables text[]) RETURNS boolean
+FUNCTION generation_low(p_queue slipring.queue, p_state slipring.state) RETURNS bigint
 FUNCTION generation_now(p_queue slipring.queue) RETURNS bigint
 FUNCTION generation_step(p_now regclass, p_low regclass, p_mark regclass, p_since regclass, p_bytes bigint, p_worth boolean, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint, p_last text DEFAULT NULL::text) RETURNS boolean
 FUNCTION generations_enter() RETURNS void
@@ -521,11 +546,13 @@ FUNCTION items_passed(p_mark slipring.mark, p_done int8multirange, p_until_ms bi
 FUNCTION items_ready(p_queue integer) RETURNS boolean
 FUNCTION items_timed(p_mark slipring.mark, p_until_ms bigint, p_limit bigint) RETURNS SETOF slipring.item_picture
 FUNCTION journal_copy(p_queue slipring.queue, p_journal bigint, p_now_ms bigint) RETURNS void
+FUNCTION journal_copy_idle(p_after integer, p_journal bigint) RETURNS integer
 FUNCTION journal_grew(p_slot integer) RETURNS boolean
 FUNCTION journal_tables() RETURNS text[]
 FUNCTION lane_oldest(p_from text, p_state slipring.state, p_at integer) RETURNS bigint
 FUNCTION lane_stats(p_queue slipring.queue, p_state slipring.state, p_at integer, OUT ready bigint, OUT urgent bigint, OUT bytes bigint, OUT oldest_ms bigint) RETURNS record
 FUNCTION lanes_learn(p_queue slipring.queue, p_priorities bigint[]) RETURNS bigint[]
+FUNCTION lanes_of(p_queue slipring.queue, p_priorities bigint[]) RETURNS bigint[]
 FUNCTION lapse_items(p_queue slipring.queue, p_target slipring.queue, p_ids bigint[], p_now_ms bigint, OUT ready bigint, OUT dead bigint, OUT parked bigint) RETURNS record
 FUNCTION lapse_log(p_queue slipring.queue, p_target slipring.queue, p_now_ms bigint, p_left bigint, p_holder bigint, OUT lapsed bigint, OUT cost bigint, OUT next text, OUT busy boolean) RETURNS record
 FUNCTION lapse_next(p_queue integer, p_after_ms bigint) RETURNS bigint
@@ -573,6 +600,7 @@ FUNCTION log_cut_out(p_queue slipring.queue, INOUT p_state slipring.state, p_mes
 FUNCTION log_drop(p_queue slipring.queue, INOUT p_state slipring.state, p_sent_until_ms bigint, p_limit bigint, OUT removed bigint) RETURNS record
 FUNCTION log_feed(p_queue slipring.queue, p_state slipring.state, p_done int8multirange, p_limit bigint) RETURNS TABLE(at integer, id bigint, bytes integer, lease_ms bigint, sent_ms bigint)
 FUNCTION log_find(p_message bigint, OUT queue integer, OUT lane bigint, OUT leased boolean, OUT leased_ms bigint, OUT deadline_ms bigint) RETURNS record
+FUNCTION log_find_shared(p_message bigint) RETURNS bigint
 FUNCTION log_holds(p_queue slipring.queue, p_message bigint, p_fence bigint) RETURNS boolean
 FUNCTION log_leave(INOUT p_state slipring.state, p_at integer, p_done int8multirange, p_ids bigint[], p_sizes integer[], OUT region int8multirange) RETURNS record
 FUNCTION log_messages(p_from text, p_lanes bigint[], p_ids bigint[]) RETURNS TABLE(n bigint, id bigint, lane bigint, sent_ms bigint, bytes integer, priority bigint, lease_ms bigint, group_name text, dedup_id text, headers text, body bytea)
@@ -609,6 +637,13 @@ FUNCTION parked_take(p_queue slipring.queue, p_limit bigint) RETURNS bigint[]
 FUNCTION pause(queue text, until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS void SECURITY DEFINER
 FUNCTION peek(queue text, state text DEFAULT NULL::text, n integer DEFAULT 10) RETURNS TABLE(id bigint, message_state text, until timestamp with time zone, body bytea, priority bigint, attempts bigint, sent_at timestamp with time zone, "group" text, dedup_id text, headers jsonb, dead_letter_source text) SECURITY DEFINER
 FUNCTION peek_items(p_queue integer, p_state integer, p_limit bigint) RETURNS TABLE(rank bigint, queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint, bytes integer, failures jsonb)
+FUNCTION place_enter(p_queue slipring.queue) RETURNS void
+FUNCTION place_gone(p_queue slipring.queue, p_state slipring.state, p_lane bigint, p_first bigint, p_past bigint) RETURNS int8multirange
+FUNCTION place_left(p_queue slipring.queue, p_table text) RETURNS boolean
+FUNCTION place_make(p_place integer, p_shared boolean) RETURNS void
+FUNCTION place_retire(p_place slipring.place_rotation, p_table text, p_now_ms bigint, p_age_ms bigint, OUT moved boolean, OUT "left" boolean) RETURNS record
+FUNCTION place_share(p_now_ms bigint) RETURNS integer
+FUNCTION place_step(p_place slipring.place_rotation, p_moved boolean, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint) RETURNS boolean
 FUNCTION place_take(p_queue integer) RETURNS integer
 FUNCTION places_empty() RETURNS boolean
 FUNCTION purge(queue text) RETURNS bigint SECURITY DEFINER
@@ -628,7 +663,10 @@ FUNCTION queue_oldest(p_queue slipring.queue) RETURNS bigint
 FUNCTION queue_peek(p_queue slipring.queue, p_state text, p_limit integer) RETURNS TABLE(queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint, failures jsonb)
 FUNCTION queue_retire(p_queue slipring.queue, p_now_ms bigint, p_age_ms bigint) RETURNS boolean
 FUNCTION queue_right(p_kind text, p_queue integer) RETURNS boolean
+FUNCTION queue_stand(p_queue integer) RETURNS void
 FUNCTION queue_stats(p_queue slipring.queue) RETURNS TABLE(ready bigint, urgent bigint, delayed bigint, leased bigint, parked bigint, bytes bigint, oldest_ready_ms bigint)
+FUNCTION queue_stirring(p_after integer) RETURNS integer
+FUNCTION queue_tables(p_queue slipring.queue, p_now_ms bigint) RETURNS slipring.queue
 FUNCTION queue_try(p_queue integer, p_wait_ms integer DEFAULT 50) RETURNS slipring.queue
 FUNCTION queue_wait(p_queue integer) RETURNS void
 FUNCTION queues_lock(p_queues integer[]) RETURNS void
@@ -657,6 +695,7 @@ FUNCTION right_functions(p_kind text, p_whole boolean) RETURNS text[]
 FUNCTION rights_apply(p_role text) RETURNS void
 FUNCTION rotate_dedup(p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint) RETURNS boolean
 FUNCTION rotate_journal(p_after integer, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint, OUT done boolean, OUT after integer) RETURNS record
+FUNCTION rotate_places(p_after integer, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint, OUT done boolean, OUT after integer) RETURNS record
 FUNCTION rotate_queue(p_queue slipring.queue, p_moved boolean, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint) RETURNS boolean
 FUNCTION rotate_queues(p_after integer, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint, OUT done boolean, OUT after integer) RETURNS record
 FUNCTION rotate_shelf(p_after integer, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint, OUT done boolean, OUT after integer) RETURNS record

@@ -101,7 +101,7 @@ const STEPS: [Step; 18] = [
     },
     Step {
         name: "postgres",
-        what: "the PostgreSQL store once more: the newest PostgreSQL, the suite through PgBouncer",
+        what: "the PostgreSQL store again: the newest one, suite by PgBouncer and with shared tables",
         needs: Some("set-up"),
         run: |repository| {
             let newest = setup::postgres::Newest::copied(repository)?;
@@ -111,6 +111,7 @@ const STEPS: [Step; 18] = [
             let mut environment = vec![
                 ("SLIPRING_POSTGRES_BIN", &*programs_of_newest),
                 ("SLIPRING_TEST_POOLER", Path::new("1")),
+                ("SLIPRING_TEST_SHARED", Path::new("1")),
             ];
             if std::env::var_os(MODEL_CASES.0).is_none() {
                 environment.push((MODEL_CASES.0, Path::new(MODEL_CASES.1)));

@@ -1,5 +1,6 @@
 //! The shared suite over the PostgreSQL store, in one throw-away cluster with a database for each
-//! place. With `SLIPRING_TEST_POOLER=1` all of it goes through PgBouncer in transaction mode.
+//! place. With `SLIPRING_TEST_POOLER=1` all of it goes through PgBouncer in transaction mode, with
+//! `SLIPRING_TEST_SHARED=1` standard queues share their tables.
 #![allow(clippy::expect_used, reason = "without a pooler the suite cannot run")]
 
 use std::path::Path;
@@ -9,12 +10,13 @@ use std::time::Duration;
 
 use slipring::{Error, Store};
 use slipring_postgres::{PostgresOptions, PostgresStore};
-use slipring_testbed::Cluster;
 use slipring_testbed::pooler::{self, Pooler};
+use slipring_testbed::{Cluster, run};
 
 struct Postgres {
     cluster: Cluster,
     pooler: Option<Pooler>,
+    shared: bool,
 }
 
 #[async_trait::async_trait]
@@ -32,7 +34,12 @@ impl slipring_conformance::Factory for Postgres {
             rotate_age: Duration::ZERO,
             ..PostgresOptions::default()
         };
-        Ok(PostgresStore::open(&address, options).await?)
+        let store = PostgresStore::open(&address, options).await?;
+        if self.shared {
+            let owner = self.cluster.owner(&name).await;
+            run(&owner, "UPDATE slipring.store SET own_tables_max = 0").await;
+        }
+        Ok(store)
     }
 
     /// Every sequence has a database of its own, in which each session plans everything anew.
@@ -45,5 +52,6 @@ fn main() -> ExitCode {
     let cluster = Cluster::start();
     let pooled = std::env::var_os("SLIPRING_TEST_POOLER").is_some();
     let pooler = pooled.then(|| Pooler::start(&cluster).expect(pooler::MISSING));
-    slipring_conformance::main(Postgres { cluster, pooler })
+    let shared = std::env::var_os("SLIPRING_TEST_SHARED").is_some();
+    slipring_conformance::main(Postgres { cluster, pooler, shared })
 }

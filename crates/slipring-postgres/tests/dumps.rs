@@ -109,6 +109,17 @@ async fn copy(cluster: &Cluster, database: &Database, nth: u64) -> Database {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_dump_beside_running_rotations_has_everything_once() {
+    dumps_beside_rotations(256, "generation_1").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dump_of_queues_that_share_tables_has_everything_once() {
+    dumps_beside_rotations(0, "place_generation_1").await;
+}
+
+/// Dumps beside traffic of queues of which so many have tables of their own; `messages`: the
+/// generation of their tables.
+async fn dumps_beside_rotations(own_tables_max: u32, messages: &str) {
     if !programs().join("pg_dump").exists() {
         let why = "SKIPPED dumps: this package of PostgreSQL has no pg_dump";
         let _ = writeln!(std::io::stderr(), "{why}");
@@ -117,6 +128,8 @@ async fn a_dump_beside_running_rotations_has_everything_once() {
     let cluster = Cluster::own();
     let database = cluster.database().await;
     let store = cluster.rotating_store(&database, 1).await;
+    let owner = cluster.client(&database).await;
+    run(&owner, &format!("UPDATE slipring.store SET own_tables_max = {own_tables_max}")).await;
     let (busy, kept) = (plain(&store).await, keep(&store).await);
     let known = Arc::new(Mutex::new(Known::default()));
     let (stop, rounds) = (Arc::<AtomicBool>::default(), Arc::<AtomicU64>::default());
@@ -161,12 +174,11 @@ async fn a_dump_beside_running_rotations_has_everything_once() {
     }
     stop.store(true, Ordering::Relaxed);
     running.await.unwrap();
-    let owner = cluster.client(&database).await;
     // Whatever state they are in, rows that the store has written are right.
     for queue in ["plain", "kept"] {
         assert_eq!(one(&owner, &format!("SELECT slipring.set_aside('{queue}')")).await, 0);
     }
-    for generation in ["journal", "shelf", "generation_1"] {
+    for generation in ["journal", "shelf", messages] {
         let moved = one(&owner, &format!("SELECT last_value FROM slipring.{generation}")).await;
         assert!(moved > 2, "{generation} has rotated {moved} times only");
     }

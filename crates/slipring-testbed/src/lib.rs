@@ -163,7 +163,12 @@ impl Cluster {
 
     /// A connection as the owner of a database.
     pub async fn client(&self, database: &Database) -> Client {
-        connect(&self.server.url(OWNER, "test", &database.name)).await
+        self.owner(&database.name).await
+    }
+
+    /// A connection as the owner of a database, by its name.
+    pub async fn owner(&self, database: &str) -> Client {
+        connect(&self.server.url(OWNER, "test", database)).await
     }
 
     /// A connection as the owner of a database, in a transaction of an isolation level.

@@ -12,7 +12,8 @@ DECLARE
     v_now_ms bigint := slipring.now_ms();
     v_seen pg_snapshot := pg_current_snapshot();
     -- Below zero where a dump was restored since.
-    v_ended bigint := greatest(pg_sequence_last_value(p_queue.endings) - p_queue.xid_base, 0);
+    v_ended bigint := CASE WHEN p_queue.endings IS NULL THEN slipring.endings_row(p_queue.queue_id)
+        ELSE greatest(pg_sequence_last_value(p_queue.endings) - p_queue.xid_base, 0) END;
     v_copied bigint := (slipring.state_newest(p_queue.queue_id)).journal;
     v_told bigint;
 BEGIN
@@ -24,7 +25,9 @@ BEGIN
     IF v_copied < pg_sequence_last_value('slipring.journal_low')
             AND pg_relation_size(format('slipring.state_%s', v_copied % 3)::regclass) = 0
         OR v_copied < pg_sequence_last_value('slipring.journal_low') - 1
-        OR NOT pg_visible_in_snapshot(v_ended::text::xid8, v_seen) THEN
+        OR p_queue.endings IS NULL AND v_ended >= pg_snapshot_xmin(v_seen)::text::bigint
+        OR p_queue.endings IS NOT NULL
+            AND NOT pg_visible_in_snapshot(v_ended::text::xid8, v_seen) THEN
         RAISE EXCEPTION USING ERRCODE = '40001', MESSAGE = 'leases of the queue have ended '
             'since the transaction''s snapshot; try the transaction again';
     END IF;

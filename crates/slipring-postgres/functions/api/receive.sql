@@ -29,7 +29,7 @@ BEGIN
                 v_one.fence);
             id := (v_one.message).id;
             body := (v_one.message).body;
-            priority := (v_one.message).lane;
+            priority := (v_one.message).lane & {{PRIORITY_MAX}};
             attempts := 1;
             sent_at := to_timestamp((v_one.message).sent_ms / 1000.0);
             lease_until := to_timestamp(v_one.deadline_ms / 1000.0);

@@ -40,13 +40,13 @@ BEGIN
         INSERT INTO slipring.message (id, lane, sent_ms, place, bytes, priority, group_name,
             headers, body)
         SELECT ((v_id + q.xid_base) << {{XID_SHIFT}}) + v_next,
-            CASE WHEN q.fifo THEN 0 ELSE send.priority END,
+            q.lane_base + CASE WHEN q.fifo THEN 0 ELSE send.priority END,
             (date_part('epoch', clock_timestamp()) * 1000)::bigint,
             q.place * 4 + pg_sequence_last_value(q.generation) % 3,
             octet_length(send.body) + v_more, CASE WHEN q.fifo THEN send.priority END, send."group",
             v_headers, send.body
         FROM slipring.queue q
-        WHERE q.name = send.queue AND (send.priority = ANY (q.lanes)
+        WHERE q.name = send.queue AND (q.lane_base + send.priority = ANY (q.lanes)
                 OR q.fifo AND send.priority BETWEEN 0 AND {{PRIORITY_MAX}})
             AND (has_type_privilege(slipring.caller(), 'slipring.right_producer'::regtype, 'USAGE')
                 OR slipring.queue_right('producer', q.queue_id))

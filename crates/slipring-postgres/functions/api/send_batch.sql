@@ -33,7 +33,7 @@ BEGIN
     ELSIF array_ndims(bodies) > 1 OR array_lower(bodies, 1) <> 1 THEN
         bodies := ARRAY(SELECT u.b FROM unnest(bodies) WITH ORDINALITY AS u(b, n) ORDER BY u.n);
     END IF;
-    IF priority = ANY (v_queue.lanes) AND NOT v_queue.fifo AND delay IS NULL AND "group" IS NULL
+    IF v_queue.lane_base + priority = ANY (v_queue.lanes) AND NOT v_queue.fifo AND delay IS NULL AND "group" IS NULL
         AND dedup_ids IS NULL AND headers IS NULL AND v_queue.delay_ms = 0
         AND v_queue.messages_max IS NULL AND v_queue.bytes_max IS NULL
         AND (SELECT max(octet_length(b)) <= v_queue.message_bytes_max AND count(b) = count(*)
@@ -41,7 +41,7 @@ BEGIN
         v_before := slipring.id_take(v_queue, v_last);
         v_generation := slipring.generation_now(v_queue);
         INSERT INTO slipring.message (id, lane, sent_ms, place, bytes, n, bytes_each, body)
-        SELECT v_before + p.last, priority,
+        SELECT v_before + p.last, v_queue.lane_base + priority,
             (extract(epoch FROM statement_timestamp()) * 1000)::bigint,
             v_queue.place * 4 + v_generation % 3, octet_length(p.body) - coalesce(2 * p.n, 0),
             p.n, p.bytes_each, p.body

@@ -16,7 +16,8 @@ DECLARE
     v_play int8multirange;
     v_row record;
 BEGIN
-    FOR v_generation IN v_state.generation_low..pg_sequence_last_value(p_queue.generation) LOOP
+    FOR v_generation IN slipring.generation_low(p_queue, v_state)
+        ..pg_sequence_last_value(p_queue.generation) LOOP
         v_table := format('slipring.message_%s_%s', p_queue.place, v_generation % 3);
         FOR v_at IN 1..cardinality(v_state.lanes) LOOP
             v_play := v_state.open[v_at] + coalesce((SELECT range_agg(r)

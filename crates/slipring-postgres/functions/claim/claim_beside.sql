@@ -66,7 +66,7 @@ BEGIN
         p_state := slipring.claim_lease(p_queue, p_state, v_read, p_now_ms, v_deadline,
             CASE WHEN p_session[1] THEN p_holder END);
         RETURN QUERY SELECT NULL::int, NULL::bigint, p_state.fence, v_deadline, NULL::bigint,
-            p_state.lanes[v_read.at], 1::bigint, p_now_ms, 0::bigint, v_read.lease_each,
+            p_state.lanes[v_read.at] & {{PRIORITY_MAX}}, 1::bigint, p_now_ms, 0::bigint, v_read.lease_each,
             NULL::text, NULL::text, NULL::text, NULL::text, NULL::bytea, NULL::text, v_read.ids,
             v_read.sents_ms, v_read.bodies, v_read.groups, v_read.dedup_ids, v_read.headers_each,
             v_read.ns, v_read.firsts, v_read.counts, NULL::bigint;

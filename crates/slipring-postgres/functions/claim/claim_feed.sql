@@ -15,7 +15,8 @@ BEGIN
         array_agg(m.attempts ORDER BY m.rank, m.id), array_agg(m.fence ORDER BY m.rank, m.id)
     INTO v_feed FROM (
         SELECT * FROM (
-            SELECT f.at, p_state.lanes[f.at] AS turn, p_state.lanes[f.at] AS rank, f.id, f.bytes,
+            SELECT f.at, p_state.lanes[f.at] & {{PRIORITY_MAX}} AS turn,
+                p_state.lanes[f.at] & {{PRIORITY_MAX}} AS rank, f.id, f.bytes,
                 f.lease_ms, 0::bigint AS attempts, 0::bigint AS fence
             FROM slipring.log_feed(p_queue, p_state, p_done, p_limit) f WHERE p_mark.kind = 1
             UNION ALL

@@ -51,7 +51,7 @@ BEGIN
                 p_state := slipring.state_uncount(v_given.p_state, v_at, v_read.ids[:v_n],
                     v_read.sizes[:v_n]);
                 RETURN QUERY EXECUTE format('SELECT $5[n], id, $6[n], $7[n], sent_ms,
-                    coalesce(priority, lane), 1::bigint, $8, 0::bigint, lease_ms, group_name,
+                    coalesce(priority, lane & {{PRIORITY_MAX}}), 1::bigint, $8, 0::bigint, lease_ms, group_name,
                     dedup_id, headers, NULL::text, body, NULL::text
                     FROM (SELECT m.*, row_number() OVER () AS n FROM %s m LIMIT $4) m',
                     slipring.log_rows(v_from, '$1', '$2', '$3'))

@@ -81,7 +81,7 @@ BEGIN
         PERFORM slipring.state_write(p_queue, p_state);
     END IF;
     RETURN QUERY EXECUTE format('SELECT m.* FROM (
-        SELECT u.demand, m.id, u.fence, u.deadline, m.sent_ms, m.lane AS priority, 1::bigint,
+        SELECT u.demand, m.id, u.fence, u.deadline, m.sent_ms, m.lane & {{PRIORITY_MAX}} AS priority, 1::bigint,
             $6, 0::bigint, m.lease_ms, m.group_name, m.dedup_id, m.headers, NULL::text, m.body,
             NULL::text
         FROM unnest($1, $2, $3, $4, $5) AS u(lane, id, demand, fence, deadline)

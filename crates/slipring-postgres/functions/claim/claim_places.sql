@@ -49,7 +49,7 @@ BEGIN
     END IF;
     FOR v_at IN 1..cardinality(p_state.lanes) + 1 LOOP
         -- Null behind the last lane.
-        v_rank := p_state.lanes[v_at];
+        v_rank := p_state.lanes[v_at] & {{PRIORITY_MAX}};
         v_todo := p_state.open[v_at] * p_done;
         CONTINUE WHEN isempty(v_todo);
         WHILE v_old_next <= v_old_last AND v_left > 0 AND v_room > 0 AND (v_rank IS NULL

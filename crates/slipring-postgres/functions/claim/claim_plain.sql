@@ -61,8 +61,8 @@ BEGIN
             + coalesce(p_lease_ms, v_read.lease_each, p_queue.visibility_timeout_ms);
         p_state := slipring.claim_lease(p_queue, p_state, v_read, p_now_ms, deadline_ms,
             p_holder);
-        RETURN QUERY SELECT p_state.fence, deadline_ms, p_state.lanes[v_read.at],
-            v_read.lease_each, NULL::text, v_read.ids, v_read.sents_ms, v_read.bodies,
+        RETURN QUERY SELECT p_state.fence, deadline_ms,
+            p_state.lanes[v_read.at] & {{PRIORITY_MAX}}, v_read.lease_each, NULL::text, v_read.ids, v_read.sents_ms, v_read.bodies,
             v_read.groups, v_read.dedup_ids, v_read.headers_each, v_read.ns, v_read.firsts,
             v_read.counts;
     END LOOP;

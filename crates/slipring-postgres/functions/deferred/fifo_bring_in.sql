@@ -35,7 +35,7 @@ BEGIN
         p_state := v_left.p_state;
         p_state.seq := p_state.seq + 1;
         PERFORM slipring.log_to_items(v_from, p_queue,
-            array_fill(0::bigint, ARRAY[v_n]), v_feed.ids, array_fill(1, ARRAY[v_n]), NULL, NULL,
+            array_fill(p_queue.lane_base, ARRAY[v_n]), v_feed.ids, array_fill(1, ARRAY[v_n]), NULL, NULL,
             array_fill(0::bigint, ARRAY[v_n]), array_fill(0::bigint, ARRAY[v_n]), NULL, NULL,
             NULL, p_before => v_feed.ids[v_n]);
         PERFORM slipring.state_write(p_queue, p_state);

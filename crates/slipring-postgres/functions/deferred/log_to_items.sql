@@ -22,7 +22,7 @@ BEGIN
     WITH found AS MATERIALIZED (
         SELECT m.*, u.state, u.until_ms, u.attempts, u.fence, u.first_ms, u.delay_ms, u.holder,
             u.failures,
-            coalesce(u.priority, m.priority, m.lane) AS rank
+            coalesce(u.priority, m.priority, m.lane & {{PRIORITY_MAX}}) AS rank
         FROM slipring.log_messages(p_from, p_lanes, p_ids) m
         JOIN unnest(p_states, p_untils_ms, p_priorities, p_attempts, p_fences, p_first_ms,
             p_delays_ms, p_holders, p_failures) WITH ORDINALITY AS u(state, until_ms, priority,

@@ -24,7 +24,7 @@ BEGIN
             array_agg(m.id ORDER BY m.turn, m.id) AS ids_ranked,
             array_agg(m.bytes ORDER BY m.id) AS sizes
         FROM (SELECT * FROM (
-                SELECT f.at, 0 AS kind, 0::bigint AS turn, v_state.lanes[f.at] AS rank, f.id,
+                SELECT f.at, 0 AS kind, 0::bigint AS turn, v_state.lanes[f.at] & {{PRIORITY_MAX}} AS rank, f.id,
                     f.bytes
                 FROM slipring.log_feed(p_source, v_state, v_done, p_limit) f
                 UNION ALL

@@ -22,7 +22,7 @@ BEGIN
         urgent := urgent + v_new.urgent;
         bytes := bytes + v_new.bytes;
     END LOOP;
-    IF NOT p_queue.fifo AND p_state.lanes[p_at] < {{PRIORITY_DEFAULT}} THEN
+    IF NOT p_queue.fifo AND p_state.lanes[p_at] & {{PRIORITY_MAX}} < {{PRIORITY_DEFAULT}} THEN
         urgent := ready;
     END IF;
     oldest_ms := slipring.lane_oldest(v_from, p_state, p_at);

@@ -14,7 +14,8 @@ LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY EXECUTE format('
-        SELECT coalesce(m.until_ms, m.lane), $1, m.id, m.sent_ms, coalesce(m.priority, m.lane),
+        SELECT coalesce(m.until_ms, m.lane & {{PRIORITY_MAX}}), $1, m.id, m.sent_ms,
+            coalesce(m.priority, m.lane & {{PRIORITY_MAX}}),
             CASE WHEN m.until_ms IS NULL THEN 0 ELSE 1 END::bigint, m.leased_ms, 0::bigint,
             m.lease_ms, m.group_name, m.dedup_id, m.headers, NULL::text, m.body,
             CASE WHEN m.until_ms IS NULL THEN ''ready'' ELSE ''leased'' END, m.until_ms,

@@ -20,6 +20,10 @@ BEGIN
     IF v_queue.queue_id IS NULL THEN
         PERFORM slipring.queue_gone(p_queue);
     END IF;
+    IF v_queue.generation_low IS NOT NULL THEN
+        PERFORM slipring.place_enter(v_queue);
+        RETURN v_queue;
+    END IF;
     -- Mostly the table that is written is the only one; below 0 the queue is being deleted.
     v_low := greatest(pg_sequence_last_value(v_queue.generation), 0);
     LOOP

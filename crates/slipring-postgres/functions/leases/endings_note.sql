@@ -21,6 +21,8 @@ BEGIN
         FROM generate_series(greatest(pg_sequence_last_value('slipring.journal_low'), v_now - 1),
             v_now) g, (SELECT DISTINCT f FROM unnest(p_fences) f) f
         ON CONFLICT DO NOTHING;
+    ELSIF p_queue.endings IS NULL THEN
+        PERFORM FROM slipring.lock_row l WHERE l.queue_id = p_queue.queue_id AND l.kind = 1 FOR UPDATE;
     ELSE
         PERFORM setval(p_queue.endings, pg_current_xact_id()::text::bigint + p_queue.xid_base);
     END IF;

@@ -14,6 +14,7 @@ DECLARE
     v_before bigint;
     v_place int;
     v_lanes bigint[];
+    v_wanted bigint[];
 BEGIN
     PERFORM slipring.load_lock(p_load, false);
     v_load := slipring.load_open(p_load);
@@ -30,10 +31,11 @@ BEGIN
         RETURN false;
     END IF;
     v_lanes := slipring.lanes_learn(v_queue, p_priorities);
-    IF NOT p_priorities <@ v_lanes THEN
+    v_wanted := slipring.lanes_of(v_queue, p_priorities);
+    IF NOT v_wanted <@ v_lanes THEN
         PERFORM slipring.fail_limit(v_queue.name, 'load_priorities_max', {{LANES_MAX}},
             {{LANES_MAX}} + 1, (
-            SELECT min(u.n) - 1 FROM unnest(p_priorities) WITH ORDINALITY AS u(p, n)
+            SELECT min(u.n) - 1 FROM unnest(v_wanted) WITH ORDINALITY AS u(p, n)
             WHERE u.p <> ALL (v_lanes))::int);
     END IF;
     -- The transaction has its number by now, which comes before the generation is read.
@@ -41,17 +43,17 @@ BEGIN
     IF p_groups IS NULL THEN
         INSERT INTO slipring.message (id, lane, sent_ms, place, bytes, n, bytes_each, lease_ms,
             body)
-        SELECT v_before + sum(coalesce(b.n, 1)) OVER (ROWS UNBOUNDED PRECEDING), p_priorities[1],
+        SELECT v_before + sum(coalesce(b.n, 1)) OVER (ROWS UNBOUNDED PRECEDING), v_wanted[1],
             p_now_ms, v_place, octet_length(b.body) - coalesce(2 * b.n, 0), b.n, b.bytes_each,
             p_leases_ms[1], b.body
         FROM unnest(p_bodies, p_ns, p_eachs_bytes) AS b(body, n, bytes_each);
     ELSE
         INSERT INTO slipring.message (id, lane, sent_ms, place, bytes, lease_ms, group_name,
             headers, body)
-        SELECT v_before + m.n, m.priority, p_now_ms, v_place, m.size, m.lease_ms, m.grp, m.headers,
+        SELECT v_before + m.n, m.lane, p_now_ms, v_place, m.size, m.lease_ms, m.grp, m.headers,
             m.body
-        FROM unnest(p_bodies, p_priorities, p_leases_ms, p_groups, p_headers, p_sizes)
-            WITH ORDINALITY AS m(body, priority, lease_ms, grp, headers, size, n);
+        FROM unnest(p_bodies, v_wanted, p_leases_ms, p_groups, p_headers, p_sizes)
+            WITH ORDINALITY AS m(body, lane, lease_ms, grp, headers, size, n);
     END IF;
     RETURN true;
 END $$;

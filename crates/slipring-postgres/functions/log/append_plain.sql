@@ -19,7 +19,7 @@ DECLARE
     v_count int := cardinality(p_bodies);
 BEGIN
     SELECT * INTO v_queue FROM slipring.queue q
-    WHERE q.queue_id = p_queue AND NOT q.fifo AND p_priority = ANY (q.lanes)
+    WHERE q.queue_id = p_queue AND NOT q.fifo AND q.lane_base + p_priority = ANY (q.lanes)
         AND coalesce(p_delay_ms, q.delay_ms) = 0 AND q.messages_max IS NULL AND q.bytes_max IS NULL;
     IF v_queue.queue_id IS NULL THEN
         RETURN NULL;
@@ -32,7 +32,8 @@ BEGIN
     v_place := v_queue.place * 4 + slipring.generation_now(v_queue) % 3;
     INSERT INTO slipring.message (id, lane, sent_ms, place, bytes, n, bytes_each, lease_ms,
         body)
-    SELECT v_before + sum(coalesce(b.n, 1)) OVER (ROWS UNBOUNDED PRECEDING), p_priority, p_now_ms,
+    SELECT v_before + sum(coalesce(b.n, 1)) OVER (ROWS UNBOUNDED PRECEDING),
+        v_queue.lane_base + p_priority, p_now_ms,
         v_place, octet_length(b.body) - coalesce(2 * b.n, 0), b.n, b.bytes_each, p_lease_ms,
         b.body
     FROM unnest(p_bodies, p_ns, p_eachs_bytes) AS b(body, n, bytes_each);

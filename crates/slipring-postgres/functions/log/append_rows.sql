@@ -18,7 +18,7 @@ DECLARE
 BEGIN
     INSERT INTO slipring.message (id, lane, sent_ms, place, bytes, priority, lease_ms,
         group_name, dedup_id, headers, body)
-    SELECT p_before + m.n, CASE WHEN p_queue.fifo THEN 0 ELSE m.priority END, p_now_ms, v_place,
+    SELECT p_before + m.n, p_queue.lane_base + CASE WHEN p_queue.fifo THEN 0 ELSE m.priority END, p_now_ms, v_place,
         octet_length(m.body) + slipring.headers_bytes(m.headers)
             + coalesce(octet_length(m.grp), 0) + coalesce(octet_length(m.dedup_id), 0),
         CASE WHEN p_queue.fifo THEN m.priority END, m.lease_ms, m.grp, m.dedup_id, m.headers,
@@ -27,10 +27,10 @@ BEGIN
         p_headers) WITH ORDINALITY AS m(body, priority, delay_ms, lease_ms, grp, dedup_id,
         headers, n)
     WHERE coalesce(m.delay_ms, p_queue.delay_ms) = 0
-        AND (p_queue.fifo OR m.priority = ANY (p_queue.lanes))
+        AND (p_queue.fifo OR p_queue.lane_base + m.priority = ANY (p_queue.lanes))
         AND p_refused[m.n] IS NULL AND coalesce(p_first[m.n] = p_before + m.n, true);
     IF p_queue.delay_ms = 0 AND coalesce(0 = ALL (array_remove(p_delays_ms, NULL)), true)
-        AND (p_queue.fifo OR p_priorities <@ p_queue.lanes) THEN
+        AND (p_queue.fifo OR slipring.lanes_of(p_queue, p_priorities) <@ p_queue.lanes) THEN
         RETURN;
     END IF;
     v_slot := slipring.shelf_slot();
@@ -44,7 +44,7 @@ BEGIN
             p_headers) WITH ORDINALITY AS m(body, priority, delay_ms, lease_ms, grp, dedup_id,
             headers, n)
         WHERE (coalesce(m.delay_ms, p_queue.delay_ms) > 0
-                OR NOT (p_queue.fifo OR m.priority = ANY (p_queue.lanes)))
+                OR NOT (p_queue.fifo OR p_queue.lane_base + m.priority = ANY (p_queue.lanes)))
             AND p_refused[m.n] IS NULL AND coalesce(p_first[m.n] = p_before + m.n, true)),
     kept AS (
         INSERT INTO slipring.item_body (slot, id, group_name, dedup_id, headers, body)

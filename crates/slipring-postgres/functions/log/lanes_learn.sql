@@ -5,14 +5,15 @@
 CREATE OR REPLACE FUNCTION slipring.lanes_learn(p_queue slipring.queue, p_priorities bigint[])
 RETURNS bigint[] LANGUAGE plpgsql AS $$
 DECLARE
+    v_wanted bigint[] := slipring.lanes_of(p_queue, p_priorities);
     v_lanes bigint[];
     v_new bigint[];
 BEGIN
-    IF p_priorities <@ p_queue.lanes OR cardinality(p_queue.lanes) >= {{LANES_MAX}} THEN
+    IF v_wanted <@ p_queue.lanes OR cardinality(p_queue.lanes) >= {{LANES_MAX}} THEN
         RETURN p_queue.lanes;
     END IF;
     v_lanes := (slipring.queue_lock(p_queue.queue_id)).lanes;
-    v_new := ARRAY(SELECT DISTINCT p FROM unnest(p_priorities) p WHERE p <> ALL (v_lanes)
+    v_new := ARRAY(SELECT DISTINCT p FROM unnest(v_wanted) p WHERE p <> ALL (v_lanes)
                    ORDER BY p LIMIT {{LANES_MAX}} - cardinality(v_lanes));
     IF cardinality(v_new) > 0 THEN
         v_lanes := ARRAY(SELECT p FROM unnest(v_lanes || v_new) p ORDER BY p);

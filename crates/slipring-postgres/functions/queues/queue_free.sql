@@ -1,11 +1,21 @@
--- Purpose: tries to take the lock of a queue: a view that nobody reads and only the owner may lock.
+-- Purpose: tries to take the lock of a queue: a view that nobody reads and only the owner may lock; the
+--          queue's row in lock_row where there is no such view.
 -- Inputs:  p_queue.
 -- Lock:    the queue's, to the end of the transaction, if nobody has it.
--- Index:   none.
+-- Index:   lock_row_pkey.
 -- Answers: whether this transaction has it; also true where there is no such queue any more.
 CREATE OR REPLACE FUNCTION slipring.queue_free(p_queue int)
 RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
+    IF to_regclass('slipring.lock_' || p_queue) IS NULL THEN
+        PERFORM FROM slipring.lock_row l WHERE l.queue_id = p_queue AND l.kind = 0
+            FOR UPDATE SKIP LOCKED;
+        IF FOUND THEN
+            PERFORM pg_try_advisory_xact_lock_shared({{LOCK_ROW_CLASS}}, p_queue);
+            RETURN true;
+        END IF;
+        RETURN NOT EXISTS (SELECT FROM slipring.lock_row l WHERE l.queue_id = p_queue AND l.kind = 0);
+    END IF;
     EXECUTE format('LOCK TABLE slipring.%I IN SHARE UPDATE EXCLUSIVE MODE NOWAIT',
         'lock_' || p_queue);
     RETURN true;

@@ -22,6 +22,8 @@ BEGIN
         PERFORM slipring.queue_at_home(v_queue);
     ELSIF v_queue.queue_id IS NULL AND p_needed THEN
         PERFORM slipring.queue_gone(p_queue, v_name);
+    ELSIF v_queue.generation_low IS NOT NULL THEN
+        PERFORM slipring.place_enter(v_queue);
     ELSIF pg_sequence_last_value(v_queue.generation) < 0 THEN
         -- A deletion that has not committed has left it so. It was the oldest generation or the one
         -- after it; the latter is right for both, for it is a step of the rotation.

@@ -8,14 +8,12 @@
 CREATE OR REPLACE FUNCTION slipring.queue_wait(p_queue int)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-    v_lock text := format('LOCK TABLE slipring.%I IN SHARE UPDATE EXCLUSIVE MODE',
-        'lock_' || p_queue);
     v_limit text := current_setting('lock_timeout');
 BEGIN
     IF v_limit::interval NOT BETWEEN '1 ms' AND '2 s' THEN
         BEGIN
             PERFORM slipring.in_turn(p_queue, 50);
-            EXECUTE v_lock;
+            PERFORM slipring.queue_stand(p_queue);
             PERFORM set_config('lock_timeout', v_limit, true);
             RETURN;
         EXCEPTION WHEN lock_not_available THEN
@@ -29,7 +27,5 @@ BEGIN
             END IF;
         END;
     END IF;
-    EXECUTE v_lock;
-EXCEPTION WHEN undefined_table THEN
-    NULL;
+    PERFORM slipring.queue_stand(p_queue);
 END $$;

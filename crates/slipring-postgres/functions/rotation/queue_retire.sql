@@ -1,6 +1,7 @@
 -- Purpose: lets nobody read the oldest message table of a queue any more, if all its messages are
 --          done with, also those of open loads. What is left of a few messages for long is moved to
---          the shelf. The table is emptied by a later step, see queue_empty.
+--          the shelf; of shared tables, see place_step, all that is left is, a part at a time. The table
+--          is emptied by a later step, see queue_empty.
 -- Inputs:  p_queue, whose oldest generation nobody writes to any more; p_now_ms; p_age_ms.
 -- Lock:    the caller holds the queue's lock.
 -- Index:   the table's order index, lease_newest.
@@ -10,18 +11,20 @@ CREATE OR REPLACE FUNCTION slipring.queue_retire(
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     v_state slipring.state := slipring.acks_take(p_queue, slipring.state_read(p_queue), p_now_ms);
-    v_table text := format('slipring.message_%s_%s', p_queue.place, v_state.generation_low % 3);
+    v_shared boolean := p_queue.generation_low IS NOT NULL;
+    v_table text := format('slipring.message_%s_%s', p_queue.place,
+        slipring.generation_low(p_queue, v_state) % 3);
     v_left boolean;
     v_now slipring.state;
 BEGIN
     v_left := slipring.retire_ready(p_queue, v_table,
-        p_now_ms >= v_state.generation_since_ms + 10 * p_age_ms) > 0;
-    IF NOT v_left AND v_state.leased > 0 THEN
+        v_shared OR p_now_ms >= v_state.generation_since_ms + 10 * p_age_ms) > 0;
+    IF (v_shared OR NOT v_left) AND v_state.leased > 0 THEN
         v_left := slipring.retire_leased(p_queue, v_table, p_now_ms - p_age_ms);
     END IF;
     v_now := slipring.state_read(p_queue);
     -- Those of open loads are not in the lanes yet.
-    IF v_left OR slipring.log_any(v_table, v_now.lanes, array_fill(
+    IF v_shared OR v_left OR slipring.log_any(v_table, v_now.lanes, array_fill(
             slipring.load_held(p_queue.queue_id), ARRAY[cardinality(v_now.lanes)])) THEN
         RETURN v_now.seq <> v_state.seq;
     END IF;

@@ -1,5 +1,6 @@
--- Purpose: whether a table that wants to retire still has ready messages; moves up to 1,000 of them
---          to the shelf when they have been there for long.
+-- Purpose: whether a table that wants to retire still has ready messages; moves up to 1,000 of them and
+--          about 4 MiB to the shelf when they have been there for long: of a table of the queue's own
+--          only where there are no more.
 -- Inputs:  p_queue; p_table; p_move, whether they may be moved.
 -- Lock:    the caller holds the queue's lock.
 -- Index:   the table's order index, a range for each run of ids.
@@ -14,6 +15,7 @@ DECLARE
     v_n int;
     v_stay bigint := 0;
     v_sum bigint := 0;
+    v_bytes bigint := 0;
 BEGIN
     IF p_move AND v_state.taken IS NOT NULL THEN
         v_state := slipring.taken_apart(p_queue, {{TURN_MESSAGES_MAX}}, true);
@@ -21,14 +23,18 @@ BEGIN
     <<lanes>>
     FOR v_at IN 1..cardinality(v_state.lanes) LOOP
         FOR v_range IN SELECT * FROM slipring.spans(v_state.open[v_at]) LOOP
-            EXECUTE format('SELECT array_agg(id) AS ids, array_agg(bytes) AS sizes,
-                range_agg(int8range(id, id + 1)) AS taken
-                FROM (SELECT id, bytes FROM %s m LIMIT {{TURN_MESSAGES_MAX}}) m',
+            EXECUTE format('SELECT count(*) AS found, array_agg(id) FILTER (WHERE fits) AS ids,
+                array_agg(bytes) FILTER (WHERE fits) AS sizes,
+                range_agg(int8range(id, id + 1)) FILTER (WHERE fits) AS taken, sum(bytes) AS bytes
+                FROM (SELECT id, bytes, sum(bytes) OVER (ROWS UNBOUNDED PRECEDING) - bytes
+                        < {{TURN_BYTES_MAX}} AS fits
+                    FROM (SELECT id, bytes FROM %s m LIMIT {{TURN_MESSAGES_MAX}}) m) m',
                 slipring.log_rows(p_table, '$1', '$2', '$3'))
             INTO v_left USING v_state.lanes[v_at], v_range.first, v_range.past;
             v_n := coalesce(cardinality(v_left.ids), 0);
             CONTINUE WHEN v_n = 0;
-            IF NOT p_move OR p_queue.fifo OR v_sum + v_n >= {{TURN_MESSAGES_MAX}} THEN
+            IF NOT p_move OR p_queue.fifo OR p_queue.generation_low IS NULL AND (
+                    v_n < v_left.found OR v_sum + v_n >= {{TURN_MESSAGES_MAX}}) THEN
                 -- Those that were moved before stay moved: they have left their lanes below.
                 v_stay := v_n;
                 EXIT lanes;
@@ -37,9 +43,15 @@ BEGIN
                 array_fill(v_state.lanes[v_at], ARRAY[v_n]), v_left.ids,
                 array_fill(1, ARRAY[v_n]), NULL, NULL, array_fill(0::bigint, ARRAY[v_n]),
                 array_fill(0::bigint, ARRAY[v_n]), NULL, NULL, NULL);
+            IF p_queue.generation_low IS NOT NULL THEN
+                v_left.taken := slipring.place_gone(p_queue, v_state, v_state.lanes[v_at],
+                    v_range.first, v_left.ids[v_n] + 1);
+            END IF;
             v_state.open[v_at] := v_state.open[v_at] - v_left.taken;
             v_state := slipring.state_uncount(v_state, v_at, v_left.ids, v_left.sizes);
             v_sum := v_sum + v_n;
+            v_bytes := v_bytes + v_left.bytes;
+            EXIT lanes WHEN v_sum >= {{TURN_MESSAGES_MAX}} OR v_bytes >= {{TURN_BYTES_MAX}};
         END LOOP;
     END LOOP;
     IF v_stay = 0 AND v_state.apart IS NOT NULL AND slipring.log_any(p_table, v_state.lanes,

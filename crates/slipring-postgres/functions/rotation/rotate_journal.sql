@@ -19,10 +19,17 @@ BEGIN
     done := coalesce(slipring.generation_empty(v_low, slipring.journal_tables()),
         slipring.generation_step('slipring.journal', 'slipring.journal_low',
         'slipring.journal_mark', 'slipring.journal_since',
+        -- A state of each queue is there always.
         (SELECT sum(pg_relation_size(format('slipring.%s_%s', t, v_slot)::regclass))::bigint
-            FROM unnest(slipring.journal_tables()) t),
+            FROM unnest(slipring.journal_tables()) t)
+            - 512 * (SELECT coalesce(sum(p.queues), 0) FROM slipring.place p WHERE p.shared),
         slipring.journal_grew(v_slot), p_now_ms, p_bytes_min, p_age_ms, 'state'));
     IF done IS NOT NULL THEN
+        RETURN;
+    END IF;
+    after := slipring.journal_copy_idle(p_after, v_now);
+    IF after IS NOT NULL THEN
+        done := true;
         RETURN;
     END IF;
     SELECT q.queue_id INTO after FROM slipring.queue q CROSS JOIN LATERAL (

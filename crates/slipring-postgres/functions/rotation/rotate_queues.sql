@@ -3,7 +3,7 @@
 --          transaction has no number yet.
 -- Lock:    the caller holds the lock of rotation; the lock of the queue, see queue_try. Of a queue
 --          with nothing to do all locks are given back at once.
--- Index:   queue_pkey, state_newest.
+-- Index:   queue_own, state_newest.
 -- Answers: whether it did a step; and the queue to go on after, null when there is no other.
 CREATE OR REPLACE FUNCTION slipring.rotate_queues(
     p_after int, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint,
@@ -25,7 +25,7 @@ BEGIN
             AND pg_sequence_last_value(q.generation) <> s.generation_low AS moved
         FROM slipring.queue q CROSS JOIN LATERAL (SELECT s.generation_mark, s.generation_low
             FROM state s WHERE s.queue_id = q.queue_id ORDER BY s.seq DESC LIMIT 1) s
-        WHERE q.queue_id > p_after AND least(p_bytes_min, 1048576) <= greatest(
+        WHERE q.queue_id > p_after AND q.generation_low IS NULL AND least(p_bytes_min, 1048576) <= greatest(
             pg_relation_size(format('slipring.message_%s_%s', q.place,
                 s.generation_low % 3)::regclass),
             pg_relation_size(format('slipring.message_%s_%s', q.place,

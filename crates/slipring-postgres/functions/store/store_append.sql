@@ -54,7 +54,7 @@ BEGIN
         v_first := slipring.dedup_enter(v_queue, p_now_ms, v_before, p_groups, p_dedup_ids,
             NULL);
     END IF;
-    IF NOT v_queue.fifo AND NOT p_priorities <@ v_queue.lanes THEN
+    IF NOT v_queue.fifo AND NOT slipring.lanes_of(v_queue, p_priorities) <@ v_queue.lanes THEN
         v_queue.lanes := slipring.lanes_learn(v_queue, p_priorities);
     END IF;
     IF v_queue.messages_max IS NOT NULL OR v_queue.bytes_max IS NOT NULL THEN

@@ -1,7 +1,7 @@
 -- Purpose: creates a queue, or answers the existing one with equal settings (S14.2).
 -- Inputs:  p_name, checked; p_settings with every key; p_now_ms.
 -- Lock:    the lock of administration, which other creations and deletions wait for.
--- Index:   queue_name.
+-- Index:   queue_name; see queue_tables.
 CREATE OR REPLACE FUNCTION slipring.store_create_queue(
     p_name text, p_settings jsonb, p_now_ms bigint)
 RETURNS TABLE (queue_id int, name text, settings jsonb, created_ms bigint, modified_ms bigint,
@@ -31,17 +31,9 @@ BEGIN
     v_queue.created_ms := p_now_ms;
     v_queue.modified_ms := p_now_ms;
     v_queue.xid_base := (SELECT s.xid_base FROM slipring.store s);
-    v_queue.place := slipring.place_take(v_queue.queue_id);
-    v_queue.lanes := ARRAY[CASE WHEN v_queue.fifo THEN 0 ELSE {{PRIORITY_DEFAULT}} END];
-    EXECUTE format('CREATE SEQUENCE slipring.generation_%s MINVALUE -1 START 0',
-        v_queue.queue_id);
-    EXECUTE format('CREATE SEQUENCE slipring.endings_%s MINVALUE 0 START 0', v_queue.queue_id);
-    EXECUTE format('CREATE VIEW slipring.lock_%1$s AS SELECT %1$s AS queue_id', v_queue.queue_id);
+    v_queue := slipring.queue_tables(v_queue, p_now_ms);
     v_queue.lock_key := hashtextextended(gen_random_uuid()::text, 0);
-    v_queue.generation := format('slipring.generation_%s', v_queue.queue_id)::regclass;
-    v_queue.endings := format('slipring.endings_%s', v_queue.queue_id)::regclass;
     v_queue.activity := format('slipring.activity_%s', v_queue.queue_id % 16)::regclass;
-    PERFORM setval(v_queue.generation, 0), setval(v_queue.endings, 0);
     BEGIN
         PERFORM slipring.queue_add(v_queue);
     EXCEPTION WHEN unique_violation THEN

@@ -2,8 +2,8 @@
 -- Inputs:  p_after, the number of a queue: those with higher ones; p_limit, how many queues to look
 --          at.
 -- Lock:    none.
--- Index:   queue_pkey, state_newest; for queues that have had messages on the shelf mark_newest, and
---          see items_next.
+-- Index:   see queue_stirring; queue_pkey, state_newest; for queues that have had messages on the shelf
+--          mark_newest, and see items_next. Of a queue that has neither leases nor pictures nothing is read.
 -- Answers: a row for each queue that has a next moment: when a message is due or a pause ends, and
 --          when a lease lapses; none of them comes too late. In a row without moments, when there
 --          may be more queues, the last one that was looked at.
@@ -16,23 +16,27 @@ SET search_path = pg_catalog, slipring, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     v_row record;
-    v_looked int := 0;
 BEGIN
-    FOR v_row IN
-        SELECT q.queue_id, CASE WHEN NOT q.pause_over THEN q.paused_until_ms END AS pause_ms,
+    queue := p_after;
+    FOR v_looked IN 1..p_limit LOOP
+        queue := slipring.queue_stirring(queue);
+        IF queue IS NULL THEN
+            RETURN;
+        END IF;
+        SELECT CASE WHEN NOT q.pause_over THEN q.paused_until_ms END AS pause_ms,
             CASE WHEN s.taken IS NULL THEN s.lapse_ms ELSE (slipring.state_read(q)).lapse_ms END
                 AS lapse_ms,
             -- As values: for EXISTS all rows of all queues may be read.
             coalesce((SELECT true FROM tally_sum t WHERE t.queue_id = q.queue_id LIMIT 1),
                 (SELECT true FROM tally t WHERE t.queue_id = q.queue_id LIMIT 1), false)
                 AS shelved
+        INTO v_row
         FROM slipring.queue q CROSS JOIN LATERAL (
             SELECT s.lapse_ms, s.taken FROM state s WHERE s.queue_id = q.queue_id
             ORDER BY s.seq DESC LIMIT 1) s
-        WHERE q.queue_id > p_after ORDER BY q.queue_id LIMIT p_limit
-    LOOP
-        v_looked := v_looked + 1;
-        queue := v_row.queue_id;
+        WHERE q.queue_id = store_deadlines.queue;
+        -- What a deleted queue has left is there for a while.
+        CONTINUE WHEN NOT FOUND;
         due_ms := v_row.pause_ms;
         lapse_ms := v_row.lapse_ms;
         IF v_row.shelved THEN
@@ -43,9 +47,7 @@ BEGIN
             RETURN NEXT;
         END IF;
     END LOOP;
-    IF v_looked = p_limit THEN
-        due_ms := NULL;
-        lapse_ms := NULL;
-        RETURN NEXT;
-    END IF;
+    due_ms := NULL;
+    lapse_ms := NULL;
+    RETURN NEXT;
 END $$;

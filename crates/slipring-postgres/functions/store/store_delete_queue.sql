@@ -21,6 +21,13 @@ BEGIN
     DELETE FROM slipring.load_block b WHERE b.load_id = ANY (v_loads);
     DELETE FROM slipring.load_part p WHERE p.load_id = ANY (v_loads);
     DELETE FROM slipring.load l WHERE l.load_id = ANY (v_loads);
+    IF v_queue.generation_low IS NOT NULL THEN
+        -- What is left in the shared tables is of a lane that no queue will have, and goes with them.
+        DELETE FROM slipring.lock_row l WHERE l.queue_id = p_queue;
+        UPDATE slipring.place p SET queues = p.queues - 1 WHERE p.place = v_queue.place;
+        PERFORM nextval(v_queue.activity);
+        RETURN;
+    END IF;
     UPDATE slipring.place p SET queue_id = NULL, mark = NULL, empty = false,
         generation = v_queue.generation::text, endings = v_queue.endings::text,
         lock_view = format('slipring.lock_%s', p_queue)

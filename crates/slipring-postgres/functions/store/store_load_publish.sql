@@ -43,7 +43,7 @@ BEGIN
     FOR v_lane IN SELECT u.lane, sum(u.n) AS n, sum(u.size) AS size
         FROM slipring.load_part p, unnest(p.lanes, p.counts, p.sizes) u(lane, n, size)
         WHERE p.load_id = v_load.load_id GROUP BY u.lane LOOP
-        v_at := array_position(v_state.lanes, v_lane.lane);
+        v_at := array_position(v_state.lanes, v_queue.lane_base + v_lane.lane);
         v_state.open[v_at] := v_state.open[v_at] + v_numbers;
         v_state.counted[v_at] := v_state.counted[v_at] + v_lane.n;
         v_state.counted_bytes[v_at] := v_state.counted_bytes[v_at] + v_lane.size;

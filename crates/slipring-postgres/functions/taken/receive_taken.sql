@@ -55,7 +55,8 @@ BEGIN
         v_left := v_left - v_read.total;
         v_room := v_room - v_read.bytes;
         RETURN QUERY SELECT NULL::int, NULL::bigint, v_fence, v_deadline, NULL::bigint,
-            v_state.lanes[v_at], 1::bigint, p_now_ms, 0::bigint, v_read.lease_each, NULL::text,
+            v_state.lanes[v_at] & {{PRIORITY_MAX}}, 1::bigint, p_now_ms, 0::bigint,
+            v_read.lease_each, NULL::text,
             NULL::text, NULL::text, NULL::text, NULL::bytea, NULL::text, v_read.ids,
             v_read.sents_ms, v_read.bodies, v_read.groups, v_read.dedup_ids, v_read.headers_each,
             v_read.ns, v_read.firsts, v_read.counts, NULL::bigint;

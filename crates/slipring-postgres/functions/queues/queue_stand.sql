@@ -1,0 +1,18 @@
+-- Purpose: stands in line for the lock of a queue, as long as lock_timeout allows.
+-- Inputs:  p_queue, which may be deleted meanwhile.
+-- Lock:    the queue's, see queue_free; to the end of the transaction.
+-- Index:   lock_row_pkey.
+CREATE OR REPLACE FUNCTION slipring.queue_stand(p_queue int)
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF to_regclass('slipring.lock_' || p_queue) IS NULL THEN
+        PERFORM FROM slipring.lock_row l WHERE l.queue_id = p_queue AND l.kind = 0
+            FOR UPDATE;
+        -- Says which row it is: a row's lock stands in no list. Nobody waits for this one.
+        PERFORM pg_try_advisory_xact_lock_shared({{LOCK_ROW_CLASS}}, p_queue) WHERE FOUND;
+        RETURN;
+    END IF;
+    EXECUTE format('LOCK TABLE slipring.%I IN SHARE UPDATE EXCLUSIVE MODE', 'lock_' || p_queue);
+EXCEPTION WHEN undefined_table THEN
+    NULL;
+END $$;

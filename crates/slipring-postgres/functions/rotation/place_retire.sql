@@ -1,0 +1,56 @@
+-- Purpose: moves what one queue has left in the oldest of the tables that it shares to the shelf: of the
+--          first queue that has something left and whose lock is free. Then others need not wait for
+--          its consumers.
+-- Inputs:  p_place, nobody writes to its oldest generation any more; p_table; p_now_ms; p_age_ms, how
+--          long messages that are leased stay.
+-- Lock:    the queue's, see queue_try.
+-- Index:   the table's order index, one step for each queue; see place_left.
+-- Answers: moved, whether it did something; left, whether a queue may have something left.
+CREATE OR REPLACE FUNCTION slipring.place_retire(
+    p_place slipring.place_rotation, p_table text, p_now_ms bigint, p_age_ms bigint,
+    OUT moved boolean, OUT left boolean)
+LANGUAGE plpgsql AS $$
+DECLARE
+    v_began timestamptz := clock_timestamp();
+    v_at int := p_place.passed;
+    v_passed int := p_place.passed;
+    v_queue slipring.queue;
+BEGIN
+    moved := false;
+    "left" := false;
+    LOOP
+        -- The first lane of the next queue that has rows here.
+        EXECUTE format('SELECT m.lane >> {{LANE_SHIFT}} FROM %s m WHERE m.lane >= $1
+            ORDER BY m.lane, m.id LIMIT 1', p_table)
+        INTO v_at USING (v_at + 1)::bigint << {{LANE_SHIFT}};
+        EXIT WHEN v_at IS NULL OR moved;
+        SELECT * INTO v_queue FROM slipring.queue q WHERE q.queue_id = v_at;
+        IF v_queue.queue_id IS NOT NULL AND slipring.place_left(v_queue, p_table) THEN
+            "left" := true;
+            BEGIN
+                v_queue := slipring.queue_try(v_at);
+                moved := v_queue.queue_id IS NOT NULL
+                    AND slipring.queue_retire(v_queue, p_now_ms, p_age_ms);
+                IF NOT moved THEN
+                    -- What a block has locked is given back where it fails.
+                    RAISE EXCEPTION USING ERRCODE = 'SR000';
+                END IF;
+            EXCEPTION
+                WHEN SQLSTATE 'SR000' THEN
+                    moved := false;
+                WHEN OTHERS THEN
+                    moved := slipring.aside_caught(v_at, p_now_ms, SQLSTATE, SQLERRM);
+            END;
+        ELSIF NOT "left" THEN
+            v_passed := v_at;
+        END IF;
+        IF slipring.turn_over(v_began) THEN
+            "left" := true;
+            EXIT;
+        END IF;
+    END LOOP;
+    IF v_passed > p_place.passed THEN
+        UPDATE slipring.place_rotation r SET passed = v_passed WHERE r.place = p_place.place;
+        moved := true;
+    END IF;
+END $$;
