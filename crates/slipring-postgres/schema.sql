@@ -263,6 +263,7 @@ SEQUENCE place_place_seq
 TABLE place_rotation
   place integer NOT NULL
   since_ms bigint NOT NULL
+  generation bigint NOT NULL DEFAULT 0
   mark bigint
   passed integer NOT NULL DEFAULT 0
   CONSTRAINT place_rotation_pkey PRIMARY KEY (place)
@@ -781,7 +782,7 @@ FUNCTION store_stats(p_queue integer, p_now_ms bigint) RETURNS TABLE(ready bigin
 FUNCTION store_system_identifier() RETURNS bigint
 FUNCTION tables_empty(p_tables text) RETURNS boolean
 FUNCTION tables_lock(p_tables text, p_wait_ms integer DEFAULT 0) RETURNS boolean
-FUNCTION taken_apart(p_queue slipring.queue, p_want bigint, p_all boolean) RETURNS slipring.state
+FUNCTION taken_apart(p_queue slipring.queue, p_want bigint, p_all boolean, p_tables text[] DEFAULT NULL::text[]) RETURNS slipring.state
 FUNCTION taken_fences(p_ids int8multirange) RETURNS int8multirange
 FUNCTION taken_first(p_queue slipring.queue, p_tables text[], p_lane bigint, p_todo int8multirange, OUT message slipring.message, OUT id bigint, OUT region int8multirange) RETURNS record
 FUNCTION taken_fold() RETURNS trigger SECURITY DEFINER

@@ -16,6 +16,9 @@ CREATE TABLE slipring.place_rotation (
     place int PRIMARY KEY REFERENCES slipring.place,
     -- Since when the present generation is written.
     since_ms bigint NOT NULL,
+    -- The oldest generation when mark and passed were written. They are of no other: sequences move on
+    -- where the transaction that moves them fails.
+    generation bigint NOT NULL DEFAULT 0,
     -- Above this transaction nobody writes to the oldest generation only; null until known.
     mark bigint,
     -- The queues up to this number have nothing left in the oldest generation.

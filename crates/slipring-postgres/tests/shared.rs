@@ -188,6 +188,86 @@ async fn a_transaction_that_holds_one_waits_for_no_other() {
 }
 
 #[tokio::test]
+async fn a_step_that_is_rolled_back_loses_nothing() {
+    let ground = Ground::with(2).await;
+    let (store, q) = (&ground.store, ground.queues[1]);
+    send(store, q, &["a"]).await;
+    assert_eq!(drain(store, q).await, ["a"]);
+    ground.rotated().await;
+    // Sequences move all the same: the mark of the generation before counts for no other.
+    let sender = ground.cluster.begin(&ground.database, "READ COMMITTED").await;
+    run(&sender, "SELECT slipring.send('q0', 'open'::text)").await;
+    send(store, q, &["b", "c"]).await;
+    let now = "SELECT last_value FROM slipring.place_generation_1";
+    let before = one(&ground.client, now).await;
+    while one(&ground.client, now).await == before {
+        rotate(&ground.client, "shared", at(1), "ROLLBACK").await;
+    }
+    for _ in 0..20 {
+        rotate(&ground.client, "shared", at(1), "COMMIT").await;
+    }
+    run(&sender, "COMMIT").await;
+    ground.rotated().await;
+    assert_eq!(drain(store, q).await, ["b", "c"]);
+    assert_eq!(drain(store, ground.queues[0]).await, ["open"]);
+}
+
+#[tokio::test]
+async fn a_message_on_the_shelf_that_a_user_has_acked_does_not_come_back() {
+    let ground = Ground::with(1).await;
+    let (store, q) = (&ground.store, ground.queues[0]);
+    send(store, q, &["a"]).await;
+    run(&ground.client, "SELECT slipring.nack(receipt) FROM slipring.receive('q0')").await;
+    let receive = "SELECT receipt FROM slipring.receive('q0', 1, '1 minute')";
+    let receipt: String = ground.client.query_one(receive, &[]).await.unwrap().get(0);
+    // The rows of the first lease go.
+    let low = "SELECT last_value FROM slipring.journal_low";
+    let generations = async |more: i64| {
+        let wanted = one(&ground.client, low).await + more;
+        let done = async {
+            while one(&ground.client, low).await < wanted {
+                rotate(&ground.client, "journal", at(100), "COMMIT").await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, done).await.expect("the journal moves");
+    };
+    generations(3).await;
+    run(&ground.client, &format!("SELECT slipring.ack('{receipt}')")).await;
+    generations(3).await;
+    store.expire(slipring::Timestamp::MAX).await.unwrap();
+    assert_eq!(drain(store, q).await, Vec::<String>::new());
+    assert_eq!(counts(store, q).await, [0; 4]);
+}
+
+#[tokio::test]
+async fn large_messages_leave_a_table_of_their_own_in_parts() {
+    let ground = Ground::with(0).await;
+    run(&ground.client, "UPDATE slipring.store SET own_tables_max = 256").await;
+    let q = queue(&ground.store, "own", &QueueSettings::default()).await;
+    let large = "x".repeat(250_000);
+    for _ in 0..20 {
+        send(&ground.store, q, &[&large]).await;
+    }
+    let urgent = slipring::NewMessage::new("urgent".to_owned()).priority(2000);
+    slipring_conformance::verbs::try_send(&ground.store, q, vec![urgent], at(0)).await.unwrap();
+    let low = format!(
+        "SELECT s.generation_low FROM slipring.state s WHERE s.queue_id = {}
+        ORDER BY s.seq DESC LIMIT 1",
+        q.0
+    );
+    let left = async {
+        let mut now = 1000;
+        while one(&ground.client, &low).await == 0 {
+            now += 1000;
+            rotate(&ground.client, "queues", at(now), "COMMIT").await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, left).await.expect("the table is left");
+    let came = drain(&ground.store, q).await;
+    assert_eq!((came.len(), came[20].as_str()), (21, "urgent"));
+}
+
+#[tokio::test]
 async fn idle_queues_are_copied_many_at_a_time() {
     let ground = Ground::with(0).await;
     run(

@@ -46,8 +46,8 @@ BEGIN
             octet_length(send.body) + v_more, CASE WHEN q.fifo THEN send.priority END, send."group",
             v_headers, send.body
         FROM slipring.queue q
-        WHERE q.name = send.queue AND (q.lane_base + send.priority = ANY (q.lanes)
-                OR q.fifo AND send.priority BETWEEN 0 AND {{PRIORITY_MAX}})
+        WHERE q.name = send.queue AND CASE WHEN send.priority BETWEEN 0 AND {{PRIORITY_MAX}}
+                THEN q.fifo OR q.lane_base + send.priority = ANY (q.lanes) END
             AND (has_type_privilege(slipring.caller(), 'slipring.right_producer'::regtype, 'USAGE')
                 OR slipring.queue_right('producer', q.queue_id))
             AND q.home_at = q.written_at AND q.delay_ms = 0 AND octet_length(send.body) + v_more <= q.message_bytes_max

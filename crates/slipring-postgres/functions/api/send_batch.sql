@@ -33,7 +33,8 @@ BEGIN
     ELSIF array_ndims(bodies) > 1 OR array_lower(bodies, 1) <> 1 THEN
         bodies := ARRAY(SELECT u.b FROM unnest(bodies) WITH ORDINALITY AS u(b, n) ORDER BY u.n);
     END IF;
-    IF v_queue.lane_base + priority = ANY (v_queue.lanes) AND NOT v_queue.fifo AND delay IS NULL AND "group" IS NULL
+    IF (CASE WHEN priority BETWEEN 0 AND {{PRIORITY_MAX}}
+            THEN v_queue.lane_base + priority = ANY (v_queue.lanes) END) AND NOT v_queue.fifo AND delay IS NULL AND "group" IS NULL
         AND dedup_ids IS NULL AND headers IS NULL AND v_queue.delay_ms = 0
         AND v_queue.messages_max IS NULL AND v_queue.bytes_max IS NULL
         AND (SELECT max(octet_length(b)) <= v_queue.message_bytes_max AND count(b) = count(*)

@@ -1,8 +1,8 @@
--- Purpose: writes the states of queues that share tables, and have had no leases since the last time, to
+-- Purpose: writes the states of queues that share tables, and have had no leases and acks lately, to
 --          the present generation of the journal: up to 500 at a time, for most of very many are idle.
 -- Inputs:  p_after, the number of a queue: those with higher ones; p_journal, the present generation.
 -- Lock:    the queues', see queue_free; those that are not free are passed over.
--- Index:   queue_pkey, state_newest, lease_newest, lock_row_pkey; state_newest grows by one entry for each.
+-- Index:   queue_pkey, state_newest, lease_newest, ack_queue, lock_row_pkey; state_newest grows by one entry for each.
 -- Answers: the last one; null where there was none.
 CREATE OR REPLACE FUNCTION slipring.journal_copy_idle(p_after int, p_journal bigint)
 RETURNS int LANGUAGE plpgsql AS $$
@@ -13,9 +13,12 @@ DECLARE
             WHERE s.queue_id = q.queue_id ORDER BY s.seq DESC LIMIT 1) s
         WHERE q.queue_id > p_after AND q.generation_low IS NOT NULL AND s.journal < p_journal
             AND NOT EXISTS (SELECT FROM slipring.lease l WHERE l.queue_id = q.queue_id OFFSET 0)
+            AND NOT EXISTS (SELECT FROM slipring.ack a
+                WHERE a.queue_id * 2::bigint = q.queue_id * 2::bigint OFFSET 0)
         ORDER BY q.queue_id LIMIT {{JOURNAL_IDLE_STEP}});
 BEGIN
-    IF v_queues = '{}' THEN
+    -- Nothing is moved in a database that was restored and not imported.
+    IF v_queues = '{}' OR (SELECT s.home_at <> s.written_at FROM slipring.store s) THEN
         RETURN NULL;
     END IF;
     v_queues := ARRAY(SELECT l.queue_id FROM slipring.lock_row l
@@ -33,6 +36,8 @@ BEGIN
             SELECT s.* FROM slipring.state s WHERE s.queue_id = q ORDER BY s.seq DESC LIMIT 1) s
         WHERE s.journal < p_journal
             AND NOT EXISTS (SELECT FROM slipring.lease l WHERE l.queue_id = q OFFSET 0)
+            AND NOT EXISTS (SELECT FROM slipring.ack a
+                WHERE a.queue_id * 2::bigint = q * 2::bigint OFFSET 0)
         RETURNING queue_id)
     SELECT max(c.queue_id) INTO p_after FROM copied c;
     RETURN p_after;

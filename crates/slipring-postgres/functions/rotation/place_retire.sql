@@ -15,6 +15,7 @@ DECLARE
     v_at int := p_place.passed;
     v_passed int := p_place.passed;
     v_queue slipring.queue;
+    v_here boolean;
 BEGIN
     moved := false;
     "left" := false;
@@ -25,12 +26,15 @@ BEGIN
         INTO v_at USING (v_at + 1)::bigint << {{LANE_SHIFT}};
         EXIT WHEN v_at IS NULL OR moved;
         SELECT * INTO v_queue FROM slipring.queue q WHERE q.queue_id = v_at;
-        IF v_queue.queue_id IS NOT NULL AND slipring.place_left(v_queue, p_table) THEN
-            "left" := true;
+        v_here := v_queue.queue_id IS NOT NULL;
+        IF v_here THEN
             BEGIN
-                v_queue := slipring.queue_try(v_at);
-                moved := v_queue.queue_id IS NOT NULL
-                    AND slipring.queue_retire(v_queue, p_now_ms, p_age_ms);
+                v_here := slipring.place_left(v_queue, p_table);
+                IF v_here THEN
+                    v_queue := slipring.queue_try(v_at);
+                    moved := v_queue.queue_id IS NOT NULL
+                        AND slipring.queue_retire(v_queue, p_now_ms, p_age_ms);
+                END IF;
                 IF NOT moved THEN
                     -- What a block has locked is given back where it fails.
                     RAISE EXCEPTION USING ERRCODE = 'SR000';
@@ -41,7 +45,9 @@ BEGIN
                 WHEN OTHERS THEN
                     moved := slipring.aside_caught(v_at, p_now_ms, SQLSTATE, SQLERRM);
             END;
-        ELSIF NOT "left" THEN
+        END IF;
+        "left" := "left" OR v_here;
+        IF NOT "left" THEN
             v_passed := v_at;
         END IF;
         IF slipring.turn_over(v_began) THEN

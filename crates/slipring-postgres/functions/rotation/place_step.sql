@@ -23,6 +23,10 @@ DECLARE
     v_emptied boolean := v_now > v_low + 1 OR pg_relation_size(v_before::regclass) = 0;
     v_step record;
 BEGIN
+    IF p_place.generation <> v_low THEN
+        p_place.mark := NULL;
+        p_place.passed := 0;
+    END IF;
     IF NOT v_emptied THEN
         -- Its messages were let go of by an earlier transaction, see dump_begins.
         IF NOT slipring.dump_begins() AND slipring.tables_lock(v_before) THEN
@@ -37,8 +41,7 @@ BEGIN
                 OR p_now_ms < p_place.since_ms + p_age_ms) OR NOT slipring.tables_lock(v_before) THEN
             RETURN false;
         END IF;
-        UPDATE slipring.place_rotation r SET since_ms = p_now_ms, mark = NULL, passed = 0
-        WHERE r.place = p_place.place;
+        UPDATE slipring.place_rotation r SET since_ms = p_now_ms, mark = NULL WHERE r.place = p_place.place;
         PERFORM setval(v_generation, v_now + 1);
         RETURN true;
     ELSIF p_place.mark IS NULL THEN
@@ -46,7 +49,8 @@ BEGIN
         IF NOT p_moved THEN
             RETURN false;
         END IF;
-        UPDATE slipring.place_rotation r SET mark = pg_current_xact_id()::text::bigint
+        UPDATE slipring.place_rotation r SET mark = pg_current_xact_id()::text::bigint,
+            passed = 0, generation = v_low
         WHERE r.place = p_place.place;
         RETURN true;
     ELSIF pg_snapshot_xmin(pg_current_snapshot())::text::bigint < p_place.mark

@@ -18,7 +18,7 @@ DECLARE
     v_bytes bigint := 0;
 BEGIN
     IF p_move AND v_state.taken IS NOT NULL THEN
-        v_state := slipring.taken_apart(p_queue, {{TURN_MESSAGES_MAX}}, true);
+        v_state := slipring.taken_apart(p_queue, {{TURN_MESSAGES_MAX}}, true, ARRAY[p_table]);
     END IF;
     <<lanes>>
     FOR v_at IN 1..cardinality(v_state.lanes) LOOP
@@ -33,8 +33,8 @@ BEGIN
             INTO v_left USING v_state.lanes[v_at], v_range.first, v_range.past;
             v_n := coalesce(cardinality(v_left.ids), 0);
             CONTINUE WHEN v_n = 0;
-            IF NOT p_move OR p_queue.fifo OR p_queue.generation_low IS NULL AND (
-                    v_n < v_left.found OR v_sum + v_n >= {{TURN_MESSAGES_MAX}}) THEN
+            IF NOT p_move OR p_queue.fifo OR p_queue.generation_low IS NULL
+                    AND v_sum + v_left.found >= {{TURN_MESSAGES_MAX}} THEN
                 -- Those that were moved before stay moved: they have left their lanes below.
                 v_stay := v_n;
                 EXIT lanes;
@@ -51,7 +51,11 @@ BEGIN
             v_state := slipring.state_uncount(v_state, v_at, v_left.ids, v_left.sizes);
             v_sum := v_sum + v_n;
             v_bytes := v_bytes + v_left.bytes;
-            EXIT lanes WHEN v_sum >= {{TURN_MESSAGES_MAX}} OR v_bytes >= {{TURN_BYTES_MAX}};
+            IF v_sum >= {{TURN_MESSAGES_MAX}} OR v_bytes >= {{TURN_BYTES_MAX}} THEN
+                -- The rest has not been looked at.
+                v_stay := 1;
+                EXIT lanes;
+            END IF;
         END LOOP;
     END LOOP;
     IF v_stay = 0 AND v_state.apart IS NOT NULL AND slipring.log_any(p_table, v_state.lanes,

@@ -13,6 +13,10 @@ DECLARE
     v_moved boolean;
 BEGIN
     done := false;
+    -- Nothing is moved or emptied in a database that was restored and not imported.
+    IF (SELECT s.home_at <> s.written_at FROM slipring.store s) THEN
+        RETURN;
+    END IF;
     FOR v_place IN SELECT * FROM slipring.place_rotation r WHERE r.place > p_after
         AND least(p_bytes_min, 1048576) <= greatest(
             pg_relation_size(format('slipring.message_%s_0', r.place)::regclass),

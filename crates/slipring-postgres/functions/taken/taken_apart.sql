@@ -2,13 +2,13 @@
 --          apart what is not for this transaction. The rows are never changed or deleted, so the
 --          locks leave nothing behind.
 -- Inputs:  p_queue; p_want, how many messages; p_all, whether fewer means that there are no more
---          that nobody else has locked.
+--          that nobody else has locked; p_tables, in which to look, null for all that are live.
 -- Lock:    the rows', to the end of the transaction; those that are locked are passed over. The
 --          queue's lock is not needed, but see queue_hold.
 -- Index:   the partitions' order indexes, a range for each run of ids; one step for each row.
 -- Answers: the newest state: open has the locked messages, apart the others.
 CREATE OR REPLACE FUNCTION slipring.taken_apart(
-    p_queue slipring.queue, p_want bigint, p_all boolean)
+    p_queue slipring.queue, p_want bigint, p_all boolean, p_tables text[] DEFAULT NULL)
 RETURNS slipring.state LANGUAGE plpgsql AS $$
 DECLARE
     v_state slipring.state;
@@ -27,7 +27,7 @@ BEGIN
         v_state := slipring.state_read(p_queue);
         -- Before the tables are named: who is over has written to one of these.
         v_done := slipring.cut(p_queue.xid_base);
-        v_tables := slipring.live_table_names(p_queue, v_state);
+        v_tables := coalesce(p_tables, slipring.live_table_names(p_queue, v_state));
         v_lanes := v_state.lanes;
         v_free := '{}';
         v_got := 0;
