@@ -101,7 +101,7 @@ const STEPS: [Step; 18] = [
     },
     Step {
         name: "postgres",
-        what: "the PostgreSQL store again: the newest one, suite by PgBouncer and with shared tables",
+        what: "the PostgreSQL store again: the newest one, by PgBouncer and with shared tables",
         needs: Some("set-up"),
         run: |repository| {
             let newest = setup::postgres::Newest::copied(repository)?;
