@@ -1,6 +1,5 @@
--- Purpose: keeps the generation of the tables that a queue shares with others where it is: nobody
---          empties the oldest table that counts, nor writes to a generation after the next one, until
---          this transaction ends (decision 0041, as for the journal).
+-- Purpose: holds back the rotation of shared message tables until this transaction ends: the oldest
+--          table is not emptied, and no generation after the next one begins (decision 0041).
 -- Inputs:  p_queue, which shares tables.
 -- Lock:    ACCESS SHARE on the oldest table, for which a rotation that empties it is waited for. The
 --          sequence is looked at once more with the lock.

@@ -1,5 +1,5 @@
--- Purpose: tries to take the lock of a queue: a view that nobody reads and only the owner may lock; the
---          queue's row in lock_row where there is no such view.
+-- Purpose: tries to take the lock of a queue without waiting: its view lock_<number>, or its row in
+--          lock_row where the queue shares tables and has no view. Only the owner may lock either.
 -- Inputs:  p_queue.
 -- Lock:    the queue's, to the end of the transaction, if nobody has it.
 -- Index:   lock_row_pkey.

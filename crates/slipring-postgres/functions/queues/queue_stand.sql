@@ -8,7 +8,8 @@ BEGIN
     IF to_regclass('slipring.lock_' || p_queue) IS NULL THEN
         PERFORM FROM slipring.lock_row l WHERE l.queue_id = p_queue AND l.kind = 0
             FOR UPDATE;
-        -- Says which row it is: a row's lock stands in no list. Nobody waits for this one.
+        -- pg_locks does not show locks of rows: queue_holds_other looks for this one, which is only
+        -- tried.
         PERFORM pg_try_advisory_xact_lock_shared({{LOCK_ROW_CLASS}}, p_queue) WHERE FOUND;
         RETURN;
     END IF;

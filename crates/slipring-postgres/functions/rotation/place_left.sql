@@ -1,5 +1,5 @@
 -- Purpose: whether a queue has messages in the oldest of the tables that it shares: ready, leased, or of an
---          open load. Nobody writes to that table any more, so what has left it does not come back.
+--          open load. No transaction writes to that table any more, so the answer false stays right.
 -- Inputs:  p_queue; p_table.
 -- Lock:    none: open loads are read before the state, and the state before the leases, for so messages go
 --          on: from a load to the ready ones, from these to a lease, and away.

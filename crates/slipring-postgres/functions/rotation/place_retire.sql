@@ -1,8 +1,8 @@
 -- Purpose: moves what one queue has left in the oldest of the tables that it shares to the shelf: of the
 --          first queue that has something left and whose lock is free. Then others need not wait for
 --          its consumers.
--- Inputs:  p_place, nobody writes to its oldest generation any more; p_table; p_now_ms; p_age_ms, how
---          long messages that are leased stay.
+-- Inputs:  p_place, to whose oldest generation no transaction writes any more; p_table, that
+--          generation's; p_now_ms; p_age_ms: messages that were leased longer ago are moved as well.
 -- Lock:    the queue's, see queue_try.
 -- Index:   the table's order index, one step for each queue; see place_left.
 -- Answers: moved, whether it did something; left, whether a queue may have something left.

@@ -1,6 +1,7 @@
--- Purpose: one step of the rotation of shared message tables, if one is due: write to the next
---          generation; mark, in a later transaction, above which number nobody writes to the old one;
---          move what is left in it, a queue at a time; let it go; empty it once nobody reads it.
+-- Purpose: one step of the rotation of shared message tables, if one is due. The steps: begin the next
+--          generation; note, in a later transaction, the mark: transactions with higher numbers write
+--          to the new table only; move what is left in the old table to the shelf, a queue at a time;
+--          stop reading the old table; empty it when no transaction reads it.
 -- Inputs:  p_place; p_moved, whether the generation was seen to have moved before the transaction had its
 --          number; the rest as store_rotate.
 -- Lock:    the caller holds the lock of rotation; see place_retire; ACCESS EXCLUSIVE on a table that is

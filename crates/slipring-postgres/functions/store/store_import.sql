@@ -28,8 +28,7 @@ BEGIN
         (SELECT max(lower(r)) FROM slipring.tally_sum s, unnest(s.unseen) r),
         (SELECT max(lower(r)) FROM slipring.mark m, unnest(m.unseen) r WHERE m.kind < 9));
     -- Each of the three tables of a set may have messages that count, as in import_generation.
-    PERFORM setval(s.low, greatest(pg_sequence_last_value(s.now) - 2, pg_sequence_last_value(s.low) - 2,
-        0))
+    PERFORM setval(s.low, greatest(pg_sequence_last_value(s.now) - 2, 0))
     FROM (SELECT format('slipring.place_generation_%s', r.place)::regclass AS now,
               format('slipring.place_low_%s', r.place)::regclass AS low
           FROM slipring.place_rotation r) s;
