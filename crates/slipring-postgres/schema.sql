@@ -245,6 +245,22 @@ TABLE migration
   name text NOT NULL
   applied_at timestamp with time zone NOT NULL DEFAULT now()
   CONSTRAINT migration_pkey PRIMARY KEY (version)
+
+TABLE offer PARTITION BY LIST (slot)
+  slot integer NOT NULL
+  queue_id integer NOT NULL
+  first bigint NOT NULL
+  past bigint NOT NULL
+  tables text[] NOT NULL
+  lane bigint NOT NULL
+  ready int8multirange NOT NULL
+  ids bigint[] NOT NULL
+
+TABLE offer_0 OF slipring.offer FOR VALUES IN (0) WITH (autovacuum_enabled=false)
+
+TABLE offer_1 OF slipring.offer FOR VALUES IN (1) WITH (autovacuum_enabled=false)
+
+TABLE offer_2 OF slipring.offer FOR VALUES IN (2) WITH (autovacuum_enabled=false)
 SEQUENCE older_acks
 
 TABLE place
@@ -392,6 +408,22 @@ TABLE tally_sum_0 OF slipring.tally_sum FOR VALUES IN (0) WITH (autovacuum_enabl
 TABLE tally_sum_1 OF slipring.tally_sum FOR VALUES IN (1) WITH (autovacuum_enabled=false)
 
 TABLE tally_sum_2 OF slipring.tally_sum FOR VALUES IN (2) WITH (autovacuum_enabled=false)
+SEQUENCE ticket_0
+SEQUENCE ticket_1
+SEQUENCE ticket_10
+SEQUENCE ticket_11
+SEQUENCE ticket_12
+SEQUENCE ticket_13
+SEQUENCE ticket_14
+SEQUENCE ticket_15
+SEQUENCE ticket_2
+SEQUENCE ticket_3
+SEQUENCE ticket_4
+SEQUENCE ticket_5
+SEQUENCE ticket_6
+SEQUENCE ticket_7
+SEQUENCE ticket_8
+SEQUENCE ticket_9
 CREATE INDEX ack_queue ON ONLY slipring.ack USING btree (((queue_id * (2)::bigint)), id)
 CREATE UNIQUE INDEX aside_pkey ON slipring.aside USING btree (aside_id)
 CREATE INDEX aside_queue ON slipring.aside USING btree (queue_id)
@@ -412,6 +444,8 @@ CREATE INDEX item_source ON ONLY slipring.item_picture USING btree (queue_id, so
 CREATE INDEX lease_deadline ON ONLY slipring.lease USING btree (((queue_id * (2)::bigint)), deadline_ms)
 CREATE INDEX lease_holder ON ONLY slipring.lease USING btree (holder) WHERE (holder IS NOT NULL)
 CREATE INDEX lease_newest ON ONLY slipring.lease USING btree (queue_id, fence, part, seq)
+CREATE INDEX lease_several ON ONLY slipring.lease USING btree (((queue_id * (8)::bigint)), fence) WHERE ((seq = 0) AND (n > 1))
+CREATE INDEX lease_single ON ONLY slipring.lease USING btree (((queue_id * (4)::bigint)), upper(open)) WHERE ((seq = 0) AND (n = 1))
 CREATE UNIQUE INDEX load_pkey ON slipring.load USING btree (load_id)
 CREATE INDEX load_queue ON slipring.load USING btree (queue_id)
 CREATE UNIQUE INDEX load_block_pkey ON slipring.load_block USING btree (load_id, block)
@@ -419,6 +453,7 @@ CREATE UNIQUE INDEX load_part_pkey ON slipring.load_part USING btree (load_id, p
 CREATE UNIQUE INDEX lock_row_pkey ON slipring.lock_row USING btree (queue_id, kind)
 CREATE INDEX mark_newest ON ONLY slipring.mark USING btree (queue_id, kind, seq)
 CREATE UNIQUE INDEX migration_pkey ON slipring.migration USING btree (version)
+CREATE INDEX offer_newest ON ONLY slipring.offer USING btree (queue_id, first)
 CREATE INDEX place_free ON slipring.place USING btree (place) WHERE (queue_id IS NULL)
 CREATE UNIQUE INDEX place_pkey ON slipring.place USING btree (place)
 CREATE INDEX place_shared ON slipring.place USING btree (place) WHERE shared
@@ -439,6 +474,7 @@ FUNCTION ack_key(p_lock_key bigint, p_fence bigint) RETURNS bigint
 FUNCTION ack_older(p_queue slipring.queue) RETURNS bigint
 FUNCTION ack_queue(p_queue integer, p_messages bigint[], p_fences bigint[]) RETURNS void
 FUNCTION ack_refused(p_queue slipring.queue, p_message bigint, p_fence bigint) RETURNS void
+FUNCTION ack_single(p_receipt text) RETURNS boolean
 FUNCTION ack_whole(p_queue slipring.queue, p_messages bigint[], p_fences bigint[]) RETURNS TABLE(fence bigint, ids int8multirange)
 FUNCTION ack_whole_open(p_queue integer, p_messages bigint[], p_fences bigint[]) RETURNS TABLE(fence bigint, ids int8multirange)
 FUNCTION acked(p_message bigint, p_fence bigint) RETURNS boolean
@@ -630,9 +666,13 @@ FUNCTION nack(receipts text[], delay interval DEFAULT NULL::interval) RETURNS te
 FUNCTION nack(receipts text[], delay interval, reason text) RETURNS text[] SECURITY DEFINER
 FUNCTION nack_each(p_receipts text[], p_delay interval, p_reason text DEFAULT NULL::text) RETURNS TABLE(receipt text, outcome text, error text, error_message text, error_context jsonb)
 FUNCTION now_ms() RETURNS bigint
+FUNCTION offer_make(p_queue slipring.queue, p_state slipring.state) RETURNS void
+FUNCTION offer_open(p_queue slipring.queue, p_lane bigint, p_id bigint) RETURNS int8multirange
+FUNCTION offer_take(p_queue slipring.queue, p_now_ms bigint, p_lease_ms bigint, OUT message slipring.message, OUT fence bigint, OUT deadline_ms bigint) RETURNS record
 FUNCTION pack_bodies(p_bodies bytea[]) RETURNS TABLE(last integer, body bytea, n integer, bytes_each integer)
 FUNCTION pack_body(p_pack bytea, p_n integer, p_k integer) RETURNS bytea
 FUNCTION pack_end(p_pack bytea, p_k integer) RETURNS integer
+FUNCTION pack_message(p_row slipring.message, p_id bigint) RETURNS slipring.message
 FUNCTION pack_open(p_rows bytea[], p_ns integer[]) RETURNS bytea[]
 FUNCTION parked_take(p_queue slipring.queue, p_limit bigint) RETURNS bigint[]
 FUNCTION pause(queue text, until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS void SECURITY DEFINER
@@ -783,6 +823,7 @@ FUNCTION store_system_identifier() RETURNS bigint
 FUNCTION tables_empty(p_tables text) RETURNS boolean
 FUNCTION tables_lock(p_tables text, p_wait_ms integer DEFAULT 0) RETURNS boolean
 FUNCTION taken_apart(p_queue slipring.queue, p_want bigint, p_all boolean, p_tables text[] DEFAULT NULL::text[]) RETURNS slipring.state
+FUNCTION taken_base(p_queue slipring.queue, p_now_ms bigint) RETURNS bigint
 FUNCTION taken_fences(p_ids int8multirange) RETURNS int8multirange
 FUNCTION taken_first(p_queue slipring.queue, p_tables text[], p_lane bigint, p_todo int8multirange, OUT message slipring.message, OUT id bigint, OUT region int8multirange) RETURNS record
 FUNCTION taken_fold() RETURNS trigger SECURITY DEFINER
@@ -798,5 +839,6 @@ FUNCTION taken_read(p_queue slipring.queue, p_state slipring.state) RETURNS slip
 FUNCTION taken_singles(p_tables text[], p_lane bigint, p_todo int8multirange, p_ids bigint[], p_want bigint, OUT n bigint, OUT last bigint, OUT others int8multirange) RETURNS record
 FUNCTION taken_spans(p_taken int8multirange) RETURNS TABLE(first bigint, past bigint)
 FUNCTION tally_fold(p_queue slipring.queue, p_least integer DEFAULT 100) RETURNS void
+FUNCTION ticket(p_queue integer) RETURNS regclass
 FUNCTION timeline() RETURNS bigint
 FUNCTION turn_over(p_began timestamp with time zone, p_bytes bigint DEFAULT 0) RETURNS boolean

@@ -28,7 +28,7 @@ const OLD: &str = "
     LEFT JOIN pg_index i ON i.indexrelid = c.oid
     JOIN pg_class t ON t.oid = coalesce(i.indrelid, c.oid)
     WHERE l.pid = $1 AND (
-        t.relname ~ ('^(state|lease|ack)_'
+        t.relname ~ ('^(state|lease|ack|offer)_'
             || (pg_sequence_last_value('slipring.journal_low') + 2) % 3 || '$')
         OR t.relname ~ ('^(item_picture|item_body|mark|tally|tally_sum|fifo_group|fifo_touched)_'
             || (pg_sequence_last_value('slipring.shelf_low') + 2) % 3 || '$'))";
@@ -182,5 +182,5 @@ async fn the_views_of_what_is_read_have_the_columns_of_their_tables() {
             WHERE a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped)";
     assert_eq!(one(&ground.watcher, differ).await, 0);
     let views = "SELECT count(*) FROM pg_views WHERE schemaname ~ '^slipring_(journal|shelf)_'";
-    assert_eq!(one(&ground.watcher, views).await, 3 * (3 + 9));
+    assert_eq!(one(&ground.watcher, views).await, 3 * (4 + 9));
 }

@@ -4,7 +4,7 @@
 --          error, none.
 -- Lock:    the leases' locks, shared, to the end of the transaction: until then the messages are
 --          handed to nobody else, also when their deadline passes.
--- Index:   lease_newest, item_picture_N_newest; ack's indexes grow.
+-- Index:   see ack_single and ack_queue.
 -- Answers: how many.
 CREATE OR REPLACE FUNCTION slipring.ack(receipts text[])
 RETURNS bigint
@@ -16,6 +16,9 @@ DECLARE
     v_count bigint := 0;
 BEGIN
     PERFORM slipring.generations_enter();
+    IF cardinality(receipts) = 1 AND slipring.ack_single(receipts[1]) THEN
+        RETURN 1;
+    END IF;
     FOR v_part IN
         SELECT o.queue, array_agg(o.message ORDER BY o.message, o.fence) AS messages,
             array_agg(o.fence ORDER BY o.message, o.fence) AS fences

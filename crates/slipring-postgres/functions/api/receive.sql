@@ -1,9 +1,9 @@
 -- Purpose: hands out ready messages (S7) under a lease.
 -- Inputs:  the queue's name; n, at most how many, 1 to 10,000; lease, or null for the message's or
 --          the queue's own.
--- Lock:    to the end of the transaction, see receive_one and receive_claim: mostly of nothing but the
---          messages.
--- Index:   see receive_one, receive_claim.
+-- Lock:    to the end of the transaction, see offer_take, receive_one and receive_claim: mostly of
+--          nothing but the messages.
+-- Index:   see offer_take, receive_one, receive_claim.
 CREATE OR REPLACE FUNCTION slipring.receive(
     queue text, n int DEFAULT 1, lease interval DEFAULT NULL)
 RETURNS TABLE (receipt text, body bytea, id bigint, priority bigint, attempts bigint,
@@ -18,12 +18,19 @@ DECLARE
     v_now_ms bigint := slipring.now_ms();
     v_lease_ms bigint;
     v_one record;
+    v_ended boolean;
 BEGIN
     PERFORM slipring.isolation_check(),
         slipring.count_check('receive_messages_max', 10000, receive.n, receive.queue);
     v_lease_ms := slipring.interval_ms(receive.lease, 'the lease', receive.queue);
     IF receive.n = 1 THEN
-        v_one := slipring.receive_one(v_queue, v_now_ms, v_lease_ms);
+        PERFORM slipring.generations_enter();
+        v_one := slipring.offer_take(v_queue, v_now_ms, v_lease_ms);
+        v_ended := v_one.fence IS NOT NULL;
+        IF NOT v_ended THEN
+            v_one := slipring.receive_one(v_queue, v_now_ms, v_lease_ms);
+            v_ended := v_one.ended;
+        END IF;
         IF v_one.fence IS NOT NULL THEN
             receipt := slipring.receipt_seal(v_key, v_queue.queue_id, (v_one.message).id,
                 v_one.fence);
@@ -38,7 +45,7 @@ BEGIN
             headers := (v_one.message).headers::jsonb;
             RETURN NEXT;
         END IF;
-        IF v_one.ended THEN
+        IF v_ended THEN
             RETURN;
         END IF;
     END IF;

@@ -4,5 +4,5 @@
 -- Index:   none.
 CREATE OR REPLACE FUNCTION slipring.journal_tables()
 RETURNS text[] LANGUAGE sql IMMUTABLE AS $$
-    SELECT ARRAY['state', 'lease', 'ack']
+    SELECT ARRAY['state', 'lease', 'ack', 'offer']
 $$;

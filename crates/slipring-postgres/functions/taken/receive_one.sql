@@ -21,7 +21,6 @@ DECLARE
     v_found record;
     v_lane bigint;
     v_any boolean;
-    v_k int;
 BEGIN
     IF v_queue.fifo OR v_queue.paused OR p_now_ms < v_queue.paused_until_ms
         OR v_queue.home_at <> v_queue.written_at OR slipring.items_ready(v_queue.queue_id) THEN
@@ -88,11 +87,7 @@ BEGIN
     END IF;
     message := v_found.message;
     IF message.n IS NOT NULL THEN
-        v_k := v_found.id - message.id + message.n;
-        message.bytes := slipring.pack_end(message.body, v_k)
-            - slipring.pack_end(message.body, v_k - 1);
-        message.body := slipring.pack_body(message.body, message.n, v_k);
-        message.id := v_found.id;
+        message := slipring.pack_message(message, v_found.id);
     END IF;
     fence := slipring.taken_next(v_queue);
     deadline_ms := p_now_ms

@@ -46,6 +46,10 @@ BEGIN
                 v_room);
         END IF;
         CONTINUE WHEN v_read.total = 0;
+        IF v_read.total = 1 THEN
+            -- See offer_open.
+            v_read.region := v_read.region * int8multirange(int8range(NULL, v_read.last_id, '[]'));
+        END IF;
         v_fence := coalesce(v_fence + 1, slipring.taken_next(p_queue));
         v_deadline := p_now_ms
             + coalesce(p_lease_ms, v_read.lease_each, p_queue.visibility_timeout_ms);

@@ -1,9 +1,10 @@
 -- Purpose: at the commit of a transaction that was handed messages without the queue's lock: writes
 --          that into the queue's state, with what others have left, if nobody has the lock. Where it
---          is taken, or the transaction is only prepared, whoever has the lock next does it.
+--          is taken, or the transaction is only prepared, whoever has the lock next does it. Then it offers
+--          messages to the next receives.
 -- Inputs:  the row of the lease.
 -- Lock:    the queue's, which is only tried, for the rest of the commit.
--- Index:   see state_read, acks_take, state_write.
+-- Index:   see state_read, acks_take, state_write, offer_make.
 CREATE OR REPLACE FUNCTION slipring.taken_fold()
 RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, slipring, pg_temp
@@ -43,6 +44,7 @@ BEGIN
             PERFORM slipring.state_write(v_queue, v_state);
         END IF;
     END IF;
+    PERFORM slipring.offer_make(v_queue, v_state);
     RETURN NULL;
 EXCEPTION WHEN OTHERS THEN
     -- The caller's work does not fail for it: whoever has the lock next comes upon the same.

@@ -1,0 +1,267 @@
+//! Receives by SQL of one message take those that are offered, each one of its own (decision 0043):
+//! an offer is no more than a hint, whatever becomes of the messages (S10.7).
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a failed step fails the test")]
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use slipring::admin::AdminStore;
+use slipring::{NewMessage, QueueId, Timestamp};
+use slipring_conformance::verbs::{at, bodies, claim, counts, try_send};
+use slipring_postgres::PostgresStore;
+use slipring_testbed::{Cluster, Database, one, rotation_step, run, soon};
+use tokio_postgres::Client;
+
+/// How many tickets of the queue have been drawn.
+const DRAWN: &str = "SELECT pg_sequence_last_value(slipring.ticket(queue_id)) FROM slipring.queue
+    WHERE name = 'jobs'";
+/// How many of the messages of the newest offer no receive has tried.
+const LEFT: &str = "SELECT coalesce(max(o.past), 1) - 1
+        - (SELECT pg_sequence_last_value(slipring.ticket(q.queue_id)) FROM slipring.queue q
+           WHERE q.name = 'jobs')
+    FROM slipring.offer o";
+
+/// A queue `jobs` with so many messages, `m000` and on, a store and a user of SQL.
+struct Ground {
+    cluster: &'static Cluster,
+    database: Database,
+    store: Arc<PostgresStore>,
+    q: QueueId,
+    user: Client,
+}
+
+impl Ground {
+    async fn with(messages: u32) -> Ground {
+        let cluster = Cluster::shared();
+        let database = cluster.database().await;
+        let store = cluster.store(&database).await;
+        let user = cluster.client(&database).await;
+        run(&user, "SELECT slipring.create_queue('jobs')").await;
+        let q = store.queues().await.unwrap()[0].id;
+        let ground = Ground { cluster, database, store, q, user };
+        for n in 0..messages {
+            ground.send(&format!("m{n:03}")).await;
+        }
+        ground
+    }
+
+    async fn send(&self, body: &str) {
+        run(&self.user, &format!("SELECT slipring.send('jobs', '{body}'::text)")).await;
+    }
+
+    /// Receives and acks until messages are offered that no receive has tried.
+    async fn until_offered(&self) -> Vec<String> {
+        let mut done = Vec::new();
+        while one(&self.user, LEFT).await < 1 {
+            done.extend(self.work().await);
+        }
+        done
+    }
+
+    /// One message by an offer, in a transaction of its own, and acks it.
+    async fn work(&self) -> Option<String> {
+        run(&self.user, "BEGIN").await;
+        let got = receive(&self.user, 1).await.pop();
+        if let Some((receipt, _)) = &got {
+            run(&self.user, &format!("SELECT slipring.ack('{receipt}')")).await;
+        }
+        run(&self.user, "COMMIT").await;
+        got.map(|(_, body)| body)
+    }
+
+    /// All that is left by receives of one message.
+    async fn drain(&self) -> Vec<String> {
+        let mut done = Vec::new();
+        while let Some(body) = self.work().await {
+            done.push(body);
+        }
+        done
+    }
+
+    async fn begin(&self) -> Client {
+        self.cluster.begin(&self.database, "READ COMMITTED").await
+    }
+
+    async fn now(&self) -> Timestamp {
+        let ms = one(&self.user, "SELECT slipring.now_ms()").await;
+        Timestamp::from_millis(u64::try_from(ms).unwrap())
+    }
+
+    /// What a server is handed.
+    async fn server(&self, n: u32) -> Vec<String> {
+        bodies(&claim(&self.store, self.q, n, self.now().await).await)
+    }
+}
+
+/// Receipts and bodies.
+async fn receive(client: &Client, n: usize) -> Vec<(String, String)> {
+    let sql =
+        format!("SELECT receipt, convert_from(body, 'UTF8') FROM slipring.receive('jobs', {n})");
+    let rows = soon("a receive", client.query(&sql, &[])).await.unwrap();
+    rows.iter().map(|row| (row.get(0), row.get(1))).collect()
+}
+
+fn numbered(numbers: impl IntoIterator<Item = u32>) -> Vec<String> {
+    numbers.into_iter().map(|n| format!("m{n:03}")).collect()
+}
+
+/// All of them, each once, whatever their order.
+fn sorted(parts: &[&[String]]) -> Vec<String> {
+    let mut all = parts.concat();
+    all.sort();
+    all
+}
+
+#[tokio::test]
+async fn each_receive_takes_the_next_of_the_messages_and_of_packs() {
+    let ground = Ground::with(60).await;
+    for pack in 0..3 {
+        let pack = 60 + pack * 40..100 + pack * 40;
+        let bodies = numbered(pack).join("','");
+        run(&ground.user, &format!("SELECT slipring.send_batch('jobs', ARRAY['{bodies}'])")).await;
+    }
+    let mut done = Vec::new();
+    let mut drawn = 0;
+    while let Some(body) = ground.work().await {
+        let now = one(&ground.user, DRAWN).await;
+        if now > drawn {
+            // None was passed over while there was an offer.
+            assert_eq!(now, drawn + 1);
+            drawn = now;
+        }
+        done.push(body);
+    }
+    assert_eq!(done, numbered(0..180));
+    assert!(drawn > 60, "only {drawn} by an offer");
+    assert_eq!(counts(&ground.store, ground.q).await, [0, 0, 0, 0]);
+    let state = "SELECT count(*) FROM slipring.state s CROSS JOIN LATERAL unnest(s.open[1]) r
+        WHERE s.seq = (SELECT max(seq) FROM slipring.state)";
+    // Numbers of transactions that were open when the offer was made stay behind, not those between.
+    let ranges = one(&ground.user, state).await;
+    assert!(ranges < 20, "{ranges}");
+}
+
+#[tokio::test]
+async fn consumers_are_handed_different_messages_and_those_that_fail_give_theirs_back() {
+    let ground = Ground::with(100).await;
+    let done = ground.until_offered().await;
+    let mut open = Vec::new();
+    let mut held = Vec::new();
+    for _ in 0..6 {
+        let consumer = ground.begin().await;
+        held.push(receive(&consumer, 1).await.remove(0).1);
+        open.push(consumer);
+    }
+    assert_eq!(held.iter().collect::<BTreeSet<_>>().len(), 6);
+    run(&open[0], "ROLLBACK").await;
+    run(&open[1], "COMMIT").await;
+    run(&open[2], "SAVEPOINT more").await;
+    let again = receive(&open[2], 1).await.remove(0).1;
+    assert!(!held.contains(&again));
+    run(&open[2], "ROLLBACK TO more").await;
+    run(&open[3], "PREPARE TRANSACTION 'offered'").await;
+    let rest = ground.drain().await;
+    run(&open[3], "COMMIT PREPARED 'offered'").await;
+    for consumer in [&open[2], &open[4], &open[5]] {
+        run(consumer, "COMMIT").await;
+    }
+    // Five are leased, the first one that was held came again.
+    let seen = sorted(&[&done, &rest, &held[1..]]);
+    assert_eq!(seen, numbered(0..100));
+    assert_eq!(counts(&ground.store, ground.q).await, [0, 0, 5, 0]);
+}
+
+#[tokio::test]
+async fn what_commits_late_between_the_messages_of_an_offer_is_not_lost() {
+    let ground = Ground::with(20).await;
+    let late = ground.begin().await;
+    run(&late, "SELECT slipring.send('jobs', 'late'::text)").await;
+    for n in 20..80 {
+        ground.send(&format!("m{n:03}")).await;
+    }
+    let mut done = ground.until_offered().await;
+    while done.len() < 40 {
+        done.extend(ground.work().await);
+    }
+    assert!(one(&ground.user, DRAWN).await > 10);
+    run(&late, "COMMIT").await;
+    let rest = ground.drain().await;
+    assert!(rest.contains(&"late".to_owned()), "{rest:?}");
+    let mut all = numbered(0..80);
+    all.insert(0, "late".to_owned());
+    assert_eq!(sorted(&[&done, &rest]), all);
+}
+
+#[tokio::test]
+async fn what_a_server_or_a_batch_was_handed_since_is_not_handed_out_again() {
+    let ground = Ground::with(90).await;
+    let done = ground.until_offered().await;
+    let server = ground.server(15).await;
+    assert_eq!(server.len(), 15);
+    let batch = ground.begin().await;
+    let batched: Vec<_> = receive(&batch, 15).await.into_iter().map(|(_, body)| body).collect();
+    assert_eq!(batched.len(), 15);
+    let some = [ground.work().await.unwrap(), ground.work().await.unwrap()];
+    run(&batch, "COMMIT").await;
+    let rest = ground.drain().await;
+    assert_eq!(sorted(&[&done, &server, &batched, &some, &rest]), numbered(0..90));
+}
+
+#[tokio::test]
+async fn a_batch_of_which_one_was_left_has_that_one_alone() {
+    let ground = Ground::with(80).await;
+    let done = ground.until_offered().await;
+    let rest = 80 - done.len();
+    for round in 0..4 {
+        let others = ground.begin().await;
+        assert_eq!(receive(&others, rest - 1 - round).await.len(), rest - 1 - round);
+        // The others' messages are in the way, so that it sees all there is and finds one.
+        let last = receive(&ground.user, 5).await;
+        assert_eq!(last.len(), 1);
+        assert!(receive(&ground.user, 1).await.is_empty(), "round {round}");
+        run(&others, "ROLLBACK").await;
+    }
+    let held = ground.server(100).await;
+    assert_eq!(held.len(), rest - 4);
+}
+
+#[tokio::test]
+async fn offers_outlive_rotations_and_what_they_name_is_found_or_left() {
+    let ground = Ground::with(120).await;
+    let mut done = ground.until_offered().await;
+    let owner = ground.cluster.client(&ground.database).await;
+    let mut moment = ground.now().await;
+    for part in ["queues", "journal", "shelf"].iter().cycle().take(60) {
+        moment = moment.after(std::time::Duration::from_secs(1));
+        rotation_step(&owner, part, moment).await;
+        done.extend(ground.work().await);
+    }
+    let rest = ground.drain().await;
+    assert_eq!(sorted(&[&done, &rest]), numbered(0..120));
+    assert_eq!(counts(&ground.store, ground.q).await, [0, 0, 0, 0]);
+}
+
+#[tokio::test]
+async fn a_more_urgent_message_goes_before_those_that_are_offered() {
+    let ground = Ground::with(60).await;
+    ground.until_offered().await;
+    let urgent = NewMessage::new("urgent").priority(1);
+    try_send(&ground.store, ground.q, vec![urgent], at(0)).await.unwrap();
+    assert_eq!(ground.work().await.unwrap(), "urgent");
+}
+
+#[tokio::test]
+async fn what_was_purged_or_was_in_a_deleted_queue_is_not_handed_out() {
+    let ground = Ground::with(60).await;
+    ground.until_offered().await;
+    run(&ground.user, "SELECT slipring.purge('jobs')").await;
+    assert_eq!(ground.work().await, None);
+    for n in 0..60 {
+        ground.send(&format!("n{n}")).await;
+    }
+    ground.until_offered().await;
+    ground.store.delete_queue(ground.q).await.unwrap();
+    run(&ground.user, "SELECT slipring.create_queue('jobs')").await;
+    ground.send("new").await;
+    assert_eq!(ground.drain().await, ["new"]);
+}
