@@ -251,16 +251,19 @@ TABLE offer PARTITION BY LIST (slot)
   queue_id integer NOT NULL
   first bigint NOT NULL
   past bigint NOT NULL
+  made_ms bigint NOT NULL
+  front_ms bigint NOT NULL
   tables text[] NOT NULL
+  generation_low bigint NOT NULL
   lane bigint NOT NULL
   ready int8multirange NOT NULL
   ids bigint[] NOT NULL
 
-TABLE offer_0 OF slipring.offer FOR VALUES IN (0) WITH (autovacuum_enabled=false)
+TABLE offer_0 OF slipring.offer FOR VALUES IN (0) WITH (autovacuum_enabled=false, toast_tuple_target=8160)
 
-TABLE offer_1 OF slipring.offer FOR VALUES IN (1) WITH (autovacuum_enabled=false)
+TABLE offer_1 OF slipring.offer FOR VALUES IN (1) WITH (autovacuum_enabled=false, toast_tuple_target=8160)
 
-TABLE offer_2 OF slipring.offer FOR VALUES IN (2) WITH (autovacuum_enabled=false)
+TABLE offer_2 OF slipring.offer FOR VALUES IN (2) WITH (autovacuum_enabled=false, toast_tuple_target=8160)
 SEQUENCE older_acks
 
 TABLE place
@@ -416,11 +419,59 @@ SEQUENCE ticket_12
 SEQUENCE ticket_13
 SEQUENCE ticket_14
 SEQUENCE ticket_15
+SEQUENCE ticket_16
+SEQUENCE ticket_17
+SEQUENCE ticket_18
+SEQUENCE ticket_19
 SEQUENCE ticket_2
+SEQUENCE ticket_20
+SEQUENCE ticket_21
+SEQUENCE ticket_22
+SEQUENCE ticket_23
+SEQUENCE ticket_24
+SEQUENCE ticket_25
+SEQUENCE ticket_26
+SEQUENCE ticket_27
+SEQUENCE ticket_28
+SEQUENCE ticket_29
 SEQUENCE ticket_3
+SEQUENCE ticket_30
+SEQUENCE ticket_31
+SEQUENCE ticket_32
+SEQUENCE ticket_33
+SEQUENCE ticket_34
+SEQUENCE ticket_35
+SEQUENCE ticket_36
+SEQUENCE ticket_37
+SEQUENCE ticket_38
+SEQUENCE ticket_39
 SEQUENCE ticket_4
+SEQUENCE ticket_40
+SEQUENCE ticket_41
+SEQUENCE ticket_42
+SEQUENCE ticket_43
+SEQUENCE ticket_44
+SEQUENCE ticket_45
+SEQUENCE ticket_46
+SEQUENCE ticket_47
+SEQUENCE ticket_48
+SEQUENCE ticket_49
 SEQUENCE ticket_5
+SEQUENCE ticket_50
+SEQUENCE ticket_51
+SEQUENCE ticket_52
+SEQUENCE ticket_53
+SEQUENCE ticket_54
+SEQUENCE ticket_55
+SEQUENCE ticket_56
+SEQUENCE ticket_57
+SEQUENCE ticket_58
+SEQUENCE ticket_59
 SEQUENCE ticket_6
+SEQUENCE ticket_60
+SEQUENCE ticket_61
+SEQUENCE ticket_62
+SEQUENCE ticket_63
 SEQUENCE ticket_7
 SEQUENCE ticket_8
 SEQUENCE ticket_9
@@ -444,8 +495,8 @@ CREATE INDEX item_source ON ONLY slipring.item_picture USING btree (queue_id, so
 CREATE INDEX lease_deadline ON ONLY slipring.lease USING btree (((queue_id * (2)::bigint)), deadline_ms)
 CREATE INDEX lease_holder ON ONLY slipring.lease USING btree (holder) WHERE (holder IS NOT NULL)
 CREATE INDEX lease_newest ON ONLY slipring.lease USING btree (queue_id, fence, part, seq)
-CREATE INDEX lease_several ON ONLY slipring.lease USING btree (((queue_id * (8)::bigint)), fence) WHERE ((seq = 0) AND (n > 1))
-CREATE INDEX lease_single ON ONLY slipring.lease USING btree (((queue_id * (4)::bigint)), upper(open)) WHERE ((seq = 0) AND (n = 1))
+CREATE INDEX lease_several ON ONLY slipring.lease USING btree (((queue_id * (8)::bigint)), ((fence + 0))) WHERE (((seq + 0) = 0) AND ((n + 1) > 2))
+CREATE INDEX lease_single ON ONLY slipring.lease USING btree (((queue_id * (4)::bigint)), upper(open)) WHERE (((seq + 0) = 0) AND ((n + 0) = 1))
 CREATE UNIQUE INDEX load_pkey ON slipring.load USING btree (load_id)
 CREATE INDEX load_queue ON slipring.load USING btree (queue_id)
 CREATE UNIQUE INDEX load_block_pkey ON slipring.load_block USING btree (load_id, block)
@@ -666,7 +717,8 @@ FUNCTION nack(receipts text[], delay interval DEFAULT NULL::interval) RETURNS te
 FUNCTION nack(receipts text[], delay interval, reason text) RETURNS text[] SECURITY DEFINER
 FUNCTION nack_each(p_receipts text[], p_delay interval, p_reason text DEFAULT NULL::text) RETURNS TABLE(receipt text, outcome text, error text, error_message text, error_context jsonb)
 FUNCTION now_ms() RETURNS bigint
-FUNCTION offer_make(p_queue slipring.queue, p_state slipring.state) RETURNS void
+FUNCTION offer_ids(p_from text, p_lane bigint, p_ready int8multirange, p_limit bigint) RETURNS bigint[]
+FUNCTION offer_make(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint) RETURNS void
 FUNCTION offer_open(p_queue slipring.queue, p_lane bigint, p_id bigint) RETURNS int8multirange
 FUNCTION offer_take(p_queue slipring.queue, p_now_ms bigint, p_lease_ms bigint, OUT message slipring.message, OUT fence bigint, OUT deadline_ms bigint) RETURNS record
 FUNCTION pack_bodies(p_bodies bytea[]) RETURNS TABLE(last integer, body bytea, n integer, bytes_each integer)

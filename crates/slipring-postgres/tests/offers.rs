@@ -133,6 +133,7 @@ async fn each_receive_takes_the_next_of_the_messages_and_of_packs() {
     }
     assert_eq!(done, numbered(0..180));
     assert!(drawn > 60, "only {drawn} by an offer");
+    assert_eq!(one(&ground.user, DRAWN).await, drawn, "no ticket is for what was handed out");
     assert_eq!(counts(&ground.store, ground.q).await, [0, 0, 0, 0]);
     let state = "SELECT count(*) FROM slipring.state s CROSS JOIN LATERAL unnest(s.open[1]) r
         WHERE s.seq = (SELECT max(seq) FROM slipring.state)";
@@ -264,4 +265,45 @@ async fn what_was_purged_or_was_in_a_deleted_queue_is_not_handed_out() {
     run(&ground.user, "SELECT slipring.create_queue('jobs')").await;
     ground.send("new").await;
     assert_eq!(ground.drain().await, ["new"]);
+}
+
+#[tokio::test]
+async fn what_failed_comes_first_again_when_the_offer_is_over() {
+    // S7.1
+    let ground = Ground::with(120).await;
+    let done = ground.until_offered().await;
+    let failing = ground.begin().await;
+    let body = receive(&failing, 1).await.remove(0).1;
+    run(&failing, "ROLLBACK").await;
+    let behind = ground.work().await.unwrap();
+    assert!(behind > body, "the offer goes on");
+    run(&ground.user, "UPDATE slipring.offer SET made_ms = made_ms - 2000").await;
+    assert_eq!(ground.work().await, Some(body));
+    let rest = ground.drain().await;
+    assert_eq!(rest, numbered(u32::try_from(done.len()).unwrap() + 2..120));
+}
+
+#[tokio::test]
+async fn offers_leave_room_for_in_flight_max_and_keep_no_message_where_it_is_reached() {
+    let ground = Ground::with(300).await;
+    run(&ground.user, "SELECT slipring.configure('jobs', '{\"in_flight_max\": 150}')").await;
+    let done = ground.until_offered().await.len();
+    // One after the other, so that nobody folds: the queue's lock is in other hands.
+    let holder = ground.cluster.holder(&ground.database, ground.q).await;
+    let consumer = ground.cluster.client(&ground.database).await;
+    run(&consumer, "SET lock_timeout = '1 ms'").await;
+    let mut held = 0;
+    while let Ok(rows) = consumer.query("SELECT FROM slipring.receive('jobs')", &[]).await {
+        held += rows.len();
+        assert!(held <= 150, "{held} are in flight");
+        if rows.is_empty() {
+            break;
+        }
+    }
+    assert!(held > 0);
+    drop(holder);
+    let rest = 300 - done - held;
+    let more = ground.server(300).await.len();
+    assert!(held + more <= 150, "{held} and {more}");
+    assert!(rest > more);
 }

@@ -4,7 +4,7 @@
 -- Lock:    the lease's lock, shared, to the end of the transaction. None for acks: there is no other
 --          message of which an ack could be.
 -- Index:   queue_pkey; lease_newest and ack_N_once, one step in each slot; ack's indexes grow.
--- Answers: whether it did. Nothing is entered where it did not: the receipt is wrong or that of another
+-- Answers: whether it did. Nothing is entered where it did not, but a number and the lock may be taken: the receipt is wrong or that of another
 --          lease, the lease is over, somebody has acked it, or a rotation is under way.
 CREATE OR REPLACE FUNCTION slipring.ack_single(p_receipt text)
 RETURNS boolean LANGUAGE plpgsql AS $$
@@ -14,9 +14,11 @@ DECLARE
     v_message bigint;
     v_fence bigint;
     v_id bigint;
-    v_journal bigint;
+    v_journal bigint := pg_sequence_last_value('slipring.journal');
 BEGIN
-    IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+    IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted')
+        OR pg_sequence_last_value('slipring.journal_low') < v_journal
+    THEN
         RETURN false;
     END IF;
     SELECT q.* INTO v_queue FROM slipring.store s JOIN slipring.queue q ON q.queue_id
@@ -36,6 +38,7 @@ BEGIN
     PERFORM pg_advisory_xact_lock_shared(
         slipring.lease_key(v_queue.lock_key, v_fence, v_message));
     v_id := slipring.id_take(v_queue, 1);
+    -- The generation that is written may be another one by now, and is not from here on.
     v_journal := pg_sequence_last_value('slipring.journal');
     IF pg_sequence_last_value('slipring.journal_low') < v_journal THEN
         RETURN false;

@@ -1,4 +1,4 @@
--- Purpose: one step of the rotation of state, lease and ack, if one is due: those of
+-- Purpose: one step of the rotation of the journal's tables, if one is due: those of
 --          generation_step; then copy what is open, a queue at a time; let the old generation go;
 --          empty it once nobody reads it any more.
 -- Inputs:  as store_rotate.

@@ -17,17 +17,17 @@ BEGIN
     WHERE p_id <@ s.open[1] AND s.lanes = ARRAY[p_lane] AND s.taken IS NOT NULL
         AND s.taken_journal + slipring.taken_generations()
             >= pg_sequence_last_value('slipring.journal')
-        AND s.leased + 100 <= p_queue.in_flight_max
+        AND s.leased + {{IN_FLIGHT_NEAR}} <= p_queue.in_flight_max
         -- A hand-out of one message without the lock has no number above that of the message.
         AND NOT EXISTS (SELECT FROM lease l
             WHERE l.queue_id * 4::bigint = p_queue.queue_id * 4::bigint
-                AND upper(l.open) = p_id + 1 AND l.seq = 0 AND l.n = 1
+                AND upper(l.open) = p_id + 1 AND l.seq + 0 = 0 AND l.n + 0 = 1
                 AND l.fence <@ s.taken OFFSET 0)
         AND NOT EXISTS (SELECT FROM slipring.taken_spans(s.taken) r CROSS JOIN LATERAL (
                 SELECT l.open FROM lease l
                 WHERE l.queue_id * 8::bigint = p_queue.queue_id * 8::bigint
-                    AND l.fence >= r.first AND l.fence < r.past AND l.seq = 0 AND l.n > 1
-                    AND l.fence <@ s.taken OFFSET 0) t
+                    AND l.fence + 0 >= r.first AND l.fence + 0 < r.past
+                    AND l.seq + 0 = 0 AND l.n + 1 > 2 AND l.fence <@ s.taken OFFSET 0) t
             WHERE p_id <@ t.open);
     RETURN v_open;
 END $$;

@@ -28,7 +28,9 @@ BEGIN
     END IF;
     FOR v_try IN 1..8 LOOP
         v_state := slipring.state_read(v_queue);
-        IF NOT slipring.taken_may(v_state) OR v_state.leased + 100 > v_queue.in_flight_max THEN
+        IF NOT slipring.taken_may(v_state)
+            OR v_state.leased + {{IN_FLIGHT_NEAR}} > v_queue.in_flight_max
+        THEN
             RETURN;
         END IF;
         -- Before the tables are named: who is over has written to one of these.

@@ -32,7 +32,9 @@ BEGIN
         v_from := slipring.live_tables(p_queue, v_state);
     END IF;
     -- Once more: whoever ends this way waits for transactions that have their number by now.
-    IF NOT slipring.taken_may(v_state) OR v_state.leased + 100 * p_n > p_queue.in_flight_max THEN
+    IF NOT slipring.taken_may(v_state)
+        OR v_state.leased + {{IN_FLIGHT_NEAR}} * p_n > p_queue.in_flight_max
+    THEN
         RETURN;
     END IF;
     FOR v_at IN 1..cardinality(v_state.lanes) LOOP

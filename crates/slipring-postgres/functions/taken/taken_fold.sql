@@ -44,7 +44,7 @@ BEGIN
             PERFORM slipring.state_write(v_queue, v_state);
         END IF;
     END IF;
-    PERFORM slipring.offer_make(v_queue, v_state);
+    PERFORM slipring.offer_make(v_queue, v_state, slipring.now_ms());
     RETURN NULL;
 EXCEPTION WHEN OTHERS THEN
     -- The caller's work does not fail for it: whoever has the lock next comes upon the same.
