@@ -80,7 +80,7 @@ pub async fn drive<T: Target>(
         Work::ConnectionEndBeside => connection_end_beside::run(settings, target).await,
         Work::RetentionBeside => retention_beside::run(settings, target).await,
         Work::Poison => poison::run(settings, target).await,
-        Work::Paced | Work::Failing => paced::run(settings, target, tell).await,
+        Work::Paced | Work::Failing | Work::Deferred => paced::run(settings, target, tell).await,
         Work::Transactions | Work::Business => transactions::run(settings).await,
         Work::Consumers | Work::ConsumersBesideIdle | Work::ConsumersBesideIdleElsewhere => {
             consumers::run(settings, target).await

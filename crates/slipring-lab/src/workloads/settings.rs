@@ -47,6 +47,9 @@ pub enum Work {
     Paced,
     /// As `paced`, but one batch in ten fails and comes again a little later.
     Failing,
+    /// As `paced`, but one batch in four is sent with a delay, and of those received one in three
+    /// fails and comes again a little later: half of the messages are delayed at least once.
+    Deferred,
     /// Single sends by SQL, each in a transaction of its own of a user.
     Transactions,
     /// As before, each transaction also writing a row of the user's.
@@ -92,7 +95,7 @@ pub struct Settings {
     /// Seconds before, not measured.
     #[arg(long, default_value_t = 0.5)]
     pub warmup: f64,
-    /// `paced`, `failing`: how many windows.
+    /// `paced`, `failing`, `deferred`: how many windows.
     #[arg(long, default_value_t = 1)]
     #[serde(default)]
     pub windows: usize,
@@ -112,8 +115,8 @@ pub struct Settings {
     /// receives from; `make_queues`: queues there are.
     #[arg(long, default_value_t = 10)]
     pub queues: usize,
-    /// Messages per second of `open_loop`, `paced` and `failing`, and of the slow senders of
-    /// `waiters`, `neighbours` and `storm`.
+    /// Messages per second of `open_loop`, `paced`, `failing` and `deferred`, and of the slow
+    /// senders of `waiters`, `neighbours` and `storm`.
     #[arg(long, default_value_t = 100.0)]
     pub rate: f64,
     /// A flush takes at least so many microseconds; 0 for the disk as it is. For a run by hand the

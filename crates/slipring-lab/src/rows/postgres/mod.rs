@@ -6,7 +6,9 @@ mod contenders;
 use self::contenders::{BY_SERVER, PLAIN};
 use super::conditions::{self, SKIP_LOCKED};
 use super::{Row, Sizes};
+use crate::run::condition::Condition;
 use crate::run::held::Held;
+use crate::run::rounds::ContenderReport;
 use crate::targets::Kind;
 use crate::workloads::{Settings, Work};
 
@@ -29,7 +31,8 @@ const POISONED: [(&str, Kind, usize); 8] = [
 pub(super) fn all() -> Vec<Row> {
     let mut rows = batches();
     rows.extend([transactions(), business(), single(), dead_rows()]);
-    rows.extend([held_snapshot(), failing(), poison(), writing_transaction()]);
+    rows.extend([held_snapshot(), failing(), poison()]);
+    rows.extend([writing_transaction(), writing_transaction_failing()]);
     rows.extend([consumers::sql_consumers(), consumers::idle_consumer()]);
     rows.extend([wake(), many_queues(), idle()]);
     rows
@@ -167,15 +170,17 @@ fn held_snapshot() -> Row {
         rounds_max: 1,
         contenders: |sizes, _| contenders::all(sizes, &paced(sizes)),
         held: Held::Reader,
-        conditions: |contenders| {
-            let of = |name| {
-                let mut found = conditions::unmoved(contenders, name);
-                found.push(conditions::no_dead_rows_in_windows(contenders, name));
-                found
-            };
-            OURS.into_iter().flat_map(of).collect()
-        },
+        conditions: unmoved_without_dead_rows,
     }
+}
+
+fn unmoved_without_dead_rows(contenders: &[ContenderReport]) -> Vec<Condition> {
+    let of = |name| {
+        let mut found = conditions::unmoved(contenders, name);
+        found.push(conditions::no_dead_rows_in_windows(contenders, name));
+        found
+    };
+    OURS.into_iter().flat_map(of).collect()
 }
 
 fn failing() -> Row {
@@ -229,6 +234,20 @@ fn writing_transaction() -> Row {
             };
             OURS.into_iter().flat_map(of).collect()
         },
+    }
+}
+
+fn writing_transaction_failing() -> Row {
+    Row {
+        name: "writing_transaction_failing",
+        what: "as before at 400/s, half of the messages sent with a delay or failed",
+        rounds_max: 1,
+        contenders: |sizes, _| {
+            // The table knows no delays.
+            contenders::ours(&Settings { work: Work::Deferred, rate: 400.0, ..paced(sizes) })
+        },
+        held: Held::Writer,
+        conditions: unmoved_without_dead_rows,
     }
 }
 
