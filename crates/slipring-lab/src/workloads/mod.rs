@@ -14,6 +14,7 @@ mod ping_pong;
 mod poison;
 mod prober;
 mod purge_beside;
+mod queue_costs;
 mod queues;
 mod retention_beside;
 mod send;
@@ -96,6 +97,7 @@ pub async fn drive<T: Target>(
         Work::MakeQueues => queues::make(settings, target).await,
         Work::Queues => queues::run(settings, target).await,
         Work::Idle => queues::idle(settings, target).await,
+        Work::QueueCosts => queue_costs::run(settings, folder).await,
     }
 }
 
@@ -111,9 +113,13 @@ mod tests {
     /// Works of users of SQL, and those in which nothing is received.
     fn is_special(work: Work) -> bool {
         let sql = [Work::Transactions, Work::Business, Work::WakeBySql, Work::Consumers];
+        let costs = [Work::QueueCosts];
         let beside = [Work::ConsumersBesideIdle, Work::ConsumersBesideIdleElsewhere];
         let nothing = [Work::Commits, Work::MakeQueues, Work::Idle];
-        sql.contains(&work) || beside.contains(&work) || nothing.contains(&work)
+        sql.contains(&work)
+            || costs.contains(&work)
+            || beside.contains(&work)
+            || nothing.contains(&work)
     }
 
     fn tiny(work: Work) -> Settings {

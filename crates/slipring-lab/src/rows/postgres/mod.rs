@@ -2,6 +2,7 @@
 
 mod consumers;
 mod contenders;
+mod crowd;
 
 use self::contenders::{BY_SERVER, PLAIN};
 use super::conditions::{self, SKIP_LOCKED};
@@ -35,6 +36,7 @@ pub(super) fn all() -> Vec<Row> {
     rows.extend([writing_transaction(), writing_transaction_failing()]);
     rows.extend([consumers::sql_consumers(), consumers::idle_consumer()]);
     rows.extend([wake(), many_queues(), idle()]);
+    rows.extend(crowd::rows());
     rows
 }
 
@@ -293,14 +295,18 @@ fn idle() -> Row {
         what: "1,000 queues, receives waiting on 10 of them, nothing sent",
         rounds_max: 1,
         contenders: |sizes, _| {
-            let seconds = if sizes.smoke { 0.5 } else { sizes.seconds.max(60.0) };
-            let (callers, queues) = (10, queues(sizes));
-            let settings = Settings { seconds, callers, queues, ..batch(sizes, Work::Idle, 1) };
+            let settings = Settings { queues: queues(sizes), ..idle_settings(sizes) };
             vec![contenders::on("ours", Kind::Postgres, &settings)]
         },
         held: Held::Nothing,
         conditions: |contenders| conditions::costs_nothing(contenders, "ours"),
     }
+}
+
+/// Receives that wait on 10 queues.
+fn idle_settings(sizes: Sizes) -> Settings {
+    let seconds = if sizes.smoke { 0.5 } else { sizes.seconds.max(60.0) };
+    Settings { seconds, callers: 10, ..batch(sizes, Work::Idle, 1) }
 }
 
 fn transaction(sizes: Sizes, work: Work) -> Settings {
