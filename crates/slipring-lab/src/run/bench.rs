@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use super::databases::Databases;
 use super::held::{Held, Transaction};
+use super::others;
 use super::progress;
 use super::report::RowReport;
 use super::rounds::{ContenderReport, Round, WindowReport};
@@ -92,6 +93,17 @@ impl<'a> Bench<'a> {
         Ok(troubles.next())
     }
 
+    /// Removes what was kept for several measurements.
+    ///
+    /// # Errors
+    /// When PostgreSQL fails.
+    pub async fn close(self) -> Result<()> {
+        match self.databases {
+            None => Ok(()),
+            Some(databases) => databases.close().await,
+        }
+    }
+
     /// Measures; the windows are in `told` at any moment, and not in what is answered.
     async fn measure(
         &mut self,
@@ -111,7 +123,7 @@ impl<'a> Bench<'a> {
         }
         let databases = self.databases.as_ref().context("there is no PostgreSQL")?;
         let prepared = self.peers.prepare(settings.target, Some(databases.postgres())).await?;
-        let database = databases.create().await?;
+        let database = databases.create(settings.others).await?;
         settings.postgres = Some(databases.url(&database));
         let inside = Some((databases, database.as_str()));
         let found = async {
@@ -148,6 +160,9 @@ impl<'a> Bench<'a> {
             meter = Some(databases.meter(database).await?);
         }
         let mut round = self.work(&mut driver, settings, inside, (held, told)).await?;
+        if let Some((databases, database)) = inside.filter(|_| settings.others > 0) {
+            others::check(&databases.url(database)).await?;
+        }
         // A driver in another language does not say what it used itself.
         round.answer.load = round.answer.load.or(driver.usage().ok());
         let paused = match &meter {

@@ -3,7 +3,7 @@
 
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -15,10 +15,9 @@ use tokio_postgres::Client;
 use crate::folder;
 use crate::guard::Guard;
 use crate::process::{Usage, ended_children_cpu_seconds};
+use crate::programs::newest_postgresql;
 use crate::targets::postgres::connect;
 
-/// Where Debian puts its versions.
-const VERSIONS: &str = "/usr/lib/postgresql";
 /// PostgreSQL does not start as root; this user is one of every machine that has it from Debian.
 const ORDINARY_USER: &str = "postgres";
 /// For starting and for stopping.
@@ -118,10 +117,18 @@ impl Cluster {
     /// # Errors
     /// When the user may not.
     pub async fn create_database(&self, admin: &Client) -> Result<String> {
+        self.copy_database(admin, "template1").await
+    }
+
+    /// Makes a database with what is in another one, which nobody uses; answers its name.
+    ///
+    /// # Errors
+    /// When the user may not.
+    pub async fn copy_database(&self, admin: &Client, template: &str) -> Result<String> {
         let number = self.databases.get();
         self.databases.set(number + 1);
         let name = format!("slipring_lab_{}_{number}", std::process::id());
-        let create = format!("CREATE DATABASE {name}");
+        let create = format!("CREATE DATABASE {name} TEMPLATE {template}");
         admin.batch_execute(&create).await.context("making a database for a measurement")?;
         Ok(name)
     }
@@ -231,7 +238,7 @@ impl Cluster {
 
 impl Own {
     fn start(more: &[&str]) -> Result<(Own, u16)> {
-        let programs = newest(Path::new(VERSIONS))?;
+        let programs = newest_postgresql()?;
         let user = folder::ordinary_user(ORDINARY_USER)?;
         let folder = folder::of_user("postgres-", user.as_ref())?;
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
@@ -330,18 +337,6 @@ impl Drop for Own {
     }
 }
 
-/// The folder of the newest version's programs.
-fn newest(versions: &Path) -> Result<PathBuf> {
-    let missing = || format!("no PostgreSQL in {}; give --postgres URL", versions.display());
-    let entries = std::fs::read_dir(versions).with_context(missing)?;
-    let numbered = entries.filter_map(|entry| {
-        let entry = entry.ok()?;
-        Some((entry.file_name().to_str()?.parse::<u32>().ok()?, entry.path().join("bin")))
-    });
-    let found = numbered.filter(|(_, programs)| programs.join("initdb").exists());
-    found.max_by_key(|(number, _)| *number).map(|(_, programs)| programs).with_context(missing)
-}
-
 /// The process that started another.
 fn parent(pid: u32) -> Option<u32> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
@@ -374,17 +369,5 @@ mod tests {
         assert_eq!(cut("postgresql://h/db"), pair("postgresql://h/", ""));
         assert_eq!(cut("postgres://h"), pair("postgres://h/", ""));
         assert!(parts("mysql://h/db").is_err());
-    }
-
-    #[test]
-    fn the_newest_version_is_the_highest_number() {
-        let folder = tempfile::tempdir().unwrap();
-        for version in ["9", "15", "17", "x"] {
-            std::fs::create_dir_all(folder.path().join(version).join("bin")).unwrap();
-        }
-        std::fs::write(folder.path().join("15/bin/initdb"), "").unwrap();
-        std::fs::write(folder.path().join("9/bin/initdb"), "").unwrap();
-        assert_eq!(newest(folder.path()).unwrap(), folder.path().join("15/bin"));
-        assert!(newest(&folder.path().join("15")).is_err());
     }
 }

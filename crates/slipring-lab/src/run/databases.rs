@@ -1,6 +1,7 @@
 //! A fresh database for each measurement inside PostgreSQL, and the meter of what a measurement
 //! cost.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -10,6 +11,7 @@ use tokio_postgres::Client;
 
 use super::cluster::Cluster;
 use super::meter::{Meter, Tables, position};
+use super::others;
 use crate::driver::process;
 use crate::peers::{Postgres, Prepared};
 use crate::targets::postgres::connect;
@@ -25,6 +27,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 pub struct Databases {
     cluster: Cluster,
     admin: Client,
+    /// Databases that are copied, by how many queues are in them that nobody uses.
+    crowded: RefCell<BTreeMap<usize, String>>,
 }
 
 impl Databases {
@@ -35,7 +39,7 @@ impl Databases {
     pub async fn open(url: Option<&str>) -> Result<Databases> {
         let cluster = Cluster::open(url).await?;
         let admin = cluster.admin().await?;
-        Ok(Databases { cluster, admin })
+        Ok(Databases { cluster, admin, crowded: RefCell::default() })
     }
 
     /// The settings of PostgreSQL that matter.
@@ -47,16 +51,52 @@ impl Databases {
         rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
     }
 
-    /// Makes a database.
+    /// Makes a database with so many queues that nobody uses; without any it is empty.
     ///
     /// # Errors
     /// When PostgreSQL fails.
-    pub async fn create(&self) -> Result<String> {
-        let database = self.cluster.create_database(&self.admin).await?;
+    pub async fn create(&self, others: usize) -> Result<String> {
+        let database = match others {
+            0 => self.cluster.create_database(&self.admin).await?,
+            others => {
+                let crowded = self.crowded(others).await?;
+                self.cluster.copy_database(&self.admin, &crowded).await?
+            }
+        };
         // Pages written for the first time after a checkpoint cost more WAL; this way all
         // contenders begin alike. It takes a right that a given PostgreSQL may not grant.
         let _ = self.admin.batch_execute("CHECKPOINT").await;
         Ok(database)
+    }
+
+    /// The database with so many queues, which is made when it is first asked for.
+    async fn crowded(&self, others: usize) -> Result<String> {
+        let there = self.crowded.borrow().get(&others).cloned();
+        if let Some(there) = there {
+            return Ok(there);
+        }
+        let database = self.cluster.create_database(&self.admin).await?;
+        let made = async {
+            others::make(&self.cluster.url(&database), others).await?;
+            self.clean_up(&database, false).await
+        };
+        if let Err(error) = made.await {
+            self.remove(&database).await?;
+            return Err(error);
+        }
+        self.crowded.borrow_mut().insert(others, database.clone());
+        Ok(database)
+    }
+
+    /// Removes the databases that are copied.
+    ///
+    /// # Errors
+    /// When PostgreSQL fails.
+    pub async fn close(self) -> Result<()> {
+        for database in self.crowded.take().into_values() {
+            self.remove(&database).await?;
+        }
+        Ok(())
     }
 
     /// The driver of the target that `settings` name, on the database that they name.

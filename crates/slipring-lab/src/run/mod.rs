@@ -7,6 +7,7 @@ pub mod condition;
 pub mod databases;
 pub mod held;
 pub mod meter;
+mod others;
 pub mod report;
 pub mod rounds;
 mod table;
@@ -164,7 +165,7 @@ async fn measure(
             failed.push(row.name);
         }
     }
-    Ok(())
+    bench.close().await
 }
 
 /// Prints the names of the rows of all tables.
@@ -172,7 +173,7 @@ pub fn list() {
     for table in Table::ALL {
         println!("run {}", table.name());
         for row in table.rows() {
-            println!("{:<21} {}", row.name, row.what);
+            println!("{:<26} {}", row.name, row.what);
         }
     }
 }

@@ -14,6 +14,7 @@ mod ping_pong;
 mod poison;
 mod prober;
 mod purge_beside;
+mod queue_costs;
 mod queues;
 mod retention_beside;
 mod send;
@@ -80,7 +81,7 @@ pub async fn drive<T: Target>(
         Work::ConnectionEndBeside => connection_end_beside::run(settings, target).await,
         Work::RetentionBeside => retention_beside::run(settings, target).await,
         Work::Poison => poison::run(settings, target).await,
-        Work::Paced | Work::Failing => paced::run(settings, target, tell).await,
+        Work::Paced | Work::Failing | Work::Deferred => paced::run(settings, target, tell).await,
         Work::Transactions | Work::Business => transactions::run(settings).await,
         Work::Consumers | Work::ConsumersBesideIdle | Work::ConsumersBesideIdleElsewhere => {
             consumers::run(settings, target).await
@@ -96,6 +97,7 @@ pub async fn drive<T: Target>(
         Work::MakeQueues => queues::make(settings, target).await,
         Work::Queues => queues::run(settings, target).await,
         Work::Idle => queues::idle(settings, target).await,
+        Work::QueueCosts => queue_costs::run(settings, folder).await,
     }
 }
 
@@ -111,9 +113,13 @@ mod tests {
     /// Works of users of SQL, and those in which nothing is received.
     fn is_special(work: Work) -> bool {
         let sql = [Work::Transactions, Work::Business, Work::WakeBySql, Work::Consumers];
+        let costs = [Work::QueueCosts];
         let beside = [Work::ConsumersBesideIdle, Work::ConsumersBesideIdleElsewhere];
         let nothing = [Work::Commits, Work::MakeQueues, Work::Idle];
-        sql.contains(&work) || beside.contains(&work) || nothing.contains(&work)
+        sql.contains(&work)
+            || costs.contains(&work)
+            || beside.contains(&work)
+            || nothing.contains(&work)
     }
 
     fn tiny(work: Work) -> Settings {

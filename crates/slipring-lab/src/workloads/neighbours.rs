@@ -73,6 +73,9 @@ pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Answer> {
     found.checks.duplicates += busy.final_checks().duplicates;
     let ratio = Summary::of(&ratios).map_or(0.0, |ratios| ratios.median);
     found.figures.insert("p95_beside_over_alone".into(), ratio);
+    let stall_ms = |probed: &Probed| probed.from_due.percentiles().max_us / 1000.0;
+    found.figures.insert("stall_max_ms".into(), stall_ms(&beside));
+    found.figures.insert("stall_max_alone_ms".into(), stall_ms(&alone));
     found.figures.insert("late_starts".into(), (alone.late + beside.late) as f64);
     let phases = [("alone", &alone), ("beginning", &beginning), ("beside", &beside)];
     for (name, probed) in phases {

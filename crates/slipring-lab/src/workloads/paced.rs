@@ -6,6 +6,7 @@
 //!   windows   └──1──┴──2──┴──3──┘ …                        (a line each, then what is left)
 //! ```
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -21,20 +22,48 @@ use crate::stats::Latencies;
 use crate::targets::{Caller, Target};
 use crate::time::monotonic_ns;
 
-/// Of so many batches one fails, where they do.
-const FAILS_ONE_IN: u64 = 10;
-/// A batch that failed comes again after this.
-const AGAIN_AFTER: Duration = Duration::from_millis(100);
+/// A batch that failed comes again after this, and one that is sent with a delay has this one.
+const AFTER: Duration = Duration::from_millis(100);
 
 /// How long what is left in the end may take to come.
 const LEFT_WITHIN: Duration = Duration::from_secs(60);
+
+/// Which batches do not go the happy path.
+#[derive(Debug, Clone, Copy, Default)]
+struct Setbacks {
+    /// Of so many that are received one fails.
+    fails_one_in: Option<u64>,
+    /// Of so many that are sent one has a delay.
+    delayed_one_in: Option<u64>,
+    /// A message that failed is due when it may come again; otherwise when it first was.
+    due_again: bool,
+}
+
+impl Setbacks {
+    fn of(work: Work) -> Setbacks {
+        match work {
+            Work::Failing => Setbacks { fails_one_in: Some(10), ..Setbacks::default() },
+            Work::Deferred => {
+                Setbacks { fails_one_in: Some(3), delayed_one_in: Some(4), due_again: true }
+            }
+            _ => Setbacks::default(),
+        }
+    }
+}
+
+/// Whether the n-th is one of those that are one in so many.
+fn is_one_in(nth: u64, one_in: Option<u64>) -> bool {
+    one_in.is_some_and(|one_in| nth.is_multiple_of(one_in))
+}
 
 /// What senders and receivers share.
 struct Pace {
     start_ns: u64,
     batch: u64,
     rate: f64,
-    fails: bool,
+    setbacks: Setbacks,
+    /// When messages that failed are due again, by their number.
+    again_ns: Mutex<HashMap<u64, u64>>,
     next: AtomicU64,
     stop: AtomicBool,
     late: AtomicU64,
@@ -107,6 +136,10 @@ impl Pace {
         self.window.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn again_ns(&self) -> std::sync::MutexGuard<'_, HashMap<u64, u64>> {
+        self.again_ns.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Begins the next window; answers what came in this one.
     fn next_window(&self) -> Result<(Window, Latencies)> {
         let mut seen = self.window();
@@ -129,7 +162,8 @@ pub async fn run<T: Target>(settings: &Settings, target: &T, tell: Tell<'_>) -> 
         start_ns: now_ns + 50_000_000,
         batch: settings.batch.max(1) as u64,
         rate: settings.rate,
-        fails: settings.work == Work::Failing,
+        setbacks: Setbacks::of(settings.work),
+        again_ns: Mutex::new(HashMap::new()),
         next: AtomicU64::new(0),
         stop: AtomicBool::new(false),
         late: AtomicU64::new(0),
@@ -207,11 +241,16 @@ async fn send<C: Caller>(mut caller: C, pace: Arc<Pace>) -> Result<()> {
         } else if now_ns > due_ns + LATE_NS {
             pace.late.fetch_add(1, Ordering::Relaxed);
         }
+        let delay = is_one_in(index, pace.setbacks.delayed_one_in).then_some(AFTER);
+        let due_ns = due_ns + delay.map_or(0, |delay| delay.as_nanos() as u64);
         let first = pace.ledger.take(pace.batch)?;
         bodies.clear();
         let numbers = first..first + pace.batch;
         bodies.extend(numbers.map(|number| body::write(Content { number, due_ns })));
-        caller.send(&bodies).await?;
+        match delay {
+            None => caller.send(&bodies).await?,
+            Some(delay) => caller.send_delayed(&bodies, delay).await?,
+        }
         let mut window = pace.window();
         window.sent += pace.batch;
         window.sends.completed(monotonic_ns());
@@ -221,20 +260,26 @@ async fn send<C: Caller>(mut caller: C, pace: Arc<Pace>) -> Result<()> {
 
 async fn receive<C: Caller>(mut caller: C, pace: Arc<Pace>) -> Result<()> {
     for nth in 1.. {
-        let fails = pace.fails && nth % FAILS_ONE_IN == 0;
-        let mut came = Vec::new();
+        let fails = is_one_in(nth, pace.setbacks.fails_one_in);
+        let (mut came, mut failed) = (Vec::new(), Vec::new());
         let mut note = |body: &[u8]| {
             let content = body::read(body)?;
             if fails {
+                failed.push(content.number);
                 return Ok(());
             }
-            came.push(monotonic_ns().saturating_sub(content.due_ns));
+            let due_ns = pace.again_ns().remove(&content.number).unwrap_or(content.due_ns);
+            came.push(monotonic_ns().saturating_sub(due_ns));
             pace.ledger.note(content.number)
         };
         let up_to = usize::try_from(pace.batch).unwrap_or(1);
         caller.receive(up_to, Duration::from_secs(1), &mut note).await?;
         if fails {
-            caller.give_back(AGAIN_AFTER).await?;
+            if pace.setbacks.due_again {
+                let due_ns = monotonic_ns() + AFTER.as_nanos() as u64;
+                pace.again_ns().extend(failed.into_iter().map(|number| (number, due_ns)));
+            }
+            caller.give_back(AFTER).await?;
         } else {
             caller.ack().await?;
         }

@@ -47,6 +47,9 @@ pub enum Work {
     Paced,
     /// As `paced`, but one batch in ten fails and comes again a little later.
     Failing,
+    /// As `paced`, but one batch in four is sent with a delay, and of those received one in three
+    /// fails and comes again a little later: half of the messages are delayed at least once.
+    Deferred,
     /// Single sends by SQL, each in a transaction of its own of a user.
     Transactions,
     /// As before, each transaction also writing a row of the user's.
@@ -69,6 +72,8 @@ pub enum Work {
     Queues,
     /// A waiting receive on each of a few queues, and nothing happens.
     Idle,
+    /// What one more queue costs: to create it, in the memory of a session, in a dump.
+    QueueCosts,
 }
 
 /// One run of one workload on one target.
@@ -92,7 +97,7 @@ pub struct Settings {
     /// Seconds before, not measured.
     #[arg(long, default_value_t = 0.5)]
     pub warmup: f64,
-    /// `paced`, `failing`: how many windows.
+    /// `paced`, `failing`, `deferred`: how many windows.
     #[arg(long, default_value_t = 1)]
     #[serde(default)]
     pub windows: usize,
@@ -109,13 +114,17 @@ pub struct Settings {
     #[serde(default)]
     pub poisons: usize,
     /// `waiters`: queues they wait on; `neighbours`: busy queues; `several`: queues each caller
-    /// receives from; `make_queues`: queues there are.
+    /// receives from; `make_queues`: queues there are; `queue_costs`: queues to create.
     #[arg(long, default_value_t = 10)]
     pub queues: usize,
-    /// Messages per second of `open_loop`, `paced` and `failing`, and of the slow senders of
-    /// `waiters`, `neighbours` and `storm`.
+    /// Messages per second of `open_loop`, `paced`, `failing` and `deferred`, and of the slow
+    /// senders of `waiters`, `neighbours` and `storm`.
     #[arg(long, default_value_t = 100.0)]
     pub rate: f64,
+    /// Queues that nobody uses, and that are in the database before those of the work.
+    #[arg(skip)]
+    #[serde(default)]
+    pub others: usize,
     /// A flush takes at least so many microseconds; 0 for the disk as it is. For a run by hand the
     /// library that does it must be preloaded; the error says how.
     #[arg(long, default_value_t = 0)]
@@ -150,6 +159,7 @@ impl Settings {
             poisons: 1,
             queues: 10,
             rate: 100.0,
+            others: 0,
             flush_us: 0,
             drain: false,
             folder: None,
@@ -167,6 +177,9 @@ impl Settings {
         let in_process = matches!(self.target, Kind::Store | Kind::Memory);
         if self.body < BODY_BYTES || (self.body > BODY_BYTES && !in_process) {
             bail!("a body has {BODY_BYTES} bytes, or more for an engine in this process");
+        }
+        if self.others > 0 && !(self.target.is_ours() && self.target.in_postgres()) {
+            bail!("only ours inside PostgreSQL is run beside other queues");
         }
         if !self.rate.is_finite() || self.rate <= 0.0 {
             bail!("the rate is a number above 0, not {}", self.rate);
@@ -209,6 +222,7 @@ mod tests {
         assert!(refused(Settings { callers: 0, ..plain.clone() }).contains("at least 1"));
         assert!(refused(Settings { rate: 0.0, ..plain.clone() }).contains("rate"));
         assert!(refused(Settings { seconds: f64::NAN, ..plain.clone() }).contains("seconds"));
+        assert!(refused(Settings { others: 1, ..plain.clone() }).contains("other queues"));
         let other = Settings { body: 2000, target: Kind::Sql, ..plain.clone() };
         assert!(refused(other).contains("100 bytes"));
         plain.check().unwrap();

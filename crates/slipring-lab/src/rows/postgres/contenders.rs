@@ -70,6 +70,6 @@ pub fn queues(alone: &Settings, among_many: &Settings) -> Vec<Contender> {
 }
 
 /// The engine through its own interface, and the interface for users of SQL.
-fn ours(settings: &Settings) -> Vec<Contender> {
+pub fn ours(settings: &Settings) -> Vec<Contender> {
     vec![on("ours", Kind::Postgres, settings), on("ours by SQL", Kind::Sql, settings)]
 }

@@ -2,11 +2,14 @@
 
 mod consumers;
 mod contenders;
+mod crowd;
 
 use self::contenders::{BY_SERVER, PLAIN};
 use super::conditions::{self, SKIP_LOCKED};
 use super::{Row, Sizes};
+use crate::run::condition::Condition;
 use crate::run::held::Held;
+use crate::run::rounds::ContenderReport;
 use crate::targets::Kind;
 use crate::workloads::{Settings, Work};
 
@@ -29,9 +32,11 @@ const POISONED: [(&str, Kind, usize); 8] = [
 pub(super) fn all() -> Vec<Row> {
     let mut rows = batches();
     rows.extend([transactions(), business(), single(), dead_rows()]);
-    rows.extend([held_snapshot(), failing(), poison(), writing_transaction()]);
+    rows.extend([held_snapshot(), failing(), poison()]);
+    rows.extend([writing_transaction(), writing_transaction_failing()]);
     rows.extend([consumers::sql_consumers(), consumers::idle_consumer()]);
     rows.extend([wake(), many_queues(), idle()]);
+    rows.extend(crowd::rows());
     rows
 }
 
@@ -167,15 +172,17 @@ fn held_snapshot() -> Row {
         rounds_max: 1,
         contenders: |sizes, _| contenders::all(sizes, &paced(sizes)),
         held: Held::Reader,
-        conditions: |contenders| {
-            let of = |name| {
-                let mut found = conditions::unmoved(contenders, name);
-                found.push(conditions::no_dead_rows_in_windows(contenders, name));
-                found
-            };
-            OURS.into_iter().flat_map(of).collect()
-        },
+        conditions: unmoved_without_dead_rows,
     }
+}
+
+fn unmoved_without_dead_rows(contenders: &[ContenderReport]) -> Vec<Condition> {
+    let of = |name| {
+        let mut found = conditions::unmoved(contenders, name);
+        found.push(conditions::no_dead_rows_in_windows(contenders, name));
+        found
+    };
+    OURS.into_iter().flat_map(of).collect()
 }
 
 fn failing() -> Row {
@@ -232,6 +239,20 @@ fn writing_transaction() -> Row {
     }
 }
 
+fn writing_transaction_failing() -> Row {
+    Row {
+        name: "writing_transaction_failing",
+        what: "as before at 400/s, half of the messages sent with a delay or failed",
+        rounds_max: 1,
+        contenders: |sizes, _| {
+            // The table knows no delays.
+            contenders::ours(&Settings { work: Work::Deferred, rate: 400.0, ..paced(sizes) })
+        },
+        held: Held::Writer,
+        conditions: unmoved_without_dead_rows,
+    }
+}
+
 fn wake() -> Row {
     Row {
         name: "wake",
@@ -274,14 +295,18 @@ fn idle() -> Row {
         what: "1,000 queues, receives waiting on 10 of them, nothing sent",
         rounds_max: 1,
         contenders: |sizes, _| {
-            let seconds = if sizes.smoke { 0.5 } else { sizes.seconds.max(60.0) };
-            let (callers, queues) = (10, queues(sizes));
-            let settings = Settings { seconds, callers, queues, ..batch(sizes, Work::Idle, 1) };
+            let settings = Settings { queues: queues(sizes), ..idle_settings(sizes) };
             vec![contenders::on("ours", Kind::Postgres, &settings)]
         },
         held: Held::Nothing,
         conditions: |contenders| conditions::costs_nothing(contenders, "ours"),
     }
+}
+
+/// Receives that wait on 10 queues.
+fn idle_settings(sizes: Sizes) -> Settings {
+    let seconds = if sizes.smoke { 0.5 } else { sizes.seconds.max(60.0) };
+    Settings { seconds, callers: 10, ..batch(sizes, Work::Idle, 1) }
 }
 
 fn transaction(sizes: Sizes, work: Work) -> Settings {

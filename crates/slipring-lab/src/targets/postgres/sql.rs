@@ -90,11 +90,26 @@ impl Caller for SqlCaller {
         Ok(())
     }
 
+    async fn send_delayed(&mut self, bodies: &[Body], delay: Duration) -> Result<()> {
+        let send = include_str!("../../../queries/sql_send_delayed.sql");
+        let (all, millis) = (bytes(bodies), millis(delay)?);
+        let row = self.client.query_one(send, &[&self.queue, &all, &millis]).await?;
+        if usize::try_from(row.try_get::<_, i32>(0)?) != Ok(bodies.len()) {
+            bail!("{} messages were sent with a delay, and not all taken", bodies.len());
+        }
+        Ok(())
+    }
+
     async fn give_back(&mut self, delay: Duration) -> Result<()> {
-        let millis = i64::try_from(delay.as_millis()).context("a delay of more than 2^63 ms")?;
         let nack = include_str!("../../../queries/sql_nack.sql");
-        self.client.execute(nack, &[&self.held, &millis]).await.context("a nack by SQL")?;
+        let nacked = self.client.execute(nack, &[&self.held, &millis(delay)?]).await;
+        nacked.context("a nack by SQL")?;
         self.held.clear();
         Ok(())
     }
+}
+
+/// A delay as a parameter.
+fn millis(delay: Duration) -> Result<i64> {
+    i64::try_from(delay.as_millis()).context("a delay of more than 2^63 ms")
 }
