@@ -15,8 +15,9 @@ use crate::failing::{self, CargoTest};
 use crate::process::{self, Outcome};
 use crate::repository::Repository;
 
-/// The programs of this name take longest by far, so they begin first.
-const LONGEST: &str = "conformance";
+/// The programs of these names take longest by far, so they begin first: what begins late runs alone
+/// in the end, beside an idle processor.
+const LONGEST: [&str; 2] = ["conformance", "plans"];
 
 /// A program that still runs after this time is named with its output so far, and again whenever
 /// this time has passed once more.
@@ -56,7 +57,7 @@ pub fn built(repository: &Repository) -> Outcome<Vec<Program>> {
     // Once more for the list: everything is fresh by now.
     let list = ["test", "--workspace", "--no-run", "--quiet", "--message-format=json"];
     let mut programs = listed(&process::output(&mut repository.cargo(&list))?);
-    programs.sort_by_key(|program| !program.options.ends_with(LONGEST));
+    programs.sort_by_key(|program| !LONGEST.contains(&program.name()));
     if programs.is_empty() {
         return Err("cargo names no test program; see above".to_owned());
     }
