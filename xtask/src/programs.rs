@@ -15,8 +15,8 @@ use crate::failing::{self, CargoTest};
 use crate::process::{self, Outcome};
 use crate::repository::Repository;
 
-/// The programs of these names take longest by far, so they begin first: what begins late runs alone
-/// in the end, beside an idle processor.
+/// The programs of these names take longest by far, so they begin first: what begins late runs
+/// alone in the end, beside an idle processor.
 const LONGEST: [&str; 2] = ["conformance", "plans"];
 
 /// A program that still runs after this time is named with its output so far, and again whenever

@@ -32,8 +32,8 @@ const MODEL_CASES: (&str, &str) = ("SLIPRING_MODEL_CASES", "8");
 
 const POSTGRES: &str = "slipring-postgres";
 
-/// Programs of it that run over one PostgreSQL alone: they are about our processes and sessions, and
-/// neither its version nor shared tables are in their way.
+/// Programs of it that run over one PostgreSQL alone: they are about our processes and sessions,
+/// and neither its version nor shared tables are in their way.
 const ONCE: [&str; 2] = ["interrupted", "processes"];
 
 const WARNINGS_ARE_ERRORS: &str = "-Dwarnings";

@@ -137,7 +137,7 @@ async fn each_receive_takes_the_next_of_the_messages_and_of_packs() {
     assert_eq!(counts(&ground.store, ground.q).await, [0, 0, 0, 0]);
     let state = "SELECT count(*) FROM slipring.state s CROSS JOIN LATERAL unnest(s.open[1]) r
         WHERE s.seq = (SELECT max(seq) FROM slipring.state)";
-    // Numbers of transactions that were open when the offer was made stay behind, not those between.
+    // Numbers of transactions that were open when the offer was made stay behind, no others.
     let ranges = one(&ground.user, state).await;
     assert!(ranges < 20, "{ranges}");
 }
