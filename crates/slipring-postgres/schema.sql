@@ -717,7 +717,7 @@ FUNCTION nack(receipts text[], delay interval DEFAULT NULL::interval) RETURNS te
 FUNCTION nack(receipts text[], delay interval, reason text) RETURNS text[] SECURITY DEFINER
 FUNCTION nack_each(p_receipts text[], p_delay interval, p_reason text DEFAULT NULL::text) RETURNS TABLE(receipt text, outcome text, error text, error_message text, error_context jsonb)
 FUNCTION now_ms() RETURNS bigint
-FUNCTION offer_ids(p_from text, p_lane bigint, p_ready int8multirange, p_limit bigint) RETURNS bigint[]
+FUNCTION offer_ids(p_tables text[], p_lane bigint, p_ready int8multirange, p_limit bigint) RETURNS bigint[]
 FUNCTION offer_make(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint) RETURNS void
 FUNCTION offer_open(p_queue slipring.queue, p_lane bigint, p_id bigint) RETURNS int8multirange
 FUNCTION offer_take(p_queue slipring.queue, p_now_ms bigint, p_lease_ms bigint, OUT message slipring.message, OUT fence bigint, OUT deadline_ms bigint) RETURNS record

@@ -110,8 +110,10 @@ const STEPS: [Step; 18] = [
         run: |repository| {
             let newest = setup::postgres::Newest::copied(repository)?;
             let mut postgres = programs::built(repository)?;
-            postgres.retain(|program| program.package == POSTGRES && !program.is_torture());
-            postgres.retain(|program| !ONCE.contains(&program.name()));
+            postgres.retain(|program| {
+                let once = program.is_torture() || ONCE.contains(&program.name());
+                program.package == POSTGRES && !once
+            });
             let programs_of_newest = newest.programs();
             let mut environment = vec![
                 ("SLIPRING_POSTGRES_BIN", &*programs_of_newest),

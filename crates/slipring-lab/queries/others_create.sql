@@ -1,4 +1,4 @@
--- Purpose: makes queues that nobody uses.
+-- Purpose: makes queues that stay idle.
 -- Inputs: $1 the number of the first, $2 of the last.
 -- Lock: the catalogue's.
 -- Index: that of the queues' names.

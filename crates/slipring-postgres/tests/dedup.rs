@@ -39,10 +39,8 @@ struct Ground {
 impl Ground {
     async fn new() -> Ground {
         let cluster = Cluster::shared();
-        let database = cluster.database().await;
-        let store = cluster.store(&database).await;
+        let (database, store, rotator) = cluster.opened().await;
         let q = plain(&store).await;
-        let rotator = cluster.client(&database).await;
         Ground { store, q, rotator, cluster, database }
     }
 

@@ -27,10 +27,8 @@ struct Ground {
 impl Ground {
     async fn new() -> Ground {
         let cluster = Cluster::shared();
-        let database = cluster.database().await;
-        let store = cluster.store(&database).await;
+        let (database, store, client) = cluster.opened().await;
         let q = plain(&store).await;
-        let client = cluster.client(&database).await;
         Ground { cluster, database, _store: store, q, client }
     }
 

@@ -32,10 +32,8 @@ struct Ground {
 impl Ground {
     async fn new() -> Ground {
         let cluster = Cluster::shared();
-        let database = cluster.database().await;
-        let store = cluster.store(&database).await;
+        let (database, store, user) = cluster.opened().await;
         let q = plain(&store).await;
-        let user = cluster.client(&database).await;
         Ground { cluster, database, store, q, user }
     }
 

@@ -24,10 +24,8 @@ struct Ground {
 }
 
 async fn ground(cluster: &Cluster) -> Ground {
-    let database = cluster.database().await;
-    let store = cluster.store(&database).await;
+    let (database, store, client) = cluster.opened().await;
     let q = plain(&store).await;
-    let client = cluster.client(&database).await;
     Ground { database, store, q, client }
 }
 

@@ -40,9 +40,7 @@ struct Ground {
 impl Ground {
     async fn with(queues: usize) -> Ground {
         let cluster = Cluster::shared();
-        let database = cluster.database().await;
-        let store = cluster.store(&database).await;
-        let client = cluster.client(&database).await;
+        let (database, store, client) = cluster.opened().await;
         let mut ground = Ground { cluster, database, store, queues: vec![], ids: vec![], client };
         ground.add(queues).await;
         ground

@@ -33,9 +33,7 @@ struct Ground {
 impl Ground {
     async fn with(messages: u32) -> Ground {
         let cluster = Cluster::shared();
-        let database = cluster.database().await;
-        let store = cluster.store(&database).await;
-        let user = cluster.client(&database).await;
+        let (database, store, user) = cluster.opened().await;
         run(&user, "SELECT slipring.create_queue('jobs')").await;
         let q = store.queues().await.unwrap()[0].id;
         let ground = Ground { cluster, database, store, q, user };

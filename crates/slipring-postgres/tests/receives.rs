@@ -30,9 +30,7 @@ struct Ground {
 impl Ground {
     async fn with(messages: u64) -> Ground {
         let cluster = Cluster::shared();
-        let database = cluster.database().await;
-        let store = cluster.store(&database).await;
-        let client = cluster.client(&database).await;
+        let (database, store, client) = cluster.opened().await;
         run(&client, "SELECT slipring.create_queue('jobs')").await;
         let q = store.queues().await.unwrap()[0].id;
         for n in 0..messages {

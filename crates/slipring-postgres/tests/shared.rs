@@ -37,9 +37,7 @@ impl Ground {
     /// Queues that share tables.
     async fn with(queues: usize) -> Ground {
         let cluster = Cluster::shared();
-        let database = cluster.database().await;
-        let store = cluster.store(&database).await;
-        let client = cluster.client(&database).await;
+        let (database, store, client) = cluster.opened().await;
         run(&client, "UPDATE slipring.store SET own_tables_max = 0").await;
         let mut ground = Ground { cluster, database, store, client, queues: vec![] };
         for n in 0..queues {

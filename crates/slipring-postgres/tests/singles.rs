@@ -25,9 +25,7 @@ struct Ground {
 impl Ground {
     async fn new() -> Ground {
         let cluster = Cluster::shared();
-        let database = cluster.database().await;
-        let store = cluster.store(&database).await;
-        let user = cluster.client(&database).await;
+        let (database, store, user) = cluster.opened().await;
         run(&user, "SELECT slipring.create_queue('jobs')").await;
         Ground { cluster, database, store, user }
     }

@@ -40,10 +40,8 @@ async fn refused_everywhere(stranger: &Client, relations: &[String]) {
 #[tokio::test]
 async fn whoever_may_connect_can_hold_no_lock_of_the_store() {
     let cluster = Cluster::shared();
-    let database = cluster.database().await;
-    let store = cluster.store(&database).await;
+    let (database, store, owner) = cluster.opened().await;
     let q = plain(&store).await;
-    let owner = cluster.client(&database).await;
     send(&store, q, &["lapses", "acked", "nacked", "acked by SQL"]).await;
     let held = claim(&store, q, 4, at(0)).await;
     let fences: Vec<i64> = held.iter().map(|d| d.receipt.fence.0.cast_signed()).collect();

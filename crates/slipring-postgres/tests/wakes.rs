@@ -59,10 +59,8 @@ async fn a_change_counts_when_it_can_be_seen_and_a_look_costs_no_transaction() {
 #[tokio::test]
 async fn an_open_transaction_of_a_sender_is_noticed_when_it_ends() {
     let cluster = Cluster::shared();
-    let database = cluster.database().await;
-    let store = cluster.store(&database).await;
+    let (database, store, sender) = cluster.opened().await;
     let q = plain(&store).await;
-    let sender = cluster.client(&database).await;
     sender.batch_execute("BEGIN").await.unwrap();
     sql_send(&sender, "plain", "late").await;
     let seen = async || store.foreign_changes().await.unwrap();

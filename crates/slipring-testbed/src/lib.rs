@@ -145,6 +145,14 @@ impl Cluster {
         PostgresStore::open(&database.address, options).await.expect("the store opens")
     }
 
+    /// A migrated database, a store over it, and a connection as its owner.
+    pub async fn opened(&self) -> (Database, Arc<PostgresStore>, Client) {
+        let database = self.database().await;
+        let store = self.store(&database).await;
+        let client = self.client(&database).await;
+        (database, store, client)
+    }
+
     /// A store over a database that retires tables as soon as they hold so many bytes.
     pub async fn rotating_store(&self, database: &Database, bytes: u64) -> Arc<PostgresStore> {
         let options = PostgresOptions {

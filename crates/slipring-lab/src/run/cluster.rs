@@ -120,7 +120,7 @@ impl Cluster {
         self.copy_database(admin, "template1").await
     }
 
-    /// Makes a database with what is in another one, which nobody uses; answers its name.
+    /// Makes a database as a copy of another, to which nobody is connected; answers its name.
     ///
     /// # Errors
     /// When the user may not.

@@ -27,7 +27,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 pub struct Databases {
     cluster: Cluster,
     admin: Client,
-    /// Databases that are copied, by how many queues are in them that nobody uses.
+    /// Databases that are copied, by how many idle queues are in them.
     crowded: RefCell<BTreeMap<usize, String>>,
 }
 
@@ -51,7 +51,7 @@ impl Databases {
         rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
     }
 
-    /// Makes a database with so many queues that nobody uses; without any it is empty.
+    /// Makes a database with so many idle queues; without any it is empty.
     ///
     /// # Errors
     /// When PostgreSQL fails.

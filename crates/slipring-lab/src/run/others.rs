@@ -1,4 +1,4 @@
-//! Queues that nobody uses, in the database before those of a work. They are made once and copied
+//! Idle queues, in the database before those of a work. They are made once and copied
 //! with their database, for making a hundred thousand takes minutes.
 
 use std::path::Path;

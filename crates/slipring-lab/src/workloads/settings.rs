@@ -121,7 +121,7 @@ pub struct Settings {
     /// senders of `waiters`, `neighbours` and `storm`.
     #[arg(long, default_value_t = 100.0)]
     pub rate: f64,
-    /// Queues that nobody uses, and that are in the database before those of the work.
+    /// Idle queues that are in the database before those of the work.
     #[arg(skip)]
     #[serde(default)]
     pub others: usize,

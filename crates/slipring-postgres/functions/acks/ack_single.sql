@@ -4,8 +4,9 @@
 -- Lock:    the lease's lock, shared, to the end of the transaction. None for acks: there is no other
 --          message of which an ack could be.
 -- Index:   queue_pkey; lease_newest and ack_N_once, one step in each slot; ack's indexes grow.
--- Answers: whether it did. Nothing is entered where it did not, but a number and the lock may be taken: the receipt is wrong or that of another
---          lease, the lease is over, somebody has acked it, or a rotation is under way.
+-- Answers: whether it did. Else no ack is entered, though a number and the lock may be taken: the receipt is
+--          wrong or that of another lease, the lease is over, the message has been acked, or a rotation is
+--          under way.
 CREATE OR REPLACE FUNCTION slipring.ack_single(p_receipt text)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE

@@ -32,8 +32,8 @@ BEGIN
             v_before.ids[cardinality(v_before.ids) - v_left + 1],
             v_before.ids[cardinality(v_before.ids)], '[]'));
     END IF;
-    -- What is ready before the last offer's end is mostly in the hands of open transactions, or was
-    -- given back by some that have failed.
+    -- Open transactions hold most of what is ready before the end of the last offer. The rest was given
+    -- back by a rollback, or committed late.
     IF p_now_ms < v_before.front_ms + {{OFFER_MS}} THEN
         v_ready := v_ready * int8multirange(int8range(
             v_before.ids[cardinality(v_before.ids)], NULL, '()'));
@@ -41,15 +41,14 @@ BEGIN
         v_before.front_ms := p_now_ms;
     END IF;
     v_tables := slipring.live_table_names(p_queue, p_state);
-    v_ids := slipring.offer_ids(slipring.live_tables(v_tables), p_state.lanes[1], v_ready,
+    v_ids := slipring.offer_ids(v_tables, p_state.lanes[1], v_ready,
         least({{OFFER_MESSAGES_MAX}}, p_queue.in_flight_max - p_state.leased - v_left
             - {{IN_FLIGHT_NEAR}}));
     IF cardinality(v_ids) >= {{OFFER_MESSAGES_MIN}} THEN
         INSERT INTO slipring.offer
         SELECT pg_sequence_last_value('slipring.journal') % 3, p_queue.queue_id, f.first,
             f.first + cardinality(v_ids), p_now_ms, v_before.front_ms, v_tables,
-            CASE WHEN p_queue.generation_low IS NULL THEN p_state.generation_low
-                ELSE pg_sequence_last_value(p_queue.generation_low) END,
+            coalesce(pg_sequence_last_value(p_queue.generation_low), p_state.generation_low),
             p_state.lanes[1],
             v_ready * int8multirange(int8range(NULL, v_ids[cardinality(v_ids)], '[]')), v_ids
         FROM greatest(v_ticket + 1, v_before.past) AS f(first);
