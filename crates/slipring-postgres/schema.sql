@@ -258,6 +258,11 @@ TABLE offer PARTITION BY LIST (slot)
   lane bigint NOT NULL
   ready int8multirange NOT NULL
   ids bigint[] NOT NULL
+  several boolean NOT NULL
+  sizes integer[]
+  reach bigint NOT NULL
+  again bigint NOT NULL
+  again_next bigint NOT NULL
 
 TABLE offer_0 OF slipring.offer FOR VALUES IN (0) WITH (autovacuum_enabled=false, toast_tuple_target=8160)
 
@@ -504,7 +509,7 @@ CREATE UNIQUE INDEX load_part_pkey ON slipring.load_part USING btree (load_id, p
 CREATE UNIQUE INDEX lock_row_pkey ON slipring.lock_row USING btree (queue_id, kind)
 CREATE INDEX mark_newest ON ONLY slipring.mark USING btree (queue_id, kind, seq)
 CREATE UNIQUE INDEX migration_pkey ON slipring.migration USING btree (version)
-CREATE INDEX offer_newest ON ONLY slipring.offer USING btree (queue_id, first)
+CREATE INDEX offer_newest ON ONLY slipring.offer USING btree (queue_id, several, first)
 CREATE INDEX place_free ON slipring.place USING btree (place) WHERE (queue_id IS NULL)
 CREATE UNIQUE INDEX place_pkey ON slipring.place USING btree (place)
 CREATE INDEX place_shared ON slipring.place USING btree (place) WHERE shared
@@ -522,6 +527,7 @@ FUNCTION ack(receipt text) RETURNS void
 FUNCTION ack(receipts text[]) RETURNS bigint SECURITY DEFINER
 FUNCTION ack_enter(p_queue integer, p_generation bigint, p_before bigint, p_messages bigint[], p_fences bigint[], p_whole bigint[], p_ids int8multirange[]) RETURNS bigint
 FUNCTION ack_key(p_lock_key bigint, p_fence bigint) RETURNS bigint
+FUNCTION ack_lease(p_receipts text[]) RETURNS bigint
 FUNCTION ack_older(p_queue slipring.queue) RETURNS bigint
 FUNCTION ack_queue(p_queue integer, p_messages bigint[], p_fences bigint[]) RETURNS void
 FUNCTION ack_refused(p_queue slipring.queue, p_message bigint, p_fence bigint) RETURNS void
@@ -717,9 +723,12 @@ FUNCTION nack(receipts text[], delay interval DEFAULT NULL::interval) RETURNS te
 FUNCTION nack(receipts text[], delay interval, reason text) RETURNS text[] SECURITY DEFINER
 FUNCTION nack_each(p_receipts text[], p_delay interval, p_reason text DEFAULT NULL::text) RETURNS TABLE(receipt text, outcome text, error text, error_message text, error_context jsonb)
 FUNCTION now_ms() RETURNS bigint
+FUNCTION offer_apart(p_queue slipring.queue, p_now_ms bigint, p_n bigint) RETURNS slipring.state
 FUNCTION offer_ids(p_tables text[], p_lane bigint, p_ready int8multirange, p_limit bigint) RETURNS bigint[]
-FUNCTION offer_make(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint) RETURNS void
+FUNCTION offer_left(p_queue integer, p_now_ms bigint) RETURNS boolean
+FUNCTION offer_make(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_n bigint) RETURNS void
 FUNCTION offer_open(p_queue slipring.queue, p_lane bigint, p_id bigint) RETURNS int8multirange
+FUNCTION offer_parts(p_tables text[], p_lane bigint, p_ready int8multirange, p_limit bigint, p_part bigint, OUT ids bigint[], OUT sizes integer[]) RETURNS record
 FUNCTION offer_take(p_queue slipring.queue, p_now_ms bigint, p_lease_ms bigint, OUT message slipring.message, OUT fence bigint, OUT deadline_ms bigint) RETURNS record
 FUNCTION pack_bodies(p_bodies bytea[]) RETURNS TABLE(last integer, body bytea, n integer, bytes_each integer)
 FUNCTION pack_body(p_pack bytea, p_n integer, p_k integer) RETURNS bytea
@@ -880,17 +889,18 @@ FUNCTION taken_fences(p_ids int8multirange) RETURNS int8multirange
 FUNCTION taken_first(p_queue slipring.queue, p_tables text[], p_lane bigint, p_todo int8multirange, OUT message slipring.message, OUT id bigint, OUT region int8multirange) RETURNS record
 FUNCTION taken_fold() RETURNS trigger SECURITY DEFINER
 FUNCTION taken_generations() RETURNS bigint
+FUNCTION taken_keep(INOUT p_state slipring.state, p_lanes bigint[], p_mine int8multirange[], OUT lost boolean) RETURNS record
 FUNCTION taken_lane(p_queue slipring.queue, p_tables text[], p_lane bigint, p_todo int8multirange, p_want bigint, p_all boolean, OUT free int8multirange, OUT n bigint, OUT ended boolean) RETURNS record
 FUNCTION taken_look(p_tables text[], p_low text, p_high text) RETURNS text
 FUNCTION taken_may(p_state slipring.state) RETURNS boolean
 FUNCTION taken_next(p_queue slipring.queue) RETURNS bigint
 FUNCTION taken_of_pack(p_queue slipring.queue, p_tables text[], p_lane bigint, p_id bigint, p_part int8range, p_want bigint) RETURNS int8multirange
 FUNCTION taken_open(p_queue slipring.queue, p_state slipring.state, p_generations bigint) RETURNS void
-FUNCTION taken_packs(p_queue slipring.queue, p_tables text[], p_lane bigint, p_todo int8multirange, p_want bigint, p_rows bigint, p_skip bigint, OUT n bigint, OUT there int8range, OUT others int8multirange) RETURNS record
+FUNCTION taken_packs(p_queue slipring.queue, p_tables text[], p_lane bigint, p_todo int8multirange, p_want bigint, p_rows bigint, p_skip bigint, p_all boolean, OUT n bigint, OUT there int8range, OUT others int8multirange) RETURNS record
 FUNCTION taken_read(p_queue slipring.queue, p_state slipring.state) RETURNS slipring.state
 FUNCTION taken_singles(p_tables text[], p_lane bigint, p_todo int8multirange, p_ids bigint[], p_want bigint, OUT n bigint, OUT last bigint, OUT others int8multirange) RETURNS record
 FUNCTION taken_spans(p_taken int8multirange) RETURNS TABLE(first bigint, past bigint)
 FUNCTION tally_fold(p_queue slipring.queue, p_least integer DEFAULT 100) RETURNS void
-FUNCTION ticket(p_queue integer) RETURNS regclass
+FUNCTION ticket(p_queue integer, p_several boolean) RETURNS regclass
 FUNCTION timeline() RETURNS bigint
 FUNCTION turn_over(p_began timestamp with time zone, p_bytes bigint DEFAULT 0) RETURNS boolean

@@ -1,114 +1,19 @@
-//! Receives by SQL of one message take those that are offered, each one of its own (decision 0043):
-//! an offer is no more than a hint, whatever becomes of the messages (S10.7).
+//! Receives by SQL take messages that are offered, each its own (decisions 0043 and 0044): an offer
+//! is no more than a hint, whatever becomes of the messages (S10.7).
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a failed step fails the test")]
 
+mod offers {
+    pub mod ground;
+    mod several;
+}
+
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
+use offers::ground::{DRAWN, Ground, numbered, receive, sorted};
+use slipring::NewMessage;
 use slipring::admin::AdminStore;
-use slipring::{NewMessage, QueueId, Timestamp};
-use slipring_conformance::verbs::{at, bodies, claim, counts, try_send};
-use slipring_postgres::PostgresStore;
-use slipring_testbed::{Cluster, Database, one, rotation_step, run, soon};
-use tokio_postgres::Client;
-
-/// How many tickets of the queue have been drawn.
-const DRAWN: &str = "SELECT pg_sequence_last_value(slipring.ticket(queue_id)) FROM slipring.queue
-    WHERE name = 'jobs'";
-/// How many of the messages of the newest offer no receive has tried.
-const LEFT: &str = "SELECT coalesce(max(o.past), 1) - 1
-        - (SELECT pg_sequence_last_value(slipring.ticket(q.queue_id)) FROM slipring.queue q
-           WHERE q.name = 'jobs')
-    FROM slipring.offer o";
-
-/// A queue `jobs` with so many messages, `m000` and on, a store and a user of SQL.
-struct Ground {
-    cluster: &'static Cluster,
-    database: Database,
-    store: Arc<PostgresStore>,
-    q: QueueId,
-    user: Client,
-}
-
-impl Ground {
-    async fn with(messages: u32) -> Ground {
-        let cluster = Cluster::shared();
-        let (database, store, user) = cluster.opened().await;
-        run(&user, "SELECT slipring.create_queue('jobs')").await;
-        let q = store.queues().await.unwrap()[0].id;
-        let ground = Ground { cluster, database, store, q, user };
-        for n in 0..messages {
-            ground.send(&format!("m{n:03}")).await;
-        }
-        ground
-    }
-
-    async fn send(&self, body: &str) {
-        run(&self.user, &format!("SELECT slipring.send('jobs', '{body}'::text)")).await;
-    }
-
-    /// Receives and acks until messages are offered that no receive has tried.
-    async fn until_offered(&self) -> Vec<String> {
-        let mut done = Vec::new();
-        while one(&self.user, LEFT).await < 1 {
-            done.extend(self.work().await);
-        }
-        done
-    }
-
-    /// One message by an offer, in a transaction of its own, and acks it.
-    async fn work(&self) -> Option<String> {
-        run(&self.user, "BEGIN").await;
-        let got = receive(&self.user, 1).await.pop();
-        if let Some((receipt, _)) = &got {
-            run(&self.user, &format!("SELECT slipring.ack('{receipt}')")).await;
-        }
-        run(&self.user, "COMMIT").await;
-        got.map(|(_, body)| body)
-    }
-
-    /// All that is left by receives of one message.
-    async fn drain(&self) -> Vec<String> {
-        let mut done = Vec::new();
-        while let Some(body) = self.work().await {
-            done.push(body);
-        }
-        done
-    }
-
-    async fn begin(&self) -> Client {
-        self.cluster.begin(&self.database, "READ COMMITTED").await
-    }
-
-    async fn now(&self) -> Timestamp {
-        let ms = one(&self.user, "SELECT slipring.now_ms()").await;
-        Timestamp::from_millis(u64::try_from(ms).unwrap())
-    }
-
-    /// What a server is handed.
-    async fn server(&self, n: u32) -> Vec<String> {
-        bodies(&claim(&self.store, self.q, n, self.now().await).await)
-    }
-}
-
-/// Receipts and bodies.
-async fn receive(client: &Client, n: usize) -> Vec<(String, String)> {
-    let sql =
-        format!("SELECT receipt, convert_from(body, 'UTF8') FROM slipring.receive('jobs', {n})");
-    let rows = soon("a receive", client.query(&sql, &[])).await.unwrap();
-    rows.iter().map(|row| (row.get(0), row.get(1))).collect()
-}
-
-fn numbered(numbers: impl IntoIterator<Item = u32>) -> Vec<String> {
-    numbers.into_iter().map(|n| format!("m{n:03}")).collect()
-}
-
-/// All of them, each once, whatever their order.
-fn sorted(parts: &[&[String]]) -> Vec<String> {
-    let mut all = parts.concat();
-    all.sort();
-    all
-}
+use slipring_conformance::verbs::{at, counts, try_send};
+use slipring_testbed::{one, rotation_step, run};
 
 #[tokio::test]
 async fn each_receive_takes_the_next_of_the_messages_and_of_packs() {

@@ -4,7 +4,7 @@
 --          error, none.
 -- Lock:    the leases' locks, shared, to the end of the transaction: until then the messages are
 --          handed to nobody else, also when their deadline passes.
--- Index:   see ack_single and ack_queue.
+-- Index:   see ack_single, ack_lease and ack_queue.
 -- Answers: how many.
 CREATE OR REPLACE FUNCTION slipring.ack(receipts text[])
 RETURNS bigint
@@ -16,8 +16,16 @@ DECLARE
     v_count bigint := 0;
 BEGIN
     PERFORM slipring.generations_enter();
-    IF cardinality(receipts) = 1 AND slipring.ack_single(receipts[1]) THEN
-        RETURN 1;
+    IF cardinality(receipts) = 1 THEN
+        IF slipring.ack_single(receipts[1]) THEN
+            RETURN 1;
+        END IF;
+    ELSE
+        v_count := slipring.ack_lease(receipts);
+        IF v_count > 0 THEN
+            RETURN v_count;
+        END IF;
+        v_count := 0;
     END IF;
     FOR v_part IN
         SELECT o.queue, array_agg(o.message ORDER BY o.message, o.fence) AS messages,

@@ -1,56 +1,88 @@
--- Purpose: lists the next ready messages of a queue for receives by SQL of one message, where the offer
---          before is begun: so each of them tries a message of its own, see offer_take.
--- Inputs:  p_queue; p_state, its newest one; p_now_ms.
+-- Purpose: lists the next ready messages of a queue for receives by SQL, where the offer before is begun:
+--          so each of them tries messages of its own, see offer_take and offer_apart.
+-- Inputs:  p_queue; p_state, its newest one; p_now_ms; p_n, how many a receive of those for which it is has
+--          been handed.
 -- Lock:    the caller holds the queue's lock.
--- Index:   offer_newest, which grows by one entry; see offer_ids.
+-- Index:   offer_newest, which grows by one entry; see offer_ids, offer_parts.
 CREATE OR REPLACE FUNCTION slipring.offer_make(
-    p_queue slipring.queue, p_state slipring.state, p_now_ms bigint)
+    p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_n bigint)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-    v_ticket bigint := pg_sequence_last_value(slipring.ticket(p_queue.queue_id));
+    v_several boolean := p_n > 1;
+    v_ticket bigint := pg_sequence_last_value(slipring.ticket(p_queue.queue_id, v_several));
+    -- Of these a receive takes as many as it has room for.
+    v_part bigint := least(greatest(p_n / 8, {{OFFER_PART_MIN}}), {{PACK_MESSAGES_MAX}});
     v_before slipring.offer;
     v_left bigint := 0;
+    v_offered bigint := 0;
     v_ready int8multirange;
     v_tables text[];
     v_ids bigint[];
+    v_sizes int[];
+    v_last bigint;
+    v_limit bigint;
 BEGIN
     -- Of several priorities a more urgent message may come any time, see receive_one.
-    IF cardinality(p_state.lanes) > 1 OR cardinality(p_queue.lanes) > 1 THEN
+    IF cardinality(p_state.lanes) > 1 OR cardinality(p_queue.lanes) > 1
+        OR v_several AND p_n < {{OFFER_PART_MIN}} THEN
         RETURN;
     END IF;
-    SELECT * INTO v_before FROM offer o WHERE o.queue_id = p_queue.queue_id
-    ORDER BY o.first DESC LIMIT 1;
+    SELECT * INTO v_before FROM offer o
+    WHERE o.queue_id = p_queue.queue_id AND o.several = v_several ORDER BY o.first DESC LIMIT 1;
     IF p_now_ms < v_before.made_ms + {{OFFER_MS}} THEN
-        IF v_ticket + 1 < v_before.first THEN
+        v_left := greatest(v_before.past - 1 - v_ticket, 0);
+        -- Two more, since the next time may be late where many wait for a processor.
+        IF v_left >= 2 * cardinality(v_before.ids) THEN
             RETURN;
         END IF;
-        v_left := greatest(v_before.past - 1 - v_ticket, 0);
+        v_last := v_before.ids[cardinality(v_before.ids)];
+    ELSE
+        v_before.reach := NULL;
+        v_before.again := NULL;
+        v_before.again_next := NULL;
+        v_before.front_ms := NULL;
     END IF;
     v_ready := p_state.open[1] * slipring.cut(p_queue.xid_base);
     IF v_left > 0 THEN
-        v_ready := v_ready - int8multirange(int8range(
-            v_before.ids[cardinality(v_before.ids) - v_left + 1],
-            v_before.ids[cardinality(v_before.ids)], '[]'));
+        v_ready := v_ready - int8multirange(int8range(coalesce(
+            v_before.ids[cardinality(v_before.ids) - v_left] + 1, lower(v_before.ready)), v_last, '[]'));
+        v_offered := v_left * coalesce((SELECT max(s) FROM unnest(v_before.sizes) s), 1);
     END IF;
-    -- Open transactions hold most of what is ready before the end of the last offer. The rest was given
-    -- back by a rollback, or committed late.
-    IF p_now_ms < v_before.front_ms + {{OFFER_MS}} THEN
-        v_ready := v_ready * int8multirange(int8range(
-            v_before.ids[cardinality(v_before.ids)], NULL, '()'));
-    ELSE
+    -- Open transactions hold most of what is ready and was offered a moment ago. What was offered before
+    -- was given back by a rollback; some below was committed late.
+    IF p_now_ms >= v_before.front_ms + {{OFFER_FRONT_MS}} THEN
+        v_before.again := v_before.again_next;
+        v_before.again_next := v_before.reach;
         v_before.front_ms := p_now_ms;
+        v_last := NULL;
+    END IF;
+    IF v_before.reach IS NOT NULL THEN
+        v_ready := v_ready * (int8multirange(int8range(v_before.reach, NULL, '()'))
+            + CASE WHEN coalesce(v_last < v_before.again, true)
+                THEN int8multirange(int8range(v_last, v_before.again, '(]')) ELSE '{}' END);
     END IF;
     v_tables := slipring.live_table_names(p_queue, p_state);
-    v_ids := slipring.offer_ids(v_tables, p_state.lanes[1], v_ready,
-        least({{OFFER_MESSAGES_MAX}}, p_queue.in_flight_max - p_state.leased - v_left
-            - {{IN_FLIGHT_NEAR}}));
-    IF cardinality(v_ids) >= {{OFFER_MESSAGES_MIN}} THEN
+    v_limit := p_queue.in_flight_max - p_state.leased - v_offered - {{IN_FLIGHT_NEAR}};
+    IF v_several THEN
+        SELECT * INTO v_ids, v_sizes FROM slipring.offer_parts(v_tables, p_state.lanes[1], v_ready,
+            v_limit, v_part);
+    ELSE
+        v_ids := slipring.offer_ids(v_tables, p_state.lanes[1], v_ready,
+            least({{OFFER_MESSAGES_MAX}}, v_limit));
+    END IF;
+    v_last := v_ids[cardinality(v_ids)];
+    IF cardinality(v_ids) >= (CASE WHEN v_several THEN {{OFFER_PARTS_MIN}}
+        ELSE {{OFFER_MESSAGES_MIN}} END)
+    THEN
         INSERT INTO slipring.offer
         SELECT pg_sequence_last_value('slipring.journal') % 3, p_queue.queue_id, f.first,
-            f.first + cardinality(v_ids), p_now_ms, v_before.front_ms, v_tables,
+            f.first + cardinality(v_ids), p_now_ms,
+            coalesce(v_before.front_ms, p_now_ms), v_tables,
             coalesce(pg_sequence_last_value(p_queue.generation_low), p_state.generation_low),
             p_state.lanes[1],
-            v_ready * int8multirange(int8range(NULL, v_ids[cardinality(v_ids)], '[]')), v_ids
+            v_ready * int8multirange(int8range(NULL, v_last, '[]')), v_ids,
+            v_several, v_sizes, greatest(v_before.reach, v_last),
+            coalesce(v_before.again, {{BIGINT_MIN}}), coalesce(v_before.again_next, {{BIGINT_MIN}})
         FROM greatest(v_ticket + 1, v_before.past) AS f(first);
     END IF;
 EXCEPTION WHEN OTHERS THEN

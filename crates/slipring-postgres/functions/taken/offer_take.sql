@@ -13,7 +13,7 @@ CREATE OR REPLACE FUNCTION slipring.offer_take(
 LANGUAGE plpgsql AS $$
 DECLARE
     v_new boolean := pg_current_xact_id_if_assigned() IS NULL;
-    v_tickets regclass := slipring.ticket(p_queue.queue_id);
+    v_tickets regclass := slipring.ticket(p_queue.queue_id, false);
     v_begin record;
     v_ticket bigint;
     v_offer slipring.offer;
@@ -27,8 +27,8 @@ BEGIN
     FROM (SELECT s.open[1] AS open, s.generation_low FROM state s
           WHERE s.queue_id = p_queue.queue_id ORDER BY s.seq DESC LIMIT 1) s
     CROSS JOIN LATERAL (
-        SELECT o.past, o.made_ms FROM offer o WHERE o.queue_id = p_queue.queue_id
-        ORDER BY o.first DESC LIMIT 1) o
+        SELECT o.past, o.made_ms FROM offer o
+        WHERE o.queue_id = p_queue.queue_id AND NOT o.several ORDER BY o.first DESC LIMIT 1) o
     WHERE p_now_ms < o.made_ms + {{OFFER_MS}};
     IF v_begin.past IS NULL OR pg_sequence_last_value(v_tickets) >= v_begin.past - 1
         OR p_queue.fifo OR p_queue.paused OR p_now_ms < p_queue.paused_until_ms
@@ -42,7 +42,7 @@ BEGIN
         EXIT WHEN v_ticket >= v_begin.past;
         IF v_offer.past IS NULL OR v_ticket >= v_offer.past THEN
             SELECT * INTO v_offer FROM offer o
-            WHERE o.queue_id = p_queue.queue_id AND o.first <= v_ticket
+            WHERE o.queue_id = p_queue.queue_id AND NOT o.several AND o.first <= v_ticket
             ORDER BY o.first DESC LIMIT 1;
         END IF;
         CONTINUE WHEN v_offer.past IS NULL OR v_ticket >= v_offer.past

@@ -18,23 +18,33 @@ LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
     v_state slipring.state;
-    v_room bigint := 67108864;
-    v_left bigint := p_n;
+    v_room bigint := {{CLAIM_BYTES_MAX}};
+    v_left bigint;
+    v_n bigint;
     v_from text;
     v_fence bigint;
     v_deadline bigint;
     v_read slipring.lane_read;
 BEGIN
-    SELECT s.taken, s.taken_journal INTO v_state.taken, v_state.taken_journal
+    SELECT s.taken, s.taken_journal, s.leased
+    INTO v_state.taken, v_state.taken_journal, v_state.leased
     FROM state s WHERE s.queue_id = p_queue.queue_id ORDER BY s.seq DESC LIMIT 1;
-    IF slipring.taken_may(v_state) THEN
-        v_state := slipring.taken_apart(p_queue, p_n, false);
+    -- As many receives may be handed so many beside each other.
+    v_n := least(p_n, (p_queue.in_flight_max - v_state.leased) / {{IN_FLIGHT_NEAR}});
+    IF 4 * v_n >= p_n AND slipring.taken_may(v_state) THEN
+        FOR v_try IN 1..2 LOOP
+            v_state := slipring.offer_apart(p_queue, p_now_ms, v_n);
+            EXIT WHEN v_state.queue_id IS NOT NULL;
+        END LOOP;
+        IF v_state.queue_id IS NULL THEN
+            v_state := slipring.taken_apart(p_queue, v_n, false);
+        END IF;
         v_from := slipring.live_tables(p_queue, v_state);
     END IF;
     -- Once more: whoever ends this way waits for transactions that have their number by now.
-    IF NOT slipring.taken_may(v_state)
-        OR v_state.leased + {{IN_FLIGHT_NEAR}} * p_n > p_queue.in_flight_max
-    THEN
+    v_n := least(v_n, (p_queue.in_flight_max - v_state.leased) / {{IN_FLIGHT_NEAR}});
+    v_left := v_n;
+    IF 4 * v_left < p_n OR NOT slipring.taken_may(v_state) THEN
         RETURN;
     END IF;
     FOR v_at IN 1..cardinality(v_state.lanes) LOOP
@@ -72,6 +82,6 @@ BEGIN
         PERFORM nextval(p_queue.activity);
     END IF;
     demand := 0;
-    end_kind := CASE WHEN v_left < p_n THEN 'more' ELSE 'drained' END;
+    end_kind := CASE WHEN v_left < v_n THEN 'more' ELSE 'drained' END;
     RETURN NEXT;
 END $$;

@@ -18,12 +18,11 @@ DECLARE
     v_part record;
     v_got bigint;
     v_free int8multirange[];
-    v_mine int8multirange;
+    v_kept record;
     v_more boolean;
-    v_lost boolean;
 BEGIN
     -- Others take messages between the look for them and their locks: then once more, and again.
-    FOR v_try IN 1..20 LOOP
+    FOR v_try IN 1..CASE WHEN p_all THEN 20 ELSE 5 END LOOP
         v_state := slipring.state_read(p_queue);
         -- Before the tables are named: who is over has written to one of these.
         v_done := slipring.cut(p_queue.xid_base);
@@ -42,17 +41,9 @@ BEGIN
             v_got := v_got + v_part.n;
             v_more := v_got > 0 AND NOT v_part.ended;
         END LOOP;
-        -- Whoever had a lock before may have handed the messages out: that shows now.
-        v_state := slipring.state_read(p_queue);
-        v_state.apart := '{}';
-        v_lost := false;
-        FOR v_at IN 1..cardinality(v_state.lanes) LOOP
-            v_mine := coalesce(v_free[array_position(v_lanes, v_state.lanes[v_at])], '{}');
-            v_lost := v_lost OR NOT v_mine <@ v_state.open[v_at];
-            v_state.apart := v_state.apart || (v_state.open[v_at] - v_mine);
-            v_state.open[v_at] := v_state.open[v_at] * v_mine;
-        END LOOP;
-        EXIT WHEN v_got = 0 OR NOT v_lost
+        v_kept := slipring.taken_keep(slipring.state_read(p_queue), v_lanes, v_free);
+        v_state := v_kept.p_state;
+        EXIT WHEN v_got = 0 OR NOT v_kept.lost
             OR slipring.log_any(slipring.live_tables(v_tables), v_state.lanes, v_state.open);
     END LOOP;
     RETURN v_state;

@@ -16,8 +16,10 @@ DECLARE
     v_seq bigint;
     v_over int8multirange;
 BEGIN
-    -- One commit in eight does it, which does it for all: for each of them it costs a third of all.
-    IF hashint8(NEW.fence) & 7 <> 0 THEN
+    -- One commit in eight does it, which does it for all: for each of them it costs a third of all. Where
+    -- many are handed out at once, also whoever finds that nothing is offered.
+    IF hashint8(NEW.fence) & 7 <> 0 AND (NEW.n < {{OFFER_PART_MIN}}
+        OR slipring.offer_left(NEW.queue_id, slipring.now_ms())) THEN
         RETURN NULL;
     END IF;
     -- The commit of a block, or a statement that is a transaction of its own: a lock that is taken
@@ -44,7 +46,7 @@ BEGIN
             PERFORM slipring.state_write(v_queue, v_state);
         END IF;
     END IF;
-    PERFORM slipring.offer_make(v_queue, v_state, slipring.now_ms());
+    PERFORM slipring.offer_make(v_queue, v_state, slipring.now_ms(), NEW.n);
     RETURN NULL;
 EXCEPTION WHEN OTHERS THEN
     -- The caller's work does not fail for it: whoever has the lock next comes upon the same.

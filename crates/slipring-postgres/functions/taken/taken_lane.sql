@@ -15,7 +15,8 @@ LANGUAGE plpgsql AS $$
 DECLARE
     v_one boolean := p_todo = int8multirange(range_merge(p_todo));
     -- Planned at each call: they are kept short, and the rule, one run, has the shortest.
-    v_look text := 'SELECT array_agg(m.id), count(m.n) FROM (SELECT m.* FROM ' || CASE WHEN v_one
+    v_look text := 'SELECT array_agg(m.id), count(m.n),
+        sum(coalesce(m.n, 1)) / count(*) FROM (SELECT m.* FROM ' || CASE WHEN v_one
         THEN slipring.taken_look(p_tables, '$5', '$6') ELSE 'unnest($2) r CROSS JOIN LATERAL '
         || slipring.taken_look(p_tables, 'lower(r)', 'upper(r)') END || ' m LIMIT $3 OFFSET $4) m';
     v_try int := CASE WHEN p_all THEN 4 ELSE 0 END;
@@ -23,6 +24,9 @@ DECLARE
     v_skip bigint;
     v_ids bigint[];
     v_packs bigint;
+    -- Messages of a row, about.
+    v_each bigint := 1;
+    v_some bigint := p_want;
     v_part record;
     v_there int8range;
 BEGIN
@@ -31,22 +35,24 @@ BEGIN
     WHILE n < CASE WHEN p_all THEN p_want ELSE 1 END AND NOT isempty(p_todo) LOOP
         -- Where the first ones are in the hands of others, each transaction looks at another place,
         -- so that not all of them try the same; in the end at all there are, from the first on.
-        v_skip := CASE WHEN v_try IN (1, 2, 3) THEN p_want * (1 + floor(random() * 64)::bigint)
+        v_skip := CASE WHEN v_try IN (1, 2, 3) THEN v_some * (1 + floor(random() * 64)::bigint)
             ELSE 0 END;
-        v_rows := CASE WHEN v_try = 0 THEN p_want + 16 WHEN v_try < 4 THEN p_want
-            ELSE 4 * p_want + 64 END;
+        v_rows := CASE WHEN v_try = 0 THEN p_want + 16 WHEN v_try < 4 THEN v_some
+            ELSE 4 * v_some + 64 END;
         v_try := v_try + 1;
-        EXECUTE v_look INTO v_ids, v_packs USING p_lane, p_todo, v_rows, v_skip,
+        EXECUTE v_look INTO v_ids, v_packs, v_each USING p_lane, p_todo, v_rows, v_skip,
             lower(p_todo), upper(p_todo);
         CONTINUE WHEN v_skip > 0 AND v_ids IS NULL;
+        v_some := p_want / coalesce(v_each, 1) + 1;
         IF v_packs = 0 THEN
             v_part := slipring.taken_singles(p_tables, p_lane, p_todo, v_ids, p_want - n);
             v_there := int8range(CASE WHEN v_skip > 0 THEN v_ids[1] END,
                 coalesce(v_part.last, CASE WHEN cardinality(v_ids) = v_rows THEN v_ids[v_rows] END)
                 + 1);
         ELSE
+            v_rows := least(v_rows, v_some * 5 / 4 + 16);
             v_part := slipring.taken_packs(p_queue, p_tables, p_lane, p_todo, p_want - n, v_rows,
-                v_skip);
+                v_skip, p_all);
             v_there := v_part.there;
         END IF;
         n := n + v_part.n;

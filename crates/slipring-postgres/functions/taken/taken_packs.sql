@@ -1,12 +1,13 @@
 -- Purpose: locks the first messages that no other transaction has locked, where some are in packs.
--- Inputs:  as taken_lane; p_rows, how many rows to look at, after p_skip others.
+-- Inputs:  as taken_lane; p_rows, how many rows to look at, after p_skip others; p_all, see
+--          taken_lane.
 -- Lock:    see taken_lane.
 -- Index:   see taken_apart.
 -- Answers: how many were locked; the part that was looked at, with no end if nothing is beyond;
 --          those of it that others have.
 CREATE OR REPLACE FUNCTION slipring.taken_packs(
     p_queue slipring.queue, p_tables text[], p_lane bigint, p_todo int8multirange, p_want bigint,
-    p_rows bigint, p_skip bigint, OUT n bigint, OUT there int8range, OUT others int8multirange)
+    p_rows bigint, p_skip bigint, p_all boolean, OUT n bigint, OUT there int8range, OUT others int8multirange)
 LANGUAGE plpgsql AS $$
 DECLARE
     v_look text := format('WITH c AS MATERIALIZED (
@@ -16,7 +17,8 @@ DECLARE
                     AS size, m.n IS NOT NULL AS pack
                 FROM unnest($2) r CROSS JOIN LATERAL %s m
                 LIMIT $3 OFFSET $4) m),
-        w AS MATERIALIZED (SELECT count(*) AS n FROM c WHERE c.till - c.size < $5)
+        w AS MATERIALIZED (SELECT count(*) AS n FROM c
+            WHERE c.till - c.size < $5 AND (c.size = 1 OR c.till <= $5))
         SELECT array_agg(c.id) AS ids, array_agg(c.low) AS lows, array_agg(c.size) AS sizes,
             array_agg(c.pack) AS packs,
             count(*) AS n, %s AS locked
@@ -36,23 +38,24 @@ BEGIN
     -- A pack of which some messages are taken stands in several rows of the look.
     there := int8range(CASE WHEN p_skip > 0 THEN v_seen.lows[1] END,
         CASE WHEN v_seen.n = p_rows THEN v_seen.lows[p_rows] + v_seen.sizes[p_rows] END);
+    IF cardinality(v_seen.locked) < v_seen.n THEN
+        SELECT coalesce(sum(u.size) FILTER (WHERE u.mine), 0),
+            coalesce(range_agg(int8range(u.low, u.low + u.size)) FILTER (WHERE NOT u.mine), '{}')
+        INTO n, others
+        FROM (SELECT u.low, u.size, u.id IN (SELECT unnest(v_seen.locked)) AS mine
+              FROM unnest(v_seen.ids, v_seen.lows, v_seen.sizes) AS u(id, low, size)) u;
+    END IF;
+    -- Each message is a lock of its own, of which a database has few thousand: so of one pack.
     FOR v_row IN
-        SELECT u.id, u.low, u.size, u.pack, u.id IN (SELECT unnest(v_seen.locked)) AS mine
-        FROM unnest(v_seen.ids, v_seen.lows, v_seen.sizes, v_seen.packs) WITH ORDINALITY
-            AS u(id, low, size, pack, at)
-        WHERE cardinality(v_seen.locked) < v_seen.n ORDER BY 5 DESC, u.at
+        SELECT u.id, u.low, u.size
+        FROM unnest(v_seen.ids, v_seen.lows, v_seen.sizes, v_seen.packs) AS u(id, low, size, pack)
+        WHERE u.pack AND n < p_want AND int8range(u.low, u.low + u.size) <@ others
     LOOP
-        IF v_row.mine THEN
-            n := n + v_row.size;
-            CONTINUE;
-        END IF;
-        v_some := '{}';
-        IF v_row.pack AND n < p_want THEN
-            v_some := slipring.taken_of_pack(p_queue, p_tables, p_lane, v_row.id,
-                int8range(v_row.low, v_row.low + v_row.size), p_want - n);
-            n := n + (SELECT coalesce(sum(upper(r) - lower(r)), 0) FROM unnest(v_some) r);
-        END IF;
-        others := others + (int8multirange(int8range(v_row.low, v_row.low + v_row.size)) - v_some);
+        v_some := slipring.taken_of_pack(p_queue, p_tables, p_lane, v_row.id,
+            int8range(v_row.low, v_row.low + v_row.size), p_want - n);
+        n := n + (SELECT coalesce(sum(upper(r) - lower(r)), 0) FROM unnest(v_some) r);
+        others := others - v_some;
+        EXIT WHEN n >= p_want OR NOT (p_all OR isempty(v_some));
     END LOOP;
     IF cardinality(v_seen.locked) = v_seen.n THEN
         n := n + (SELECT coalesce(sum(s), 0) FROM unnest(v_seen.sizes) s);

@@ -1,0 +1,277 @@
+//! Receives of several messages take parts of an offer (decision 0044).
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use slipring_conformance::verbs::counts;
+use slipring_testbed::{one, rotation_step, run, soon};
+use tokio_postgres::Client;
+
+use super::ground::{Ground, numbered, receive, sorted};
+
+/// How many tickets of receives of several have been drawn.
+const DRAWN: &str =
+    "SELECT pg_sequence_last_value(slipring.ticket(queue_id, true)) FROM slipring.queue
+    WHERE name = 'jobs'";
+/// How many parts of the newest offer no receive has tried.
+const LEFT: &str = "SELECT coalesce(max(o.past), 1) - 1
+        - (SELECT pg_sequence_last_value(slipring.ticket(q.queue_id, true)) FROM slipring.queue q
+           WHERE q.name = 'jobs')
+    FROM slipring.offer o WHERE o.several";
+/// Advisory locks of this session.
+const LOCKS: &str =
+    "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()";
+
+/// A queue of messages, one by one and in packs by turns, numbered as they were sent.
+async fn mixed(singles: u32, pack: u32, times: u32) -> (Ground, Vec<String>) {
+    let ground = Ground::with(0).await;
+    let mut sent = 0..;
+    let mut names =
+        |n| sent.by_ref().take(n as usize).map(|n| format!("m{n:04}")).collect::<Vec<_>>();
+    let mut all = Vec::new();
+    for _ in 0..times {
+        for body in names(singles) {
+            ground.send(&body).await;
+            all.push(body);
+        }
+        let bodies = names(pack);
+        let batch = format!("SELECT slipring.send_batch('jobs', ARRAY['{}'])", bodies.join("','"));
+        run(&ground.user, &batch).await;
+        all.extend(bodies);
+    }
+    (ground, all)
+}
+
+/// Receives up to `n` and acks all of it, in one transaction.
+async fn work(client: &Client, n: usize) -> Vec<String> {
+    run(client, "BEGIN").await;
+    let got = receive(client, n).await;
+    let receipts: Vec<_> = got.iter().map(|(receipt, _)| receipt.as_str()).collect();
+    if !receipts.is_empty() {
+        run(client, &format!("SELECT slipring.ack(ARRAY['{}'])", receipts.join("','"))).await;
+    }
+    run(client, "COMMIT").await;
+    got.into_iter().map(|(_, body)| body).collect()
+}
+
+async fn until_offered(ground: &Ground, n: usize) -> Vec<String> {
+    let mut done = Vec::new();
+    while one(&ground.user, LEFT).await < 1 {
+        let got = work(&ground.user, n).await;
+        assert!(!got.is_empty(), "nothing was offered");
+        done.extend(got);
+    }
+    done
+}
+
+async fn drain(ground: &Ground, n: usize) -> Vec<String> {
+    let mut done = Vec::new();
+    loop {
+        let got = work(&ground.user, n).await;
+        if got.is_empty() {
+            return done;
+        }
+        done.extend(got);
+    }
+}
+
+#[tokio::test]
+async fn each_receive_takes_the_next_parts_in_order_and_what_it_took_is_acked_as_a_whole() {
+    let (ground, all) = mixed(30, 40, 10).await;
+    let mut done = Vec::new();
+    loop {
+        let got = work(&ground.user, 40).await;
+        assert!(got.len() <= 40);
+        if got.is_empty() {
+            break;
+        }
+        done.extend(got);
+    }
+    assert_eq!(done, all);
+    assert!(one(&ground.user, DRAWN).await > 10, "hardly any by an offer");
+    assert_eq!(counts(&ground.store, ground.q).await, [0, 0, 0, 0]);
+    let ranges = "SELECT count(*) FROM slipring.state s CROSS JOIN LATERAL unnest(s.open[1]) r
+        WHERE s.seq = (SELECT max(seq) FROM slipring.state)";
+    let ranges = one(&ground.user, ranges).await;
+    assert!(ranges < 20, "{ranges} ranges are left");
+}
+
+#[tokio::test]
+async fn consumers_take_different_parts_and_those_that_fail_give_theirs_back() {
+    let (ground, all) = mixed(50, 64, 8).await;
+    let mut seen = until_offered(&ground, 30).await;
+    let mut held = Vec::new();
+    let mut open = Vec::new();
+    for _ in 0..6 {
+        let consumer = ground.begin().await;
+        let got: Vec<_> = receive(&consumer, 30).await.into_iter().map(|(_, body)| body).collect();
+        assert!(!got.is_empty());
+        held.push(got);
+        open.push(consumer);
+    }
+    let together = held.concat();
+    assert_eq!(together.iter().collect::<BTreeSet<_>>().len(), together.len());
+    run(&open[0], "ROLLBACK").await;
+    run(&open[1], "PREPARE TRANSACTION 'parts'").await;
+    for consumer in &open[2..] {
+        run(consumer, "COMMIT").await;
+    }
+    // All but those that a transaction still has.
+    seen.extend(drain(&ground, 30).await);
+    seen.extend(drain(&ground, 1).await);
+    run(&open[1], "COMMIT PREPARED 'parts'").await;
+    assert_eq!(sorted(&[&seen, &held[1..].concat()]), all);
+    let leased = u64::try_from(held[1..].concat().len()).unwrap();
+    assert_eq!(counts(&ground.store, ground.q).await, [0, 0, leased, 0]);
+}
+
+#[tokio::test]
+async fn what_others_were_handed_since_is_left_out_of_a_part() {
+    let (ground, all) = mixed(60, 60, 4).await;
+    let mut seen = until_offered(&ground, 24).await;
+    // Single messages, which have offers of their own or none, and a server's.
+    let single = ground.begin().await;
+    let mut held: Vec<_> = receive(&single, 1).await.into_iter().map(|(_, body)| body).collect();
+    held.extend(ground.server(7).await);
+    seen.extend(work(&ground.user, 24).await);
+    run(&single, "COMMIT").await;
+    seen.extend(drain(&ground, 24).await);
+    seen.extend(drain(&ground, 1).await);
+    assert_eq!(sorted(&[&seen, &held]), all);
+}
+
+#[tokio::test]
+async fn what_commits_late_or_was_given_back_comes_again_while_offers_follow_each_other() {
+    let (ground, mut all) = mixed(80, 64, 2).await;
+    let late = ground.begin().await;
+    run(&late, "SELECT slipring.send_batch('jobs', ARRAY['late', 'later'])").await;
+    let more = numbered(0..300);
+    for body in &more {
+        ground.send(body).await;
+    }
+    let mut seen = until_offered(&ground, 16).await;
+    let failing = ground.begin().await;
+    assert!(!receive(&failing, 16).await.is_empty());
+    run(&failing, "ROLLBACK").await;
+    run(&late, "COMMIT").await;
+    seen.extend(drain(&ground, 16).await);
+    seen.extend(drain(&ground, 1).await);
+    all.extend(more);
+    all.extend(["late".to_owned(), "later".to_owned()]);
+    all.sort();
+    assert_eq!(sorted(&[&seen]), all);
+}
+
+#[tokio::test]
+async fn an_offer_that_begins_anew_passes_over_what_was_offered_a_moment_ago() {
+    let ground = Ground::with(0).await;
+    let send = "SELECT slipring.send('jobs', 'm' || n) FROM generate_series(1, 4000) n";
+    run(&ground.user, send).await;
+    until_offered(&ground, 16).await;
+    let back = |column: &str| {
+        format!(
+            "UPDATE slipring.offer SET {column} = {column} - 2000
+             WHERE first = (SELECT max(first) FROM slipring.offer) AND several"
+        )
+    };
+    let consumer = ground.begin().await;
+    let held = receive(&consumer, 16).await;
+    // The front is due, the last offer counts: what the consumer has is not among the next.
+    run(&ground.user, &back("front_ms")).await;
+    let newest = "SELECT max(first) FROM slipring.offer WHERE several";
+    let before = one(&ground.user, newest).await;
+    while one(&ground.user, newest).await == before {
+        assert!(!work(&ground.user, 16).await.is_empty());
+    }
+    let again = "SELECT count(*) FROM slipring.offer o WHERE o.several
+        AND o.first = (SELECT max(first) FROM slipring.offer WHERE several)
+        AND lower(o.ready) <= (SELECT min(id) FROM slipring.peek('jobs', 'ready', 1))";
+    assert_eq!(one(&ground.user, again).await, 0, "{} are held", held.len());
+    run(&consumer, "ROLLBACK").await;
+    // The next time it is due, and the time after.
+    for _ in 0..2 {
+        run(&ground.user, &back("front_ms")).await;
+        let before = one(&ground.user, newest).await;
+        while one(&ground.user, newest).await == before {
+            assert!(!work(&ground.user, 16).await.is_empty(), "no offer has them again");
+        }
+    }
+    let first = &held[0].1;
+    let mut seen = false;
+    while !seen {
+        let got = work(&ground.user, 16).await;
+        assert!(!got.is_empty(), "{first} did not come again");
+        seen = got.contains(first);
+    }
+}
+
+#[tokio::test]
+async fn offers_of_parts_outlive_rotations_purges_and_deletion() {
+    let (ground, all) = mixed(40, 64, 6).await;
+    let mut done = until_offered(&ground, 20).await;
+    let owner = ground.cluster.client(&ground.database).await;
+    let mut moment = ground.now().await;
+    for part in ["queues", "journal", "shelf"].iter().cycle().take(30) {
+        moment = moment.after(Duration::from_secs(1));
+        rotation_step(&owner, part, moment).await;
+        done.extend(work(&ground.user, 8).await);
+    }
+    done.extend(drain(&ground, 20).await);
+    done.extend(drain(&ground, 1).await);
+    assert_eq!(sorted(&[&done]), all);
+    for n in 0..100 {
+        ground.send(&format!("n{n}")).await;
+    }
+    until_offered(&ground, 10).await;
+    run(&ground.user, "SELECT slipring.purge('jobs')").await;
+    assert!(work(&ground.user, 10).await.is_empty());
+    assert_eq!(counts(&ground.store, ground.q).await, [0, 0, 0, 0]);
+}
+
+#[tokio::test]
+async fn large_bodies_are_offered_in_small_parts_and_stay_below_what_a_receive_may_have() {
+    let ground = Ground::with(0).await;
+    for _ in 0..120 {
+        run(&ground.user, "SELECT slipring.send('jobs', repeat('x', 900000))").await;
+    }
+    until_offered(&ground, 8).await;
+    let sizes = "SELECT max(s)::bigint FROM slipring.offer o CROSS JOIN LATERAL unnest(o.sizes) s";
+    assert_eq!(one(&ground.user, sizes).await, 1);
+    let bytes = "SELECT sum(length(body)) FROM slipring.receive('jobs', 1000)";
+    let got = soon("a receive", ground.user.query_one(bytes, &[])).await.unwrap();
+    let got: i64 = got.get(0);
+    assert!((900_000..=67_108_864).contains(&got), "{got}");
+}
+
+#[tokio::test]
+async fn a_receive_takes_few_locks_where_others_have_some_of_every_pack() {
+    let (ground, _) = mixed(0, 64, 40).await;
+    // The first receive is under the queue's lock.
+    work(&ground.user, 1).await;
+    let others = ground.cluster.begin(&ground.database, "READ COMMITTED").await;
+    let tables = "SELECT c.relname FROM pg_class c JOIN pg_namespace s ON s.oid = c.relnamespace
+        WHERE s.nspname = 'slipring' AND c.relname ~ '^message_[0-9]+_[0-9]+$' AND c.relkind = 'r'";
+    for row in ground.user.query(tables, &[]).await.unwrap() {
+        let table: String = row.get(0);
+        run(&others, &format!("SELECT FROM slipring.{table} FOR KEY SHARE")).await;
+    }
+    let consumer = ground.begin().await;
+    let got = receive(&consumer, 1000).await.len();
+    let locks = one(&consumer, LOCKS).await;
+    assert!(got > 0);
+    assert!(locks <= 66, "{locks} locks for {got} messages");
+}
+
+#[tokio::test]
+async fn in_flight_max_bounds_what_receives_beside_each_other_are_handed() {
+    let ground = Ground::with(700).await;
+    run(&ground.user, "SELECT slipring.configure('jobs', '{\"in_flight_max\": 40000}')").await;
+    work(&ground.user, 1).await;
+    // A hundred may be handed as many at once: 400 each.
+    assert_eq!(work(&ground.user, 500).await.len(), 400);
+    run(&ground.user, "SELECT slipring.configure('jobs', '{\"in_flight_max\": 250}')").await;
+    // That would be two, and is under the lock, which knows what others have.
+    assert_eq!(receive(&ground.user, 200).await.len(), 200);
+    assert_eq!(receive(&ground.user, 200).await.len(), 50);
+    assert_eq!(counts(&ground.store, ground.q).await[2], 250);
+}
