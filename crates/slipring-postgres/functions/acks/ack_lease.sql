@@ -44,7 +44,9 @@ BEGIN
     -- Who acks some of a lease's messages keeps nobody from acking others.
     PERFORM FROM lease l WHERE l.queue_id = v_queue.queue_id AND l.fence = v_named.fence AND l.part = 0
         AND l.seq = 0 AND l.n = cardinality(p_receipts);
-    IF NOT FOUND THEN
+    v_ids := (SELECT range_agg(int8range(m, m + 1)) FROM unnest(v_named.messages) m);
+    IF NOT FOUND OR (SELECT sum(upper(r) - lower(r)) FROM unnest(v_ids) r) < cardinality(p_receipts)
+    THEN
         RETURN NULL;
     END IF;
     PERFORM pg_advisory_xact_lock_shared(k.key)
@@ -57,7 +59,6 @@ BEGIN
     IF pg_sequence_last_value('slipring.journal_low') < v_journal THEN
         RETURN NULL;
     END IF;
-    v_ids := (SELECT range_agg(int8range(m, m + 1)) FROM unnest(v_named.messages) m);
     -- Now that nobody else can ack a message of the lease or end it.
     INSERT INTO slipring.ack
     SELECT v_journal % 3, v_queue.queue_id, v_id + 1, 0, v_named.fence, v_ids
@@ -65,7 +66,6 @@ BEGIN
           WHERE l.queue_id = v_queue.queue_id AND l.fence = v_named.fence AND l.part = 0
           ORDER BY l.seq DESC LIMIT 1) l
     WHERE l.seq = 0 AND l.n = cardinality(p_receipts) AND v_ids <@ l.open
-        AND (SELECT sum(upper(r) - lower(r)) FROM unnest(v_ids) r) = l.n
         AND NOT EXISTS (SELECT FROM ack d WHERE d.fence = v_named.fence AND d.queue_id = v_queue.queue_id)
     ON CONFLICT DO NOTHING;
     RETURN CASE WHEN FOUND THEN cardinality(p_receipts) END;

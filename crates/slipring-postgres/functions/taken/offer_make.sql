@@ -24,7 +24,8 @@ DECLARE
 BEGIN
     -- Of several priorities a more urgent message may come any time, see receive_one.
     IF cardinality(p_state.lanes) > 1 OR cardinality(p_queue.lanes) > 1
-        OR v_several AND p_n < {{OFFER_PART_MIN}} THEN
+        OR v_several AND (p_n < {{OFFER_PART_MIN}}
+            OR p_queue.message_bytes_max > {{CLAIM_BYTES_MAX}} / 2) THEN
         RETURN;
     END IF;
     SELECT * INTO v_before FROM offer o

@@ -13,16 +13,18 @@ BEGIN
     IF p_limit < p_part OR isempty(p_ready) THEN
         RETURN;
     END IF;
-    -- Of a pack whose messages are in several runs the rows are peers.
+    -- Of a pack whose messages are in several runs the rows are peers, and the last one may lack some.
     EXECUTE 'SELECT array_agg(p.id), array_agg(p.size) FROM (
         SELECT max(m.id) AS id, sum(m.size)::int AS size FROM (
-            SELECT m.id, m.size, sum(m.size) OVER w AS till, sum(m.bytes) OVER w AS bytes_till FROM (
+            SELECT m.id, m.size, sum(m.size) OVER w AS till, sum(m.bytes) OVER w AS bytes_till,
+                count(*) OVER () AS rows, max(m.id) OVER () AS last FROM (
                 SELECT m.id, m.bytes, (least(upper(r), m.id + 1)
                     - greatest(lower(r), m.id - coalesce(m.n, 1) + 1))::int AS size
                 FROM unnest($2) r CROSS JOIN LATERAL '
                 || slipring.taken_look(p_tables, 'lower(r)', 'upper(r)') || ' m LIMIT $3) m
             WINDOW w AS (ORDER BY m.id)) m
-        WHERE m.till <= $5 GROUP BY (m.till - 1) / $6, (m.bytes_till - 1) / {{OFFER_PART_BYTES}}
+        WHERE m.till <= $5 AND (m.rows < $3 OR m.id < m.last)
+        GROUP BY (m.till - 1) / $6, (m.bytes_till - 1) / {{OFFER_PART_BYTES}}
         ORDER BY 1 LIMIT {{OFFER_PARTS_MAX}}) p'
     INTO ids, sizes USING p_lane, p_ready,
         least({{OFFER_PARTS_MAX}} * p_part, {{OFFER_ROWS_MAX}}), 0, p_limit, p_part;

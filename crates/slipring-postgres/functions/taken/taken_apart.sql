@@ -22,7 +22,7 @@ DECLARE
     v_more boolean;
 BEGIN
     -- Others take messages between the look for them and their locks: then once more, and again.
-    FOR v_try IN 1..CASE WHEN p_all THEN 20 ELSE 5 END LOOP
+    FOR v_try IN 1..CASE WHEN p_all THEN 20 ELSE 8 END LOOP
         v_state := slipring.state_read(p_queue);
         -- Before the tables are named: who is over has written to one of these.
         v_done := slipring.cut(p_queue.xid_base);

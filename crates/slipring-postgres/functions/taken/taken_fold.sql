@@ -17,9 +17,9 @@ DECLARE
     v_over int8multirange;
 BEGIN
     -- One commit in eight does it, which does it for all: for each of them it costs a third of all. Where
-    -- many are handed out at once, also whoever finds that nothing is offered.
+    -- many are handed out at once, also whoever finds that what was offered is used up.
     IF hashint8(NEW.fence) & 7 <> 0 AND (NEW.n < {{OFFER_PART_MIN}}
-        OR slipring.offer_left(NEW.queue_id, slipring.now_ms())) THEN
+        OR NOT slipring.offer_over(NEW.queue_id, slipring.now_ms())) THEN
         RETURN NULL;
     END IF;
     -- The commit of a block, or a statement that is a transaction of its own: a lock that is taken

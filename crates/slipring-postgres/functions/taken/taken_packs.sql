@@ -31,6 +31,8 @@ DECLARE
     v_seen record;
     v_row record;
     v_some int8multirange;
+    v_table text;
+    v_ids bigint[];
 BEGIN
     EXECUTE v_look INTO v_seen USING p_lane, p_todo, p_rows, p_skip, p_want;
     n := 0;
@@ -56,6 +58,16 @@ BEGIN
         n := n + (SELECT coalesce(sum(upper(r) - lower(r)), 0) FROM unnest(v_some) r);
         others := others - v_some;
         EXIT WHEN n >= p_want OR NOT (p_all OR isempty(v_some));
+    END LOOP;
+    -- What is not in a pack and stands behind packs that others have.
+    FOREACH v_table IN ARRAY p_tables LOOP
+        EXIT WHEN n >= p_want OR isempty(others);
+        EXECUTE 'SELECT ARRAY(SELECT m.id FROM ' || v_table || ' m
+            WHERE m.lane = $1 AND m.id = ANY ($2) ORDER BY m.id LIMIT $3 FOR UPDATE SKIP LOCKED)'
+        INTO v_ids USING p_lane, ARRAY(SELECT u.id FROM unnest(v_seen.ids, v_seen.packs) AS u(id, pack)
+            WHERE NOT u.pack AND u.id <@ others), p_want - n;
+        n := n + cardinality(v_ids);
+        others := others - coalesce((SELECT range_agg(int8range(i, i + 1)) FROM unnest(v_ids) i), '{}');
     END LOOP;
     IF cardinality(v_seen.locked) = v_seen.n THEN
         n := n + (SELECT coalesce(sum(s), 0) FROM unnest(v_seen.sizes) s);

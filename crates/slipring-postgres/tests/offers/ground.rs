@@ -17,7 +17,7 @@ pub const DRAWN: &str =
 pub const LEFT: &str = "SELECT coalesce(max(o.past), 1) - 1
         - (SELECT pg_sequence_last_value(slipring.ticket(q.queue_id, false)) FROM slipring.queue q
            WHERE q.name = 'jobs')
-    FROM slipring.offer o";
+    FROM slipring.offer o WHERE NOT o.several";
 
 /// A queue `jobs` with so many messages, `m000` and on, a store and a user of SQL.
 pub struct Ground {
@@ -45,12 +45,21 @@ impl Ground {
         run(&self.user, &format!("SELECT slipring.send('jobs', '{body}'::text)")).await;
     }
 
-    /// Receives and acks until messages are offered that no receive has tried.
+    /// Offers messages as a commit does that notes hand-outs of `n`: one in eight does, by its fence.
+    pub async fn offer(&self, n: usize) {
+        let sql = format!(
+            "BEGIN; SET LOCAL search_path = pg_catalog, slipring;
+             SELECT slipring.offer_make(q, slipring.state_read(q), slipring.now_ms(), {n})
+             FROM slipring.queue q; COMMIT"
+        );
+        soon("an offer", self.user.batch_execute(&sql)).await.unwrap();
+    }
+
+    /// Receives and acks the first message, under the queue's lock, then offers others.
     pub async fn until_offered(&self) -> Vec<String> {
-        let mut done = Vec::new();
-        while one(&self.user, LEFT).await < 1 {
-            done.extend(self.work().await);
-        }
+        let done = self.work().await.into_iter().collect();
+        self.offer(1).await;
+        assert!(one(&self.user, LEFT).await > 0, "nothing was offered");
         done
     }
 
