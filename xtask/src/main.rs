@@ -1,6 +1,7 @@
 //! The repository's own checks: `cargo xtask test | tidy | clients | schema`.
 #![allow(clippy::print_stdout)] // a command-line program: its output is what it is for
 
+mod beside;
 mod browser;
 mod clients;
 mod cluster;
@@ -14,6 +15,7 @@ mod repository;
 mod schema;
 mod server;
 mod setup;
+mod steps;
 mod test;
 mod tidy;
 

@@ -44,7 +44,7 @@ impl slipring_conformance::Factory for Postgres {
 
     /// Every sequence has a database of its own, in which each session plans everything anew.
     fn model_sequences(&self) -> u32 {
-        24
+        16
     }
 }
 
