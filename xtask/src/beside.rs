@@ -1,4 +1,4 @@
-//! A step that runs beside others: by a process of its own, whose output is shown when it has ended.
+//! A step that runs beside others: by a process of its own, whose output is shown at its end.
 
 use std::process::Command;
 use std::thread::JoinHandle;
@@ -23,7 +23,7 @@ impl Beside {
         Ok(Beside { ended: std::thread::spawn(move || follow(command, step)) })
     }
 
-    /// Waits for its end and shows what it printed. Answers what became of it, and how long it took.
+    /// Waits for its end and shows what it printed. Answers what became of it, and its duration.
     pub fn end(self) -> (Outcome, Duration) {
         let gone = |_| (Err("its output was lost".to_owned()), Duration::ZERO, Vec::new());
         let (outcome, took, output) = self.ended.join().unwrap_or_else(gone);

@@ -45,7 +45,7 @@ impl Ground {
         run(&self.user, &format!("SELECT slipring.send('jobs', '{body}'::text)")).await;
     }
 
-    /// Offers messages as a commit does that notes hand-outs of `n`; by its fence, one in eight does.
+    /// Offers messages as a commit does that notes hand-outs of `n`; by its fence, one in eight.
     pub async fn offer(&self, n: usize) {
         let sql = format!(
             "BEGIN; SET LOCAL search_path = pg_catalog, slipring;
