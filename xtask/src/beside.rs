@@ -9,6 +9,9 @@ use crate::process::{self, Outcome};
 /// A silence of this length after the process has ended is the end of its output.
 const GRACE: Duration = Duration::from_secs(5);
 
+/// By this name it is found also after a step has built it anew and has put the new one in its place.
+const THIS_PROGRAM: &str = "/proc/self/exe";
+
 /// A step that was begun.
 pub struct Beside {
     ended: JoinHandle<(Outcome, Duration, Vec<String>)>,
@@ -16,11 +19,10 @@ pub struct Beside {
 
 impl Beside {
     /// Begins a step by `cargo xtask test --only`, which is this program.
-    pub fn begin(step: &'static str) -> Outcome<Beside> {
-        let program = std::env::current_exe().map_err(|error| format!("no xtask: {error}"))?;
-        let mut command = Command::new(program);
+    pub fn begin(step: &'static str) -> Beside {
+        let mut command = Command::new(THIS_PROGRAM);
         command.args(["test", "--only", step]);
-        Ok(Beside { ended: std::thread::spawn(move || follow(command, step)) })
+        Beside { ended: std::thread::spawn(move || follow(command, step)) }
     }
 
     /// Waits for its end and shows what it printed. Answers what became of it, and its duration.
@@ -62,6 +64,13 @@ mod tests {
         command.args(["-c", script]);
         let (outcome, _, output) = follow(command, "tests");
         (outcome, output)
+    }
+
+    #[test]
+    fn a_step_is_begun_by_this_program() {
+        // Which here is a program of tests and refuses the option: it was found.
+        let (outcome, _) = Beside::begin("no such step").end();
+        assert_eq!(outcome, Err("see above".to_owned()));
     }
 
     #[test]

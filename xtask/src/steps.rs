@@ -23,9 +23,9 @@ const MODEL_CASES: (&str, &str) = ("SLIPRING_MODEL_CASES", "6");
 
 const POSTGRES: &str = "slipring-postgres";
 
-/// Programs of it that run over one PostgreSQL alone: they are about our processes and sessions,
-/// and neither its version nor shared tables are in their way.
-const ONCE: [&str; 2] = ["interrupted", "processes"];
+/// Programs of it that run over one PostgreSQL alone: they are about processes and sessions that
+/// end, and neither the version nor shared tables are in their way.
+const ONCE: [&str; 4] = ["interrupted", "processes", "crashes", "standby"];
 
 const WARNINGS_ARE_ERRORS: &str = "-Dwarnings";
 /// How often the crash test kills the server here; `--rounds N` of the lab runs more.
@@ -50,7 +50,7 @@ pub const STEPS: [Step; 18] = [
         name: "set-up",
         what: "install what is missing: databases, servers, languages, the clients",
         needs: None,
-        until: Some("schema"),
+        until: Some("deny"),
         run: setup::run,
     },
     Step {
@@ -68,13 +68,6 @@ pub const STEPS: [Step; 18] = [
         run: |repository| tidy::run(repository.root()),
     },
     Step {
-        name: "deny",
-        what: "licences and sources of the dependencies, and crates that are not to be used",
-        needs: None,
-        until: None,
-        run: deny,
-    },
-    Step {
         name: "clippy",
         what: "no lint is broken",
         needs: None,
@@ -83,6 +76,13 @@ pub const STEPS: [Step; 18] = [
             let lint = ["clippy", "--workspace", "--all-targets", "--", WARNINGS_ARE_ERRORS];
             cargo(repository, &lint)
         },
+    },
+    Step {
+        name: "deny",
+        what: "licences and sources of the dependencies, and crates that are not to be used",
+        needs: Some("set-up"),
+        until: None,
+        run: deny,
     },
     Step {
         name: "schema",

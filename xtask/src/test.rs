@@ -66,19 +66,13 @@ pub fn run(repository: &Repository, selection: &Selection) -> Outcome {
             continue;
         }
         println!("\n=== {}: {}", step.name, step.what);
+        if all && step.until.is_some() {
+            println!("it runs beside the next steps");
+            beside.push((step, Beside::begin(step.name)));
+            continue;
+        }
         let begun = Instant::now();
-        let outcome = if all && step.until.is_some() {
-            match Beside::begin(step.name) {
-                Ok(begun) => {
-                    println!("it runs beside the next steps");
-                    beside.push((step, begun));
-                    continue;
-                }
-                Err(message) => Err(message),
-            }
-        } else {
-            (step.run)(repository)
-        };
+        let outcome = (step.run)(repository);
         done.push((step, begun.elapsed(), end_of(outcome)));
     }
     wait(&mut beside, END, &mut done);
