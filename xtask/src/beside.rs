@@ -9,7 +9,7 @@ use crate::process::{self, Outcome};
 /// A silence of this length after the process has ended is the end of its output.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// By this name it is found also after a step has built it anew and has put the new one in its place.
+/// By this name it is found also after a step has built it anew and put the new one in its place.
 const THIS_PROGRAM: &str = "/proc/self/exe";
 
 /// A step that was begun.
