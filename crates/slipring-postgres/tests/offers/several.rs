@@ -54,11 +54,13 @@ async fn work(client: &Client, n: usize) -> Vec<String> {
     got.into_iter().map(|(_, body)| body).collect()
 }
 
-/// The first receive, which is under the queue's lock, and then an offer.
+/// The first receive, which is under the queue's lock, and then an offer that lasts, however slow
+/// the machine is.
 async fn begun(ground: &Ground, n: usize) -> Vec<String> {
     let done = work(&ground.user, n).await;
     ground.offer(n).await;
     assert!(one(&ground.user, LEFT).await > 0, "nothing was offered");
+    run(&ground.user, "UPDATE slipring.offer SET made_ms = made_ms + 3600000").await;
     done
 }
 
@@ -323,7 +325,7 @@ async fn a_part_that_is_too_large_for_all_is_in_the_way_no_longer_than_its_offer
     work(&ground.user, 40).await;
     assert_eq!(one(&ground.user, DRAWN).await, stuck);
     // Its offer is over, others follow.
-    run(&ground.user, "UPDATE slipring.offer SET made_ms = made_ms - 2000").await;
+    run(&ground.user, "UPDATE slipring.offer SET made_ms = slipring.now_ms() - 2000").await;
     while one(&ground.user, DRAWN).await == stuck {
         assert!(!work(&ground.user, 40).await.is_empty(), "nothing was drawn any more");
     }
