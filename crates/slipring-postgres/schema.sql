@@ -577,6 +577,7 @@ FUNCTION commit_defer(p_relaxed boolean) RETURNS text
 FUNCTION commit_mode(p_relaxed boolean) RETURNS void
 FUNCTION company(p_queue slipring.queue, p_attempts bigint, p_up_to bigint) RETURNS bigint
 FUNCTION configure(queue text, changes jsonb) RETURNS jsonb SECURITY DEFINER
+FUNCTION consumer_of_all() RETURNS boolean
 FUNCTION count_check(p_limit text, p_most integer, p_n integer, p_queue text DEFAULT NULL::text) RETURNS integer
 FUNCTION create_queue(name text, settings jsonb DEFAULT NULL::jsonb) RETURNS boolean SECURITY DEFINER
 FUNCTION cut(p_xid_base bigint) RETURNS int8multirange

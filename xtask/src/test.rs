@@ -168,14 +168,13 @@ mod tests {
             let before = STEPS.iter().take(at);
             let known = |needed| before.clone().any(|earlier| earlier.name == needed);
             assert!(step.needs.is_none_or(known), "{}", step.name);
-            let after = STEPS.iter().skip(at + 1);
-            let ends = |until| until == END || after.clone().any(|later| later.name == until);
-            assert!(step.until.is_none_or(ends), "{}", step.name);
-            // It has ended before a step that needs it.
-            let until = STEPS.iter().position(|later| step.until == Some(later.name));
-            let needs = STEPS.iter().position(|later| later.needs == Some(step.name));
-            let ended = until.or(step.until.map(|_| STEPS.len()));
-            assert!(needs.is_none_or(|needs| ended.is_none_or(|ended| ended <= needs)));
+            let Some(until) = step.until else { continue };
+            // It ends before a later step, and before each step that needs it.
+            let place = |of: &dyn Fn(&Step) -> bool| STEPS.iter().position(of);
+            let ended =
+                if until == END { STEPS.len() } else { place(&|s| s.name == until).unwrap() };
+            let needed = place(&|s| s.needs == Some(step.name)).unwrap_or(STEPS.len());
+            assert!(at < ended && ended <= needed, "{}", step.name);
         }
     }
 }

@@ -9,11 +9,11 @@ mod offers {
 
 use std::collections::BTreeSet;
 
-use offers::ground::{DRAWN, Ground, numbered, receive, sorted};
+use offers::ground::{Ground, numbered, receive, sorted};
 use slipring::NewMessage;
 use slipring::admin::AdminStore;
 use slipring_conformance::verbs::{at, counts, try_send};
-use slipring_testbed::{one, rotation_step, run};
+use slipring_testbed::{rotation_step, run};
 
 #[tokio::test]
 async fn each_receive_takes_the_next_of_the_messages_and_of_packs() {
@@ -26,7 +26,7 @@ async fn each_receive_takes_the_next_of_the_messages_and_of_packs() {
     let mut done = Vec::new();
     let mut drawn = 0;
     while let Some(body) = ground.work().await {
-        let now = one(&ground.user, DRAWN).await;
+        let now = ground.drawn(false).await;
         if now > drawn {
             // None was passed over while there was an offer.
             assert_eq!(now, drawn + 1);
@@ -36,12 +36,9 @@ async fn each_receive_takes_the_next_of_the_messages_and_of_packs() {
     }
     assert_eq!(done, numbered(0..180));
     assert!(drawn > 60, "only {drawn} by an offer");
-    assert_eq!(one(&ground.user, DRAWN).await, drawn, "no ticket is for what was handed out");
+    assert_eq!(ground.drawn(false).await, drawn, "no ticket is for what was handed out");
     assert_eq!(counts(&ground.store, ground.q).await, [0, 0, 0, 0]);
-    let state = "SELECT count(*) FROM slipring.state s CROSS JOIN LATERAL unnest(s.open[1]) r
-        WHERE s.seq = (SELECT max(seq) FROM slipring.state)";
-    // Numbers of transactions that were open when the offer was made stay behind, no others.
-    let ranges = one(&ground.user, state).await;
+    let ranges = ground.ready_runs().await;
     assert!(ranges < 20, "{ranges}");
 }
 
@@ -87,7 +84,7 @@ async fn what_commits_late_between_the_messages_of_an_offer_is_not_lost() {
     while done.len() < 40 {
         done.extend(ground.work().await);
     }
-    assert!(one(&ground.user, DRAWN).await > 10);
+    assert!(ground.drawn(false).await > 10);
     run(&late, "COMMIT").await;
     let rest = ground.drain().await;
     assert!(rest.contains(&"late".to_owned()), "{rest:?}");

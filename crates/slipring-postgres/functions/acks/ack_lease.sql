@@ -38,10 +38,11 @@ BEGIN
     SELECT * INTO v_queue FROM slipring.queue q WHERE q.queue_id = v_named.queue::int;
     IF v_queue.queue_id IS NULL THEN
         RETURN NULL;
-    ELSIF NOT has_type_privilege(slipring.caller(), 'slipring.right_consumer'::regtype, 'USAGE') THEN
+    ELSIF NOT slipring.consumer_of_all() THEN
         PERFORM slipring.queue_allow('consumer', v_queue);
     END IF;
-    -- Who acks some of a lease's messages keeps nobody from acking others.
+    -- An ack of only some messages of the lease must not take its lock for acks exclusively: acks of
+    -- the others would wait for it.
     PERFORM FROM lease l WHERE l.queue_id = v_queue.queue_id AND l.fence = v_named.fence AND l.part = 0
         AND l.seq = 0 AND l.n = cardinality(p_receipts);
     v_ids := (SELECT range_agg(int8range(m, m + 1)) FROM unnest(v_named.messages) m);
@@ -59,7 +60,7 @@ BEGIN
     IF pg_sequence_last_value('slipring.journal_low') < v_journal THEN
         RETURN NULL;
     END IF;
-    -- Now that nobody else can ack a message of the lease or end it.
+    -- By its locks no other transaction acks a message of the lease or ends the lease from here on.
     INSERT INTO slipring.ack
     SELECT v_journal % 3, v_queue.queue_id, v_id + 1, 0, v_named.fence, v_ids
     FROM (SELECT l.seq, l.n, l.open FROM lease l

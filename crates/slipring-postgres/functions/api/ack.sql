@@ -13,20 +13,15 @@ SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_part record;
-    v_count bigint := 0;
+    v_count bigint;
 BEGIN
     PERFORM slipring.generations_enter();
-    IF cardinality(receipts) = 1 THEN
-        IF slipring.ack_single(receipts[1]) THEN
-            RETURN 1;
-        END IF;
-    ELSE
-        v_count := slipring.ack_lease(receipts);
-        IF v_count > 0 THEN
-            RETURN v_count;
-        END IF;
-        v_count := 0;
+    v_count := CASE WHEN cardinality(receipts) = 1 THEN slipring.ack_single(receipts[1])::int
+        ELSE slipring.ack_lease(receipts) END;
+    IF v_count > 0 THEN
+        RETURN v_count;
     END IF;
+    v_count := 0;
     FOR v_part IN
         SELECT o.queue, array_agg(o.message ORDER BY o.message, o.fence) AS messages,
             array_agg(o.fence ORDER BY o.message, o.fence) AS fences

@@ -47,7 +47,8 @@ BEGIN
             lane := coalesce(lane, v_offer.lane);
             EXIT WHEN v_offer.lane <> lane;
         END IF;
-        -- The next part is left for others where it is too large. Mostly nobody else draws it first.
+        -- A ticket whose part has more messages than there is room for is left for other receives. Another
+        -- receive may draw this one first, so the part that is drawn is checked again.
         EXIT WHEN p_now_ms < v_offer.made_ms + {{OFFER_MS}}
             AND total + v_offer.sizes[v_ticket - v_offer.first + 1] > p_n;
         v_ticket := nextval(v_tickets);

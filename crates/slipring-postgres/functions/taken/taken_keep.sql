@@ -1,6 +1,6 @@
 -- Purpose: leaves a state the ready messages that a transaction has locked, and sets the others apart.
--- Inputs:  p_state, read after the locks: whoever had one before may have handed the message out, and that
---          shows now; p_lanes, and of each p_mine, what was locked.
+-- Inputs:  p_state, read after the locks were taken: it shows hand-outs that were committed before; p_lanes,
+--          and of each p_mine, the numbers that were locked.
 -- Lock:    none.
 -- Index:   none.
 -- Answers: the state, not written; whether some of the messages are not ready any more.

@@ -24,8 +24,8 @@ DECLARE
     v_skip bigint;
     v_ids bigint[];
     v_packs bigint;
-    -- Messages of a row, about.
-    v_each bigint := 1;
+    -- About how many messages a row has, and how many rows have what is wanted.
+    v_each bigint;
     v_some bigint := p_want;
     v_part record;
     v_there int8range;

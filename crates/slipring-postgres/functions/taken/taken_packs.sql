@@ -1,13 +1,13 @@
 -- Purpose: locks the first messages that no other transaction has locked, where some are in packs.
--- Inputs:  as taken_lane; p_rows, how many rows to look at, after p_skip others; p_all, see
---          taken_lane.
+-- Inputs:  as taken_lane; p_rows, how many rows to look at, after p_skip others.
 -- Lock:    see taken_lane.
 -- Index:   see taken_apart.
 -- Answers: how many were locked; the part that was looked at, with no end if nothing is beyond;
 --          those of it that others have.
 CREATE OR REPLACE FUNCTION slipring.taken_packs(
     p_queue slipring.queue, p_tables text[], p_lane bigint, p_todo int8multirange, p_want bigint,
-    p_rows bigint, p_skip bigint, p_all boolean, OUT n bigint, OUT there int8range, OUT others int8multirange)
+    p_rows bigint, p_skip bigint, p_all boolean, OUT n bigint, OUT there int8range,
+    OUT others int8multirange)
 LANGUAGE plpgsql AS $$
 DECLARE
     v_look text := format('WITH c AS MATERIALIZED (

@@ -9,16 +9,6 @@ use slipring_postgres::PostgresStore;
 use slipring_testbed::{Cluster, Database, one, run, soon};
 use tokio_postgres::Client;
 
-/// How many tickets of the queue have been drawn.
-pub const DRAWN: &str =
-    "SELECT pg_sequence_last_value(slipring.ticket(queue_id, false)) FROM slipring.queue
-    WHERE name = 'jobs'";
-/// How many of the messages of the newest offer no receive has tried.
-pub const LEFT: &str = "SELECT coalesce(max(o.past), 1) - 1
-        - (SELECT pg_sequence_last_value(slipring.ticket(q.queue_id, false)) FROM slipring.queue q
-           WHERE q.name = 'jobs')
-    FROM slipring.offer o WHERE NOT o.several";
-
 /// A queue `jobs` with so many messages, `m000` and on, a store and a user of SQL.
 pub struct Ground {
     pub cluster: &'static Cluster,
@@ -59,19 +49,38 @@ impl Ground {
     pub async fn until_offered(&self) -> Vec<String> {
         let done = self.work().await.into_iter().collect();
         self.offer(1).await;
-        assert!(one(&self.user, LEFT).await > 0, "nothing was offered");
+        assert!(self.left(false).await > 0, "nothing was offered");
         done
     }
 
-    /// One message by an offer, in a transaction of its own, and acks it.
+    /// How many tickets were drawn by receives of one message, or of several.
+    pub async fn drawn(&self, several: bool) -> i64 {
+        let sql = format!(
+            "SELECT pg_sequence_last_value(slipring.ticket(queue_id, {several}))
+             FROM slipring.queue WHERE name = 'jobs'"
+        );
+        one(&self.user, &sql).await
+    }
+
+    /// How many tickets of the newest offer have not been drawn.
+    pub async fn left(&self, several: bool) -> i64 {
+        let sql = format!(
+            "SELECT coalesce(max(past), 1) - 1 FROM slipring.offer WHERE several = {several}"
+        );
+        one(&self.user, &sql).await - self.drawn(several).await
+    }
+
+    /// How many runs of numbers the queue's state has as ready. Those of transactions that were
+    /// open when an offer was made stay behind, no others.
+    pub async fn ready_runs(&self) -> i64 {
+        let sql = "SELECT count(*) FROM slipring.state s CROSS JOIN LATERAL unnest(s.open[1]) r
+            WHERE s.seq = (SELECT max(seq) FROM slipring.state)";
+        one(&self.user, sql).await
+    }
+
+    /// One message, in a transaction of its own, and acks it.
     pub async fn work(&self) -> Option<String> {
-        run(&self.user, "BEGIN").await;
-        let got = receive(&self.user, 1).await.pop();
-        if let Some((receipt, _)) = &got {
-            run(&self.user, &format!("SELECT slipring.ack('{receipt}')")).await;
-        }
-        run(&self.user, "COMMIT").await;
-        got.map(|(_, body)| body)
+        work(&self.user, 1).await.pop()
     }
 
     /// All that is left by receives of one message.
@@ -96,6 +105,18 @@ impl Ground {
     pub async fn server(&self, n: u32) -> Vec<String> {
         bodies(&claim(&self.store, self.q, n, self.now().await).await)
     }
+}
+
+/// Receives up to `n` and acks all of it, in one transaction.
+pub async fn work(client: &Client, n: usize) -> Vec<String> {
+    run(client, "BEGIN").await;
+    let got = receive(client, n).await;
+    let receipts: Vec<_> = got.iter().map(|(receipt, _)| receipt.as_str()).collect();
+    if !receipts.is_empty() {
+        run(client, &format!("SELECT slipring.ack(ARRAY['{}'])", receipts.join("','"))).await;
+    }
+    run(client, "COMMIT").await;
+    got.into_iter().map(|(_, body)| body).collect()
 }
 
 /// Receipts and bodies.

@@ -5,19 +5,9 @@ use std::time::Duration;
 
 use slipring_conformance::verbs::counts;
 use slipring_testbed::{one, rotation_step, run, soon};
-use tokio_postgres::Client;
 
-use super::ground::{Ground, numbered, receive, sorted};
+use super::ground::{Ground, numbered, receive, sorted, work};
 
-/// How many tickets of receives of several have been drawn.
-const DRAWN: &str =
-    "SELECT pg_sequence_last_value(slipring.ticket(queue_id, true)) FROM slipring.queue
-    WHERE name = 'jobs'";
-/// How many parts of the newest offer no receive has tried.
-const LEFT: &str = "SELECT coalesce(max(o.past), 1) - 1
-        - (SELECT pg_sequence_last_value(slipring.ticket(q.queue_id, true)) FROM slipring.queue q
-           WHERE q.name = 'jobs')
-    FROM slipring.offer o WHERE o.several";
 /// Advisory locks of this session.
 const LOCKS: &str =
     "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()";
@@ -42,24 +32,12 @@ async fn mixed(singles: u32, pack: u32, times: u32) -> (Ground, Vec<String>) {
     (ground, all)
 }
 
-/// Receives up to `n` and acks all of it, in one transaction.
-async fn work(client: &Client, n: usize) -> Vec<String> {
-    run(client, "BEGIN").await;
-    let got = receive(client, n).await;
-    let receipts: Vec<_> = got.iter().map(|(receipt, _)| receipt.as_str()).collect();
-    if !receipts.is_empty() {
-        run(client, &format!("SELECT slipring.ack(ARRAY['{}'])", receipts.join("','"))).await;
-    }
-    run(client, "COMMIT").await;
-    got.into_iter().map(|(_, body)| body).collect()
-}
-
 /// The first receive, which is under the queue's lock, and then an offer that lasts, however slow
 /// the machine is.
 async fn begun(ground: &Ground, n: usize) -> Vec<String> {
     let done = work(&ground.user, n).await;
     ground.offer(n).await;
-    assert!(one(&ground.user, LEFT).await > 0, "nothing was offered");
+    assert!(ground.left(true).await > 0, "nothing was offered");
     run(&ground.user, "UPDATE slipring.offer SET made_ms = made_ms + 3600000").await;
     done
 }
@@ -88,11 +66,9 @@ async fn each_receive_takes_the_next_parts_in_order_and_what_it_took_is_acked_as
         done.extend(got);
     }
     assert_eq!(done, all);
-    assert!(one(&ground.user, DRAWN).await > 10, "hardly any by an offer");
+    assert!(ground.drawn(true).await > 10, "hardly any by an offer");
     assert_eq!(counts(&ground.store, ground.q).await, [0, 0, 0, 0]);
-    let ranges = "SELECT count(*) FROM slipring.state s CROSS JOIN LATERAL unnest(s.open[1]) r
-        WHERE s.seq = (SELECT max(seq) FROM slipring.state)";
-    let ranges = one(&ground.user, ranges).await;
+    let ranges = ground.ready_runs().await;
     assert!(ranges < 20, "{ranges} ranges are left");
 }
 
@@ -102,7 +78,7 @@ async fn consumers_take_different_parts_and_those_that_fail_give_theirs_back() {
     let mut seen = begun(&ground, 30).await;
     let mut held = Vec::new();
     let mut open = Vec::new();
-    let drawn = one(&ground.user, DRAWN).await;
+    let drawn = ground.drawn(true).await;
     for _ in 0..6 {
         let consumer = ground.begin().await;
         let got: Vec<_> = receive(&consumer, 30).await.into_iter().map(|(_, body)| body).collect();
@@ -110,7 +86,7 @@ async fn consumers_take_different_parts_and_those_that_fail_give_theirs_back() {
         held.push(got);
         open.push(consumer);
     }
-    assert!(one(&ground.user, DRAWN).await >= drawn + 6, "not each by an offer");
+    assert!(ground.drawn(true).await >= drawn + 6, "not each by an offer");
     let together = held.concat();
     assert_eq!(together.iter().collect::<BTreeSet<_>>().len(), together.len());
     run(&open[0], "ROLLBACK").await;
@@ -222,7 +198,7 @@ async fn offers_of_parts_outlive_rotations_purges_and_deletion() {
         }
         done.extend(work(&ground.user, 12).await);
     }
-    let drawn = one(&ground.user, DRAWN).await;
+    let drawn = ground.drawn(true).await;
     // Until the queue rotates: what is copied to the shelf is not offered.
     assert!(drawn > 10, "hardly any by an offer: {drawn}");
     done.extend(drain(&ground, 20).await);
@@ -321,12 +297,12 @@ async fn a_part_that_is_too_large_for_all_is_in_the_way_no_longer_than_its_offer
     while one(&ground.user, head).await < 64 {
         assert!(!work(&ground.user, 40).await.is_empty());
     }
-    let stuck = one(&ground.user, DRAWN).await;
+    let stuck = ground.drawn(true).await;
     work(&ground.user, 40).await;
-    assert_eq!(one(&ground.user, DRAWN).await, stuck);
+    assert_eq!(ground.drawn(true).await, stuck);
     // Its offer is over, others follow.
     run(&ground.user, "UPDATE slipring.offer SET made_ms = slipring.now_ms() - 2000").await;
-    while one(&ground.user, DRAWN).await == stuck {
+    while ground.drawn(true).await == stuck {
         assert!(!work(&ground.user, 40).await.is_empty(), "nothing was drawn any more");
     }
 }
