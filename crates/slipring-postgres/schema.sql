@@ -281,7 +281,17 @@ TABLE place
   lock_view text
   shared boolean NOT NULL DEFAULT false
   queues integer NOT NULL DEFAULT 0
+  reserved boolean NOT NULL DEFAULT false
   CONSTRAINT place_pkey PRIMARY KEY (place)
+
+TABLE place_move
+  queue_id integer NOT NULL
+  place_from integer NOT NULL
+  place_to integer
+  step smallint NOT NULL DEFAULT 0
+  waits text[]
+  mark bigint
+  CONSTRAINT place_move_pkey PRIMARY KEY (queue_id)
 SEQUENCE place_place_seq
 
 TABLE place_rotation
@@ -331,6 +341,7 @@ TABLE queue WITH (fillfactor=50)
   home_at timestamp with time zone DEFAULT slipring.moment_now(written_at)
   lane_base bigint NOT NULL DEFAULT 0
   generation_low regclass
+  place_also integer
   CONSTRAINT queue_pkey PRIMARY KEY (queue_id)
   CONSTRAINT queue_place_fkey FOREIGN KEY (place) REFERENCES slipring.place(place)
 SEQUENCE queue_queue_id_seq
@@ -377,6 +388,8 @@ TABLE store
   written_at timestamp with time zone NOT NULL DEFAULT now()
   home_at timestamp with time zone DEFAULT slipring.moment_now(written_at)
   own_tables_max integer NOT NULL DEFAULT 256
+  grown_tables_max integer NOT NULL DEFAULT 256
+  CONSTRAINT store_grown_tables_max_check CHECK ((grown_tables_max >= 0))
   CONSTRAINT store_id_check CHECK ((id = 1))
   CONSTRAINT store_own_tables_max_check CHECK ((own_tables_max >= 0))
   CONSTRAINT store_pkey PRIMARY KEY (id)
@@ -513,6 +526,7 @@ CREATE INDEX offer_newest ON ONLY slipring.offer USING btree (queue_id, several,
 CREATE INDEX place_free ON slipring.place USING btree (place) WHERE (queue_id IS NULL)
 CREATE UNIQUE INDEX place_pkey ON slipring.place USING btree (place)
 CREATE INDEX place_shared ON slipring.place USING btree (place) WHERE shared
+CREATE UNIQUE INDEX place_move_pkey ON slipring.place_move USING btree (queue_id)
 CREATE UNIQUE INDEX place_rotation_pkey ON slipring.place_rotation USING btree (place)
 CREATE UNIQUE INDEX queue_name ON slipring.queue USING btree (name)
 CREATE INDEX queue_own ON slipring.queue USING btree (queue_id) WHERE (generation_low IS NULL)
@@ -609,7 +623,6 @@ FUNCTION fifo_open(p_queue integer, p_groups bigint, p_limit bigint, p_before bi
 FUNCTION findings(queue text DEFAULT NULL::text) RETURNS TABLE(queue text, kind text, why text, messages bigint, set_aside_at timestamp with time zone, kept jsonb) SECURITY DEFINER
 FUNCTION flush() RETURNS text
 FUNCTION generation_empty(p_low bigint, p_tables text[]) RETURNS boolean
-FUNCTION generation_low(p_queue slipring.queue, p_state slipring.state) RETURNS bigint
 FUNCTION generation_now(p_queue slipring.queue) RETURNS bigint
 FUNCTION generation_step(p_now regclass, p_low regclass, p_mark regclass, p_since regclass, p_bytes bigint, p_worth boolean, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint, p_last text DEFAULT NULL::text) RETURNS boolean
 FUNCTION generations_enter() RETURNS void
@@ -717,6 +730,8 @@ FUNCTION message_held(p_message bigint) RETURNS void
 FUNCTION message_queue(p_message bigint, p_now_ms bigint) RETURNS slipring.queue
 FUNCTION moment_now(p_written timestamp with time zone) RETURNS timestamp with time zone
 FUNCTION move_ready(p_source slipring.queue, p_target slipring.queue, p_limit bigint) RETURNS bigint
+FUNCTION move_step(p_move slipring.place_move, p_now_ms bigint) RETURNS boolean
+FUNCTION move_wait(p_move slipring.place_move) RETURNS boolean
 FUNCTION moves_apply(p_from text, p_queue slipring.queue, p_target slipring.queue, p_moves slipring.move[]) RETURNS void
 FUNCTION nack(receipt text, delay interval DEFAULT NULL::interval) RETURNS text SECURITY DEFINER
 FUNCTION nack(receipt text, delay interval, reason text) RETURNS text SECURITY DEFINER
@@ -741,13 +756,17 @@ FUNCTION parked_take(p_queue slipring.queue, p_limit bigint) RETURNS bigint[]
 FUNCTION pause(queue text, until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS void SECURITY DEFINER
 FUNCTION peek(queue text, state text DEFAULT NULL::text, n integer DEFAULT 10) RETURNS TABLE(id bigint, message_state text, until timestamp with time zone, body bytea, priority bigint, attempts bigint, sent_at timestamp with time zone, "group" text, dedup_id text, headers jsonb, dead_letter_source text) SECURITY DEFINER
 FUNCTION peek_items(p_queue integer, p_state integer, p_limit bigint) RETURNS TABLE(rank bigint, queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint, bytes integer, failures jsonb)
+FUNCTION place_add(p_queue integer, p_now_ms bigint) RETURNS integer
 FUNCTION place_enter(p_queue slipring.queue) RETURNS void
-FUNCTION place_gone(p_queue slipring.queue, p_state slipring.state, p_lane bigint, p_first bigint, p_past bigint) RETURNS int8multirange
+FUNCTION place_gone(p_queue slipring.queue, p_state slipring.state, p_table text, p_lane bigint, p_first bigint, p_past bigint) RETURNS int8multirange
+FUNCTION place_largest(p_place integer, p_table text, p_bytes bigint, p_bytes_min bigint) RETURNS integer
 FUNCTION place_left(p_queue slipring.queue, p_table text) RETURNS boolean
 FUNCTION place_make(p_place integer, p_shared boolean) RETURNS void
+FUNCTION place_reserve(p_queue integer, p_now_ms bigint) RETURNS integer
 FUNCTION place_retire(p_place slipring.place_rotation, p_table text, p_now_ms bigint, p_age_ms bigint, OUT moved boolean, OUT "left" boolean) RETURNS record
 FUNCTION place_share(p_now_ms bigint) RETURNS integer
 FUNCTION place_step(p_place slipring.place_rotation, p_moved boolean, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint) RETURNS boolean
+FUNCTION place_tables(p_place integer) RETURNS text[]
 FUNCTION place_take(p_queue integer) RETURNS integer
 FUNCTION places_empty() RETURNS boolean
 FUNCTION purge(queue text) RETURNS bigint SECURITY DEFINER
@@ -765,7 +784,7 @@ FUNCTION queue_name_ok(p_name text) RETURNS boolean
 FUNCTION queue_named(p_name text, p_kind text) RETURNS slipring.queue
 FUNCTION queue_oldest(p_queue slipring.queue) RETURNS bigint
 FUNCTION queue_peek(p_queue slipring.queue, p_state text, p_limit integer) RETURNS TABLE(queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint, failures jsonb)
-FUNCTION queue_retire(p_queue slipring.queue, p_now_ms bigint, p_age_ms bigint) RETURNS boolean
+FUNCTION queue_retire(p_queue slipring.queue, p_table text, p_all boolean, p_since_ms bigint, p_now_ms bigint, p_age_ms bigint) RETURNS boolean
 FUNCTION queue_right(p_kind text, p_queue integer) RETURNS boolean
 FUNCTION queue_stand(p_queue integer) RETURNS void
 FUNCTION queue_stats(p_queue slipring.queue) RETURNS TABLE(ready bigint, urgent bigint, delayed bigint, leased bigint, parked bigint, bytes bigint, oldest_ready_ms bigint)
@@ -792,13 +811,14 @@ FUNCTION remove_old(p_queue slipring.queue, p_sent_until_ms bigint, p_limit bigi
 FUNCTION resume(queue text) RETURNS void SECURITY DEFINER
 FUNCTION retentions(p_now_ms bigint) RETURNS TABLE(queue integer, retention_ms bigint, shelved boolean)
 FUNCTION retire_leased(p_queue slipring.queue, p_table text, p_before_ms bigint) RETURNS boolean
-FUNCTION retire_ready(p_queue slipring.queue, p_table text, p_move boolean) RETURNS bigint
+FUNCTION retire_ready(p_queue slipring.queue, p_table text, p_move boolean, p_all boolean) RETURNS bigint
 FUNCTION revoke(kind text, role text, queue text DEFAULT NULL::text) RETURNS void SECURITY DEFINER
 FUNCTION right_change(p_kind text, p_role text, p_queue text, p_give boolean) RETURNS void
 FUNCTION right_functions(p_kind text, p_whole boolean) RETURNS text[]
 FUNCTION rights_apply(p_role text) RETURNS void
 FUNCTION rotate_dedup(p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint) RETURNS boolean
 FUNCTION rotate_journal(p_after integer, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint, OUT done boolean, OUT after integer) RETURNS record
+FUNCTION rotate_moves(p_after integer, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint, OUT done boolean, OUT after integer) RETURNS record
 FUNCTION rotate_places(p_after integer, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint, OUT done boolean, OUT after integer) RETURNS record
 FUNCTION rotate_queue(p_queue slipring.queue, p_moved boolean, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint) RETURNS boolean
 FUNCTION rotate_queues(p_after integer, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint, OUT done boolean, OUT after integer) RETURNS record

@@ -29,7 +29,7 @@ const ROTATION_NS_MAX: u64 = 1_000_000_000;
 const REST_MS_MAX: i64 = 50_000;
 
 /// What rotates for itself, so that much to do for one keeps no other waiting.
-const ROTATING: [&str; 6] = ["queues", "shared", "journal", "shelf", "dedup", "places"];
+const ROTATING: [&str; 7] = ["queues", "shared", "moves", "journal", "shelf", "dedup", "places"];
 
 /// A part of the deadlines looks at so many queues.
 const DEADLINES_PART: i32 = 500;

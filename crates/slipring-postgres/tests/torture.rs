@@ -37,6 +37,12 @@ const WORKERS: u64 = 8;
 const SECONDS: u64 = 5;
 /// How long it may take until all is received when nothing more is sent.
 const END: Duration = Duration::from_secs(120);
+/// In which set of tables the last queue is.
+const PLACE: &str = "SELECT place::int8 FROM slipring.queue WHERE name = 'shared'";
+/// Sends it to another one, whatever is in it.
+const MOVE: &str = "INSERT INTO slipring.place_move (queue_id, place_from)
+    SELECT q.queue_id, q.place FROM slipring.queue q
+    WHERE q.name = 'shared' AND q.place_also IS NULL ON CONFLICT DO NOTHING";
 /// What a transaction may fail with: another was first, or a lease has lapsed.
 const REFUSED: [&str; 2] = ["40001", "SR003"];
 
@@ -56,6 +62,9 @@ struct Beside {
     client: Client,
     queues: Vec<QueueId>,
     rotated: Timestamp,
+    /// How often the last queue went from one set of tables to another, and in which it is.
+    moves: u64,
+    place: i64,
 }
 
 impl Beside {
@@ -74,9 +83,13 @@ impl Beside {
             self.store.due_in(*queue, now(&self.client).await).await.unwrap();
         }
         self.rotated = self.rotated.after(Duration::from_secs(120));
-        for part in ["queues", "journal", "shelf"] {
+        for part in ["queues", "shared", "moves", "journal", "shelf"] {
             rotation_step(&self.client, part, self.rotated).await;
         }
+        run(&self.client, MOVE).await;
+        let place = one(&self.client, PLACE).await;
+        self.moves += u64::from(place != self.place);
+        self.place = place;
     }
 
     async fn empty(&self) -> bool {
@@ -105,8 +118,13 @@ async fn tortured(seconds: u64, planted: bool) -> Vec<String> {
     let (store, client) = (cluster.store(&database).await, cluster.client(&database).await);
     run(&client, "SELECT slipring.create_queue('plain')").await;
     run(&client, "SELECT slipring.create_queue('fifo', '{\"fifo\": true}')").await;
+    run(&client, "UPDATE slipring.store SET own_tables_max = 0").await;
+    run(&client, "SELECT slipring.create_queue('shared')").await;
     let mut queues: Vec<QueueId> = store.queues().await.unwrap().iter().map(|q| q.id).collect();
     queues.sort_unstable();
+    // It grows beside another one only.
+    run(&client, "SELECT slipring.create_queue('neighbour')").await;
+    let place = one(&client, PLACE).await;
     let common = Arc::new(Common::default());
     let rotated = now(&client).await;
     let end = rotated.after(Duration::from_secs(seconds));
@@ -116,7 +134,8 @@ async fn tortured(seconds: u64, planted: bool) -> Vec<String> {
         let worker = Worker::new(Arc::clone(&common), client, seed, number);
         workers.push(tokio::spawn(worker.work()));
     }
-    let mut beside = Beside { common: Arc::clone(&common), store, client, queues, rotated };
+    let mut beside =
+        Beside { common: Arc::clone(&common), store, client, queues, rotated, moves: 0, place };
     let mut to_plant = planted;
     while now(&beside.client).await < end || to_plant {
         to_plant = to_plant && !beside.take_one().await;
@@ -135,7 +154,10 @@ async fn tortured(seconds: u64, planted: bool) -> Vec<String> {
     }
     let (sent, acked) = common.ledger.counts();
     let refused = common.refused.lock().clone();
-    println!("{sent} sent, {acked} acked; transactions refused: {refused:?}");
+    println!(
+        "{sent} sent, {acked} acked; transactions refused: {refused:?}; {} moves",
+        beside.moves
+    );
     let mut faults = common.ledger.faults();
     faults.extend(in_time.is_err().then(|| format!("not empty after {END:?}")));
     let other = refused.keys().filter(|code| !REFUSED.contains(&code.as_str()));

@@ -15,7 +15,7 @@ DECLARE
 BEGIN
     PERFORM slipring.isolation_check(), slipring.in_turn(0, 50);
     IF at IS NULL OR step IS NULL OR step <> ALL (ARRAY['due', 'lapse', 'retention', 'load',
-        'queues', 'shared', 'journal', 'shelf', 'dedup', 'places']) THEN
+        'queues', 'shared', 'moves', 'journal', 'shelf', 'dedup', 'places']) THEN
         PERFORM slipring.fail('SR007', format('%s at %s is no step; take one that maintenance '
             'answers', coalesce(step, 'null'), coalesce(at::text, 'null')), '{}');
     END IF;

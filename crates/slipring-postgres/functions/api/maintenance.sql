@@ -27,5 +27,6 @@ BEGIN
     RETURN QUERY SELECT 'retention', q.queue_id FROM slipring.queue q
     WHERE q.retention_ms IS NOT NULL ORDER BY q.queue_id;
     RETURN QUERY SELECT p, 0
-    FROM unnest(ARRAY['queues', 'shared', 'journal', 'shelf', 'dedup', 'places', 'load']) p;
+    FROM unnest(ARRAY['queues', 'shared', 'moves', 'journal', 'shelf', 'dedup', 'places',
+        'load']) p;
 END $$;

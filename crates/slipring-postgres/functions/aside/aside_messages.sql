@@ -16,9 +16,7 @@ DECLARE
     v_play int8multirange;
     v_row record;
 BEGIN
-    FOR v_generation IN slipring.generation_low(p_queue, v_state)
-        ..pg_sequence_last_value(p_queue.generation) LOOP
-        v_table := format('slipring.message_%s_%s', p_queue.place, v_generation % 3);
+    FOREACH v_table IN ARRAY slipring.live_table_names(p_queue, v_state) LOOP
         FOR v_at IN 1..cardinality(v_state.lanes) LOOP
             v_play := v_state.open[v_at] + coalesce((SELECT range_agg(r)
                 FROM slipring.lease_open(p_queue.queue_id) l CROSS JOIN LATERAL unnest(l.open) r

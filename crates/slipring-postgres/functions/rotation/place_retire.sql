@@ -1,6 +1,7 @@
 -- Purpose: moves what one queue has left in the oldest of the tables that it shares to the shelf: of the
 --          first queue that has something left and whose lock is free. Then others need not wait for
---          its consumers.
+--          its consumers. A queue with a reserved set is waited for, as with tables of its own, until it
+--          leaves the set.
 -- Inputs:  p_place, to whose oldest generation no transaction writes any more; p_table, that
 --          generation's; p_now_ms; p_age_ms: messages that were leased longer ago are moved as well.
 -- Lock:    the queue's, see queue_try.
@@ -14,6 +15,7 @@ DECLARE
     v_began timestamptz := clock_timestamp();
     v_at int := p_place.passed;
     v_passed int := p_place.passed;
+    v_reserved boolean := (SELECT p.reserved FROM slipring.place p WHERE p.place = p_place.place);
     v_queue slipring.queue;
     v_here boolean;
 BEGIN
@@ -26,14 +28,17 @@ BEGIN
         INTO v_at USING (v_at + 1)::bigint << {{LANE_SHIFT}};
         EXIT WHEN v_at IS NULL OR moved;
         SELECT * INTO v_queue FROM slipring.queue q WHERE q.queue_id = v_at;
-        v_here := v_queue.queue_id IS NOT NULL;
+        -- Others have left the set, and are gone.
+        v_here := coalesce(p_place.place IN (v_queue.place, v_queue.place_also), false);
         IF v_here THEN
             BEGIN
                 v_here := slipring.place_left(v_queue, p_table);
                 IF v_here THEN
                     v_queue := slipring.queue_try(v_at);
                     moved := v_queue.queue_id IS NOT NULL
-                        AND slipring.queue_retire(v_queue, p_now_ms, p_age_ms);
+                        AND slipring.queue_retire(v_queue, p_table,
+                            NOT v_reserved OR v_queue.place <> p_place.place, p_place.since_ms,
+                            p_now_ms, p_age_ms);
                 END IF;
                 IF NOT moved THEN
                     -- What a block has locked is given back where it fails.

@@ -1,5 +1,5 @@
 -- Purpose: one step of the rotation of shared message tables, if one is due. The steps: begin the next
---          generation; note, in a later transaction, the mark: transactions with higher numbers write
+--          generation, and the move of a queue that has filled most of this one; note, in a later transaction, the mark: transactions with higher numbers write
 --          to the new table only; move what is left in the old table to the shelf, a queue at a time;
 --          stop reading the old table; empty it when no transaction reads it.
 -- Inputs:  p_place; p_moved, whether the generation was seen to have moved before the transaction had its
@@ -43,6 +43,11 @@ BEGIN
             RETURN false;
         END IF;
         UPDATE slipring.place_rotation r SET since_ms = p_now_ms, mark = NULL WHERE r.place = p_place.place;
+        INSERT INTO slipring.place_move (queue_id, place_from)
+        SELECT q, p_place.place
+        FROM slipring.place_largest(p_place.place, v_table, v_bytes, p_bytes_min) q
+        WHERE q IS NOT NULL
+        ON CONFLICT DO NOTHING;
         PERFORM setval(v_generation, v_now + 1);
         RETURN true;
     ELSIF p_place.mark IS NULL THEN

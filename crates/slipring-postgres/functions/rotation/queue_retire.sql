@@ -1,30 +1,29 @@
 -- Purpose: lets nobody read the oldest message table of a queue any more, if all its messages are
 --          done with, also those of open loads. What is left of a few messages for long is moved to
---          the shelf; of shared tables, see place_step, all that is left is, a part at a time. The table
---          is emptied by a later step, see queue_empty.
--- Inputs:  p_queue, whose oldest generation nobody writes to any more; p_now_ms; p_age_ms.
+--          the shelf; where others need the table, all that is left is, a part at a time. The table
+--          is emptied by a later step, see queue_empty; of a set, see place_step.
+-- Inputs:  p_queue; p_table, its oldest, which nobody writes to any more; p_all, whether all that is left is
+--          moved; p_since_ms, since when the next one is written; p_now_ms; p_age_ms.
 -- Lock:    the caller holds the queue's lock.
 -- Index:   the table's order index, lease_newest.
 -- Answers: whether it did something.
 CREATE OR REPLACE FUNCTION slipring.queue_retire(
-    p_queue slipring.queue, p_now_ms bigint, p_age_ms bigint)
+    p_queue slipring.queue, p_table text, p_all boolean, p_since_ms bigint, p_now_ms bigint,
+    p_age_ms bigint)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     v_state slipring.state := slipring.acks_take(p_queue, slipring.state_read(p_queue), p_now_ms);
-    v_shared boolean := p_queue.generation_low IS NOT NULL;
-    v_table text := format('slipring.message_%s_%s', p_queue.place,
-        slipring.generation_low(p_queue, v_state) % 3);
     v_left boolean;
     v_now slipring.state;
 BEGIN
-    v_left := slipring.retire_ready(p_queue, v_table,
-        v_shared OR p_now_ms >= v_state.generation_since_ms + 10 * p_age_ms) > 0;
-    IF (v_shared OR NOT v_left) AND v_state.leased > 0 THEN
-        v_left := slipring.retire_leased(p_queue, v_table, p_now_ms - p_age_ms);
+    v_left := slipring.retire_ready(p_queue, p_table,
+        p_all OR p_now_ms >= p_since_ms + 10 * p_age_ms, p_all) > 0;
+    IF (p_all OR NOT v_left) AND v_state.leased > 0 THEN
+        v_left := slipring.retire_leased(p_queue, p_table, p_now_ms - p_age_ms);
     END IF;
     v_now := slipring.state_read(p_queue);
     -- Those of open loads are not in the lanes yet.
-    IF v_shared OR v_left OR slipring.log_any(v_table, v_now.lanes, array_fill(
+    IF p_queue.generation_low IS NOT NULL OR v_left OR slipring.log_any(p_table, v_now.lanes, array_fill(
             slipring.load_held(p_queue.queue_id), ARRAY[cardinality(v_now.lanes)])) THEN
         RETURN v_now.seq <> v_state.seq;
     END IF;

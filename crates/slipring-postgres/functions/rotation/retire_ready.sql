@@ -1,12 +1,12 @@
 -- Purpose: whether a table that wants to retire still has ready messages; moves up to 1,000 of them and
---          about 4 MiB to the shelf when they have been there for long: of a table of the queue's own
---          only where there are no more.
--- Inputs:  p_queue; p_table; p_move, whether they may be moved.
+--          about 4 MiB to the shelf.
+-- Inputs:  p_queue; p_table; p_move, whether they may be moved; p_all, however many there are: else only
+--          where there are no more.
 -- Lock:    the caller holds the queue's lock.
 -- Index:   the table's order index, a range for each run of ids.
 -- Answers: how many were found and not moved; there may be more.
 CREATE OR REPLACE FUNCTION slipring.retire_ready(
-    p_queue slipring.queue, p_table text, p_move boolean)
+    p_queue slipring.queue, p_table text, p_move boolean, p_all boolean)
 RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     v_state slipring.state := slipring.state_read(p_queue);
@@ -33,7 +33,7 @@ BEGIN
             INTO v_left USING v_state.lanes[v_at], v_range.first, v_range.past;
             v_n := coalesce(cardinality(v_left.ids), 0);
             CONTINUE WHEN v_n = 0;
-            IF NOT p_move OR p_queue.fifo OR p_queue.generation_low IS NULL
+            IF NOT p_move OR p_queue.fifo OR NOT p_all
                     AND v_sum + v_left.found >= {{TURN_MESSAGES_MAX}} THEN
                 -- Those that were moved before stay moved: they have left their lanes below.
                 v_stay := v_n;
@@ -44,8 +44,8 @@ BEGIN
                 array_fill(1, ARRAY[v_n]), NULL, NULL, array_fill(0::bigint, ARRAY[v_n]),
                 array_fill(0::bigint, ARRAY[v_n]), NULL, NULL, NULL);
             IF p_queue.generation_low IS NOT NULL THEN
-                v_left.taken := slipring.place_gone(p_queue, v_state, v_state.lanes[v_at],
-                    v_range.first, v_left.ids[v_n] + 1);
+                v_left.taken := slipring.place_gone(p_queue, v_state, p_table,
+                    v_state.lanes[v_at], v_range.first, v_left.ids[v_n] + 1);
             END IF;
             v_state.open[v_at] := v_state.open[v_at] - v_left.taken;
             v_state := slipring.state_uncount(v_state, v_at, v_left.ids, v_left.sizes);

@@ -47,5 +47,6 @@ BEGIN
         -- A table is let go of when the one before it is empty.
         RETURN false;
     END IF;
-    RETURN slipring.queue_retire(p_queue, p_now_ms, p_age_ms);
+    RETURN slipring.queue_retire(p_queue, format('slipring.message_%s_%s', p_queue.place,
+        v_state.generation_low % 3), false, v_state.generation_since_ms, p_now_ms, p_age_ms);
 END $$;

@@ -4,7 +4,7 @@
 -- Lock:    the queue's, then the lock of administration: nobody waits for a queue with that one.
 --          It waits for no load either: those that somebody appends to or publishes stay until they
 --          are pruned, without a queue.
--- Index:   queue_pkey, load_queue. What is on the shelf is not copied any more.
+-- Index:   queue_pkey, load_queue, place_move_pkey. What is on the shelf is not copied any more.
 CREATE OR REPLACE FUNCTION slipring.store_delete_queue(p_queue int)
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, slipring, pg_temp AS $$
@@ -24,7 +24,10 @@ BEGIN
     IF v_queue.generation_low IS NOT NULL THEN
         -- What is left in the shared tables is of a lane that no queue will have, and goes with them.
         DELETE FROM slipring.lock_row l WHERE l.queue_id = p_queue;
-        UPDATE slipring.place p SET queues = p.queues - 1 WHERE p.place = v_queue.place;
+        UPDATE slipring.place p SET queues = p.queues - 1
+        WHERE p.place = v_queue.place OR EXISTS (SELECT FROM slipring.place_move m
+            WHERE m.queue_id = p_queue AND p.place IN (m.place_from, m.place_to));
+        DELETE FROM slipring.place_move m WHERE m.queue_id = p_queue;
         PERFORM nextval(v_queue.activity);
         RETURN;
     END IF;

@@ -33,6 +33,7 @@ BEGIN
               format('slipring.place_low_%s', r.place)::regclass AS low
           FROM slipring.place_rotation r) s;
     UPDATE slipring.place_rotation r SET mark = NULL, passed = 0;
+    UPDATE slipring.place_move m SET waits = NULL, mark = NULL;
     FOR v_queue IN SELECT * FROM slipring.queue LOOP
         PERFORM slipring.import_generation(v_queue, slipring.now_ms());
         v_state := slipring.state_read(v_queue);

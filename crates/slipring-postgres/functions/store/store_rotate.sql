@@ -1,5 +1,6 @@
 -- Purpose: one step of emptying tables as a whole.
--- Inputs:  p_part, which: queues (their messages), shared (messages in tables of several queues), journal (state, lease, ack), shelf (messages
+-- Inputs:  p_part, which: queues (their messages), shared (messages in tables of several queues), moves (of
+--          queues between such tables and reserved ones), journal (state, lease, ack), shelf (messages
 --          with pictures), dedup (deduplication ids), places (what deleted queues have left);
 --          p_now_ms; a generation is left when it has p_bytes_min bytes, or 1 MiB and is p_age_ms
 --          old; p_after, the number of a queue: of what goes queue by queue, those with higher ones.
@@ -34,6 +35,9 @@ BEGIN
     WHEN 'shared' THEN
         SELECT * INTO done, after
         FROM slipring.rotate_places(p_after, p_now_ms, p_bytes_min, p_age_ms);
+    WHEN 'moves' THEN
+        SELECT * INTO done, after
+        FROM slipring.rotate_moves(p_after, p_now_ms, p_bytes_min, p_age_ms);
     WHEN 'journal' THEN
         SELECT * INTO done, after
         FROM slipring.rotate_journal(p_after, p_now_ms, p_bytes_min, p_age_ms);

@@ -1,0 +1,42 @@
+-- Purpose: a step of the moves of queues between sets of message tables: of the first queue that can do one;
+--          with none, begins the move of queues that need their reserved set no longer.
+-- Inputs:  p_after, the number of a queue: those with higher ones; the rest as store_rotate. The
+--          transaction has no number yet.
+-- Lock:    the caller holds the lock of rotation; see move_step.
+-- Index:   place_move_pkey, place_shared.
+-- Answers: whether it did a step; and the queue to go on after, null when there is no other.
+CREATE OR REPLACE FUNCTION slipring.rotate_moves(
+    p_after int, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint,
+    OUT done boolean, OUT after int)
+LANGUAGE plpgsql AS $$
+DECLARE
+    v_move slipring.place_move;
+BEGIN
+    done := false;
+    after := p_after;
+    IF (SELECT s.home_at <> s.written_at FROM slipring.store s) THEN
+        after := NULL;
+        RETURN;
+    END IF;
+    FOR v_move IN SELECT * FROM slipring.place_move m WHERE m.queue_id > p_after ORDER BY m.queue_id
+    LOOP
+        after := v_move.queue_id;
+        done := slipring.move_step(v_move, p_now_ms);
+        IF done OR pg_current_xact_id_if_assigned() IS NOT NULL THEN
+            RETURN;
+        END IF;
+    END LOOP;
+    -- Much less is written to it, and for longer, than what makes a queue grow: it does not come and go.
+    INSERT INTO slipring.place_move (queue_id, place_from)
+    SELECT q.queue_id, p.place
+    FROM slipring.place p JOIN slipring.place_rotation r ON r.place = p.place
+    JOIN slipring.queue q ON q.queue_id = p.queue_id AND q.place = p.place AND q.place_also IS NULL
+    WHERE p.shared AND p.reserved AND p.queues > 0 AND p_now_ms >= r.since_ms + 10 * p_age_ms
+        AND least(p_bytes_min, 1048576) > greatest(
+            pg_relation_size(format('slipring.message_%s_0', p.place)::regclass),
+            pg_relation_size(format('slipring.message_%s_1', p.place)::regclass),
+            pg_relation_size(format('slipring.message_%s_2', p.place)::regclass))
+    ON CONFLICT DO NOTHING;
+    done := FOUND;
+    after := NULL;
+END $$;

@@ -1,0 +1,269 @@
+//! A queue that shares message tables and grows gets a set of its own, and gives it back: what is
+//! sent meanwhile comes once, whatever transactions are open (decision 0045).
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failed step fails the test"
+)]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use slipring::admin::AdminStore;
+use slipring::{QueueId, QueueSettings};
+use slipring_conformance::verbs::{ack_all, at, claim, counts, drain, queue, send};
+use slipring_postgres::PostgresStore;
+use slipring_testbed::{Cluster, Database, one, rotate, rotation_step, run};
+use tokio_postgres::Client;
+
+const RELATIONS: &str =
+    "SELECT count(*) FROM pg_class WHERE relnamespace = 'slipring'::regnamespace";
+const MOVES: &str = "SELECT count(*) FROM slipring.place_move";
+const PATIENCE: Duration = Duration::from_secs(60);
+
+struct Ground {
+    cluster: &'static Cluster,
+    database: Database,
+    store: Arc<PostgresStore>,
+    client: Client,
+    /// The one that grows.
+    large: QueueId,
+    small: QueueId,
+}
+
+impl Ground {
+    async fn new() -> Ground {
+        let cluster = Cluster::shared();
+        let (database, store, client) = cluster.opened().await;
+        run(&client, "UPDATE slipring.store SET own_tables_max = 0").await;
+        let large = queue(&store, "large", &QueueSettings::default()).await;
+        let small = queue(&store, "small", &QueueSettings::default()).await;
+        Ground { cluster, database, store, client, large, small }
+    }
+
+    async fn send(&self, texts: &[&str]) {
+        send(&self.store, self.large, texts).await;
+    }
+
+    /// In which set a queue is, and whether it may be in another one as well.
+    async fn place(&self, queue: QueueId) -> (i64, bool) {
+        let sql = "SELECT place::int8, place_also IS NOT NULL FROM slipring.queue
+            WHERE queue_id = $1";
+        let id = i32::try_from(queue.0).unwrap();
+        let row = self.client.query_one(sql, &[&id]).await.unwrap();
+        (row.get(0), row.get(1))
+    }
+
+    async fn step(&self) -> Option<i64> {
+        let sql = "SELECT step::int8 FROM slipring.place_move";
+        self.client.query_opt(sql, &[]).await.unwrap().map(|row| row.get(0))
+    }
+
+    /// Steps of a part of the rotation until a condition holds.
+    async fn until(&self, part: &str, done: impl AsyncFn() -> bool) {
+        let steps = async {
+            // A transaction of another test may have to end before.
+            while !done().await {
+                rotate(&self.client, part, at(1), "COMMIT").await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, steps).await.expect("the rotation gets there");
+    }
+
+    /// The large queue has been found to be large.
+    async fn found(&self) {
+        self.until("shared", async || one(&self.client, MOVES).await == 1).await;
+    }
+
+    async fn step_is(&self, wanted: i64) {
+        self.until("moves", async || self.step().await == Some(wanted)).await;
+    }
+
+    async fn moved(&self) {
+        self.until("moves", async || one(&self.client, MOVES).await == 0).await;
+    }
+}
+
+/// How many queues each set counts.
+async fn counted(client: &Client) -> Vec<(i64, bool, i64)> {
+    let sql = "SELECT place::int8, reserved, queues::int8 FROM slipring.place
+        WHERE shared ORDER BY place";
+    let rows = client.query(sql, &[]).await.unwrap();
+    rows.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect()
+}
+
+fn texts(from: usize, past: usize) -> Vec<String> {
+    (from..past).map(|n| format!("m{n:04}")).collect()
+}
+
+fn strs(texts: &[String]) -> Vec<&str> {
+    texts.iter().map(String::as_str).collect()
+}
+
+#[tokio::test]
+async fn a_queue_that_fills_its_tables_gets_its_own_and_gives_them_back() {
+    let ground = Ground::new().await;
+    send(&ground.store, ground.small, &["small"]).await;
+    ground.send(&strs(&texts(0, 100))).await;
+    ground.found().await;
+    let mut sent = 100;
+    for step in 1..=3 {
+        ground.step_is(step).await;
+        ground.send(&strs(&texts(sent, sent + 10))).await;
+        sent += 10;
+    }
+    let (reserved, also) = ground.place(ground.large).await;
+    let (common, _) = ground.place(ground.small).await;
+    assert!(also && reserved != common);
+    assert_eq!(counted(&ground.client).await, [(common, false, 2), (reserved, true, 1)]);
+    // What was sent before is in the other set still, and comes first.
+    let first = claim(&ground.store, ground.large, 105, at(0)).await;
+    ack_all(&ground.store, ground.large, &first[..50], at(0)).await;
+    for _ in 0..10 {
+        rotation_step(&ground.client, "moves", at(1)).await;
+    }
+    assert_eq!(ground.step().await, Some(3));
+    assert_eq!(counts(&ground.store, ground.large).await, [25, 0, 55, 0]);
+    ack_all(&ground.store, ground.large, &first[50..], at(0)).await;
+    assert_eq!(drain(&ground.store, ground.large).await, texts(105, 130));
+    ground.moved().await;
+    assert_eq!(ground.place(ground.large).await, (reserved, false));
+    assert_eq!(counted(&ground.client).await, [(common, false, 1), (reserved, true, 1)]);
+    assert_eq!(drain(&ground.store, ground.small).await, ["small"]);
+    let relations = one(&ground.client, RELATIONS).await;
+
+    // Its own tables rotate by themselves, and what is left there is waited for.
+    ground.send(&["kept"]).await;
+    let low = format!("SELECT last_value FROM slipring.place_low_{reserved}");
+    let before = one(&ground.client, &low).await;
+    for n in 0..30 {
+        ground.send(&[&format!("more {n}")]).await;
+        rotate(&ground.client, "shared", at(1), "COMMIT").await;
+    }
+    assert_eq!(drain(&ground.store, ground.large).await.len(), 31);
+    ground.until("shared", async || one(&ground.client, &low).await > before).await;
+    // Empty ones are given back, and the next one that grows gets them.
+    let empty = format!(
+        "SELECT sum(pg_relation_size(format('slipring.message_%s_%s', {reserved}, slot)::regclass))
+            ::int8 FROM generate_series(0, 2) slot"
+    );
+    ground.until("shared", async || one(&ground.client, &empty).await == 0).await;
+    ground.until("moves", async || ground.place(ground.large).await == (common, false)).await;
+    ground.moved().await;
+    assert_eq!(counted(&ground.client).await, [(common, false, 2), (reserved, true, 0)]);
+    for n in 0..40 {
+        send(&ground.store, ground.small, &[&format!("{n}")]).await;
+    }
+    ground.found().await;
+    ground.until("moves", async || ground.place(ground.small).await.0 == reserved).await;
+    assert_eq!(drain(&ground.store, ground.small).await.len(), 40);
+    ground.moved().await;
+    assert_eq!(one(&ground.client, RELATIONS).await, relations);
+}
+
+#[tokio::test]
+async fn who_knows_only_the_old_tables_is_waited_for() {
+    let ground = Ground::new().await;
+    send(&ground.store, ground.small, &["small"]).await;
+    ground.send(&strs(&texts(0, 20))).await;
+    ground.found().await;
+    ground.step_is(1).await;
+    // Reads by the row as it was, so nobody writes to other tables yet.
+    let reader = ground.cluster.begin(&ground.database, "REPEATABLE READ").await;
+    run(&reader, "SELECT 1").await;
+    ground.step_is(2).await;
+    for _ in 0..10 {
+        rotation_step(&ground.client, "moves", at(1)).await;
+    }
+    assert_eq!(ground.step().await, Some(2));
+    run(&reader, "COMMIT").await;
+    // These write by the row as it was: one that has no number yet, and one that is prepared then.
+    let writers = [
+        ground.cluster.begin(&ground.database, "REPEATABLE READ").await,
+        ground.cluster.begin(&ground.database, "SERIALIZABLE").await,
+    ];
+    for writer in &writers {
+        run(writer, "SELECT count(*) FROM slipring.queue").await;
+    }
+    // They are waited for by the step before as well, and that is not what is asked here.
+    run(&ground.client, "UPDATE slipring.place_move SET waits = '{}', mark = 0").await;
+    ground.step_is(3).await;
+    assert_eq!(drain(&ground.store, ground.large).await, texts(0, 20));
+    ground.send(&["after"]).await;
+    rotation_step(&ground.client, "moves", at(1)).await;
+    for (writer, text) in writers.iter().zip(["late", "prepared"]) {
+        run(writer, &format!("SELECT slipring.send('large', '{text}'::text)")).await;
+    }
+    run(&writers[1], "PREPARE TRANSACTION 'grown'").await;
+    let waits = async || {
+        for _ in 0..10 {
+            rotation_step(&ground.client, "moves", at(1)).await;
+            rotate(&ground.client, "shared", at(1), "COMMIT").await;
+        }
+        assert_eq!(ground.step().await, Some(3));
+    };
+    waits().await;
+    run(&writers[0], "COMMIT").await;
+    waits().await;
+    run(&ground.client, "COMMIT PREPARED 'grown'").await;
+    let mut came = drain(&ground.store, ground.large).await;
+    came.sort();
+    assert_eq!(came, ["after", "late", "prepared"]);
+    ground.moved().await;
+    ground.send(&["last"]).await;
+    assert_eq!(drain(&ground.store, ground.large).await, ["last"]);
+}
+
+#[tokio::test]
+async fn a_queue_that_is_deleted_on_its_way_leaves_both_sets() {
+    for step in 0..=4 {
+        let ground = Ground::new().await;
+        send(&ground.store, ground.small, &["small"]).await;
+        ground.send(&strs(&texts(0, 20))).await;
+        ground.found().await;
+        if step == 4 {
+            ground.step_is(3).await;
+            drain(&ground.store, ground.large).await;
+        }
+        ground.step_is(step).await;
+        ground.store.delete_queue(ground.large).await.unwrap();
+        assert_eq!(one(&ground.client, MOVES).await, 0);
+        let counts: Vec<(bool, i64)> =
+            counted(&ground.client).await.iter().map(|(_, own, n)| (*own, *n)).collect();
+        let wanted: &[(bool, i64)] =
+            if step == 0 { &[(false, 1)] } else { &[(false, 1), (true, 0)] };
+        assert_eq!(counts, wanted, "at step {step}");
+        assert_eq!(drain(&ground.store, ground.small).await, ["small"]);
+    }
+}
+
+#[tokio::test]
+async fn no_more_queues_than_allowed_have_a_set_of_their_own() {
+    let ground = Ground::new().await;
+    run(&ground.client, "UPDATE slipring.store SET grown_tables_max = 0").await;
+    send(&ground.store, ground.small, &["small"]).await;
+    ground.send(&strs(&texts(0, 20))).await;
+    ground.found().await;
+    ground.moved().await;
+    assert_eq!(counted(&ground.client).await.len(), 1);
+    assert_eq!(drain(&ground.store, ground.large).await, texts(0, 20));
+}
+
+#[tokio::test]
+async fn who_creates_a_queue_holds_a_move_up_and_no_message() {
+    let ground = Ground::new().await;
+    send(&ground.store, ground.small, &["small"]).await;
+    ground.send(&strs(&texts(0, 20))).await;
+    ground.found().await;
+    let creates = ground.cluster.begin(&ground.database, "READ COMMITTED").await;
+    run(&creates, "SELECT slipring.create_queue('other')").await;
+    for _ in 0..10 {
+        rotation_step(&ground.client, "moves", at(1)).await;
+    }
+    assert_eq!(ground.step().await, Some(0));
+    ground.send(&["more"]).await;
+    assert_eq!(drain(&ground.store, ground.large).await.len(), 21);
+    run(&creates, "COMMIT").await;
+    ground.moved().await;
+}
