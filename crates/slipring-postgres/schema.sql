@@ -289,6 +289,7 @@ TABLE place_move
   place_from integer NOT NULL
   place_to integer
   step smallint NOT NULL DEFAULT 0
+  since_ms bigint NOT NULL DEFAULT 0
   waits text[]
   mark bigint
   CONSTRAINT place_move_pkey PRIMARY KEY (queue_id)
@@ -730,8 +731,9 @@ FUNCTION message_held(p_message bigint) RETURNS void
 FUNCTION message_queue(p_message bigint, p_now_ms bigint) RETURNS slipring.queue
 FUNCTION moment_now(p_written timestamp with time zone) RETURNS timestamp with time zone
 FUNCTION move_ready(p_source slipring.queue, p_target slipring.queue, p_limit bigint) RETURNS bigint
-FUNCTION move_step(p_move slipring.place_move, p_now_ms bigint) RETURNS boolean
-FUNCTION move_wait(p_move slipring.place_move) RETURNS boolean
+FUNCTION move_running() RETURNS text[]
+FUNCTION move_step(p_move slipring.place_move, p_running text[], p_now_ms bigint, p_age_ms bigint) RETURNS boolean
+FUNCTION move_wait(p_move slipring.place_move, p_running text[]) RETURNS boolean
 FUNCTION moves_apply(p_from text, p_queue slipring.queue, p_target slipring.queue, p_moves slipring.move[]) RETURNS void
 FUNCTION nack(receipt text, delay interval DEFAULT NULL::interval) RETURNS text SECURITY DEFINER
 FUNCTION nack(receipt text, delay interval, reason text) RETURNS text SECURITY DEFINER

@@ -20,6 +20,8 @@ CREATE TABLE slipring.place_move (
     place_to int,
     -- What is done next, see move_step.
     step smallint NOT NULL DEFAULT 0,
+    -- Since when.
+    since_ms bigint NOT NULL DEFAULT 0,
     -- Transactions, by their virtual numbers, that are waited for; null until they are known.
     waits text[],
     -- Transactions with lower numbers are waited for after these.

@@ -80,6 +80,13 @@ impl Ground {
         self.until("moves", async || self.step().await == Some(wanted)).await;
     }
 
+    /// Nobody is waited for any more.
+    async fn waited(&self) {
+        let over = "SELECT count(*) FROM slipring.place_move
+            WHERE mark <= pg_snapshot_xmin(pg_current_snapshot())::text::int8";
+        self.until("moves", async || one(&self.client, over).await == 1).await;
+    }
+
     async fn moved(&self) {
         self.until("moves", async || one(&self.client, MOVES).await == 0).await;
     }
@@ -120,14 +127,16 @@ async fn a_queue_that_fills_its_tables_gets_its_own_and_gives_them_back() {
     // What was sent before is in the other set still, and comes first.
     let first = claim(&ground.store, ground.large, 105, at(0)).await;
     ack_all(&ground.store, ground.large, &first[..50], at(0)).await;
-    for _ in 0..10 {
-        rotation_step(&ground.client, "moves", at(1)).await;
-    }
+    ground.waited().await;
+    // Too early to move what has been leased only now.
+    rotation_step(&ground.client, "moves", at(0)).await;
     assert_eq!(ground.step().await, Some(3));
     assert_eq!(counts(&ground.store, ground.large).await, [25, 0, 55, 0]);
-    ack_all(&ground.store, ground.large, &first[50..], at(0)).await;
-    assert_eq!(drain(&ground.store, ground.large).await, texts(105, 130));
+    ack_all(&ground.store, ground.large, &first[50..80], at(0)).await;
     ground.moved().await;
+    assert_eq!(counts(&ground.store, ground.large).await, [25, 0, 25, 0]);
+    ack_all(&ground.store, ground.large, &first[80..], at(0)).await;
+    assert_eq!(drain(&ground.store, ground.large).await, texts(105, 130));
     assert_eq!(ground.place(ground.large).await, (reserved, false));
     assert_eq!(counted(&ground.client).await, [(common, false, 1), (reserved, true, 1)]);
     assert_eq!(drain(&ground.store, ground.small).await, ["small"]);
@@ -149,8 +158,12 @@ async fn a_queue_that_fills_its_tables_gets_its_own_and_gives_them_back() {
             ::int8 FROM generate_series(0, 2) slot"
     );
     ground.until("shared", async || one(&ground.client, &empty).await == 0).await;
-    ground.until("moves", async || ground.place(ground.large).await == (common, false)).await;
+    // Also when something is left there that nobody receives.
+    ground.until("moves", async || ground.step().await == Some(1)).await;
+    ground.send(&["unread"]).await;
     ground.moved().await;
+    assert_eq!(ground.place(ground.large).await, (common, false));
+    assert_eq!(drain(&ground.store, ground.large).await, ["unread"]);
     assert_eq!(counted(&ground.client).await, [(common, false, 2), (reserved, true, 0)]);
     for n in 0..40 {
         send(&ground.store, ground.small, &[&format!("{n}")]).await;
@@ -205,11 +218,13 @@ async fn who_knows_only_the_old_tables_is_waited_for() {
     };
     waits().await;
     run(&writers[0], "COMMIT").await;
-    waits().await;
-    run(&ground.client, "COMMIT PREPARED 'grown'").await;
+    // Nothing is left that could be seen.
     let mut came = drain(&ground.store, ground.large).await;
     came.sort();
-    assert_eq!(came, ["after", "late", "prepared"]);
+    assert_eq!(came, ["after", "late"]);
+    waits().await;
+    run(&ground.client, "COMMIT PREPARED 'grown'").await;
+    assert_eq!(drain(&ground.store, ground.large).await, ["prepared"]);
     ground.moved().await;
     ground.send(&["last"]).await;
     assert_eq!(drain(&ground.store, ground.large).await, ["last"]);
@@ -266,4 +281,45 @@ async fn who_creates_a_queue_holds_a_move_up_and_no_message() {
     assert_eq!(drain(&ground.store, ground.large).await.len(), 21);
     run(&creates, "COMMIT").await;
     ground.moved().await;
+}
+
+#[tokio::test]
+async fn an_import_takes_no_generation_of_one_set_for_that_of_another() {
+    let ground = Ground::new().await;
+    send(&ground.store, ground.small, &["small"]).await;
+    ground.send(&strs(&texts(0, 20))).await;
+    ground.found().await;
+    ground.moved().await;
+    let (reserved, _) = ground.place(ground.large).await;
+    drain(&ground.store, ground.large).await;
+    let now = format!("SELECT last_value FROM slipring.place_generation_{reserved}");
+    let written = async || {
+        ground.send(&["passing"]).await;
+        drain(&ground.store, ground.large).await;
+        one(&ground.client, &now).await > 8
+    };
+    ground.until("shared", written).await;
+    ground.send(&["kept"]).await;
+    // Nobody else is at work here.
+    let import = "SELECT slipring.store_import()";
+    run(&ground.client, import).await;
+    assert_eq!(counts(&ground.store, ground.large).await, [1, 0, 0, 0]);
+    assert_eq!(drain(&ground.store, ground.large).await, ["kept"]);
+    // Empty tables are given back.
+    let back = async || {
+        rotate(&ground.client, "shared", at(1), "COMMIT").await;
+        ground.place(ground.large).await.0 != reserved
+    };
+    ground.until("moves", back).await;
+    ground.send(&["after"]).await;
+    // Half way.
+    run(&ground.client, import).await;
+    let (common, _) = ground.place(ground.large).await;
+    let tables = format!("SELECT cardinality(slipring.place_tables({common}))::int8");
+    assert!(one(&ground.client, &tables).await <= 3);
+    ground.moved().await;
+    run(&ground.client, import).await;
+    assert!(one(&ground.client, &tables).await <= 3);
+    assert_eq!(drain(&ground.store, ground.large).await, ["after"]);
+    assert_eq!(drain(&ground.store, ground.small).await, ["small"]);
 }

@@ -160,6 +160,7 @@ async fn tortured(seconds: u64, planted: bool) -> Vec<String> {
     );
     let mut faults = common.ledger.faults();
     faults.extend(in_time.is_err().then(|| format!("not empty after {END:?}")));
+    faults.extend((beside.moves == 0).then(|| "the queue did not change its tables".to_owned()));
     let other = refused.keys().filter(|code| !REFUSED.contains(&code.as_str()));
     faults.extend(other.map(|code| format!("a transaction failed with {code}")));
     faults

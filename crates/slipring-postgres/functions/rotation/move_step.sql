@@ -5,22 +5,29 @@
 --          3  wait for transactions that may write to the old one, and until nothing of the queue is left
 --             there: from now on readers look into the new one only;
 --          4  the old set has a queue less.
--- Inputs:  p_move; p_now_ms. The transaction has no number yet: what it waits for is noted later than the
---          step before was committed.
+-- Inputs:  p_move; p_running, see move_wait; p_now_ms; p_age_ms: after so long what is left in the old set is
+--          moved to the shelf, a part at a time. The transaction has no number yet.
 -- Lock:    the caller holds the lock of rotation; steps 1 to 3 the queue's, see queue_try; 0 and 4 that of
---          administration, which is only tried, and 0 those of place_add, each for 50 ms.
--- Index:   place_move_pkey, queue_pkey; see place_left.
+--          administration, which is only tried, and 0 those of place_add; each is waited for 50 ms at most.
+-- Index:   place_move_pkey, queue_pkey; see place_left, queue_retire.
 -- Answers: whether it did something.
-CREATE OR REPLACE FUNCTION slipring.move_step(p_move slipring.place_move, p_now_ms bigint)
+CREATE OR REPLACE FUNCTION slipring.move_step(
+    p_move slipring.place_move, p_running text[], p_now_ms bigint, p_age_ms bigint)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     v_place int := p_move.place_to;
     v_noted boolean;
+    v_left text;
+    v_queue slipring.queue;
 BEGIN
+    PERFORM slipring.in_turn(0, 50);
     IF p_move.step IN (0, 4) THEN
         LOCK TABLE slipring.lock_administration IN SHARE UPDATE EXCLUSIVE MODE NOWAIT;
-        PERFORM slipring.in_turn(0, 50);
-        IF p_move.step = 0 THEN
+        PERFORM FROM slipring.place_move m WHERE m.queue_id = p_move.queue_id AND m.step = p_move.step;
+        IF NOT FOUND THEN
+            -- The queue was deleted since the row was read, and with it what it counted for.
+            RETURN false;
+        ELSIF p_move.step = 0 THEN
             v_place := CASE WHEN (SELECT p.reserved FROM slipring.place p
                     WHERE p.place = p_move.place_from) THEN slipring.place_share(p_now_ms)
                 ELSE slipring.place_reserve(p_move.queue_id, p_now_ms) END;
@@ -33,18 +40,26 @@ BEGIN
         END IF;
     ELSE
         IF p_move.step > 1 THEN
-            v_noted := slipring.move_wait(p_move);
+            v_noted := slipring.move_wait(p_move, p_running);
             IF v_noted IS NOT NULL THEN
                 RETURN v_noted;
             END IF;
         END IF;
-        IF p_move.step = 3 AND EXISTS (SELECT FROM slipring.queue q
+        IF p_move.step = 3 THEN
+            -- Nobody writes there any more: what the look does not find does not come.
+            v_left := (SELECT t FROM slipring.queue q
                 CROSS JOIN LATERAL unnest(slipring.place_tables(p_move.place_from)) t
-                WHERE q.queue_id = p_move.queue_id AND slipring.place_left(q, t))
-            OR (slipring.queue_try(p_move.queue_id)).queue_id IS NULL THEN
-            RETURN false;
+                WHERE q.queue_id = p_move.queue_id AND slipring.place_left(q, t) LIMIT 1);
+            IF v_left IS NOT NULL AND p_now_ms < p_move.since_ms + p_age_ms THEN
+                RETURN false;
+            END IF;
         END IF;
-        IF p_move.step = 2 THEN
+        v_queue := slipring.queue_try(p_move.queue_id);
+        IF v_queue.queue_id IS NULL THEN
+            RETURN false;
+        ELSIF v_left IS NOT NULL THEN
+            RETURN slipring.queue_retire(v_queue, v_left, true, p_move.since_ms, p_now_ms, p_age_ms);
+        ELSIF p_move.step = 2 THEN
             UPDATE slipring.queue q SET place = v_place, place_also = p_move.place_from,
                 generation = format('slipring.place_generation_%s', v_place)::regclass,
                 generation_low = format('slipring.place_low_%s', v_place)::regclass
@@ -54,9 +69,8 @@ BEGIN
             WHERE q.queue_id = p_move.queue_id;
         END IF;
     END IF;
-    UPDATE slipring.place_move m SET step = m.step + 1, place_to = v_place, waits = NULL, mark = NULL
+    UPDATE slipring.place_move m SET step = m.step + 1, place_to = v_place, since_ms = p_now_ms,
+        waits = NULL, mark = NULL
     WHERE m.queue_id = p_move.queue_id;
     RETURN true;
-EXCEPTION WHEN lock_not_available THEN
-    RETURN false;
 END $$;

@@ -46,8 +46,8 @@ BEGIN
         INSERT INTO slipring.place_move (queue_id, place_from)
         SELECT q, p_place.place
         FROM slipring.place_largest(p_place.place, v_table, v_bytes, p_bytes_min) q
-        WHERE q IS NOT NULL
-        ON CONFLICT DO NOTHING;
+        -- Not on conflict: a row that is being deleted would be waited for.
+        WHERE q IS NOT NULL AND NOT EXISTS (SELECT FROM slipring.place_move m WHERE m.queue_id = q);
         PERFORM setval(v_generation, v_now + 1);
         RETURN true;
     ELSIF p_place.mark IS NULL THEN

@@ -2,7 +2,8 @@
 --          with none, begins the move of queues that need their reserved set no longer.
 -- Inputs:  p_after, the number of a queue: those with higher ones; the rest as store_rotate. The
 --          transaction has no number yet.
--- Lock:    the caller holds the lock of rotation; see move_step.
+-- Lock:    the caller holds the lock of rotation; see move_step. Of a queue with nothing to do all locks are
+--          given back at once.
 -- Index:   place_move_pkey, place_shared.
 -- Answers: whether it did a step; and the queue to go on after, null when there is no other.
 CREATE OR REPLACE FUNCTION slipring.rotate_moves(
@@ -10,6 +11,8 @@ CREATE OR REPLACE FUNCTION slipring.rotate_moves(
     OUT done boolean, OUT after int)
 LANGUAGE plpgsql AS $$
 DECLARE
+    v_began timestamptz := clock_timestamp();
+    v_running text[];
     v_move slipring.place_move;
 BEGIN
     done := false;
@@ -20,11 +23,37 @@ BEGIN
     END IF;
     FOR v_move IN SELECT * FROM slipring.place_move m WHERE m.queue_id > p_after ORDER BY m.queue_id
     LOOP
-        after := v_move.queue_id;
-        done := slipring.move_step(v_move, p_now_ms);
-        IF done OR pg_current_xact_id_if_assigned() IS NOT NULL THEN
+        -- What is waited for is noted later than the step before was committed: a transaction that has its
+        -- number by now may have done that.
+        IF after > p_after AND slipring.turn_over(v_began)
+            OR pg_current_xact_id_if_assigned() IS NOT NULL THEN
             RETURN;
         END IF;
+        after := v_move.queue_id;
+        v_running := coalesce(v_running, slipring.move_running());
+        BEGIN
+            done := slipring.move_step(v_move, v_running, p_now_ms, p_age_ms);
+            IF NOT done THEN
+                -- What a block has locked is given back where it fails.
+                RAISE EXCEPTION USING ERRCODE = 'SR000';
+            END IF;
+            RETURN;
+        EXCEPTION
+            WHEN SQLSTATE 'SR000' OR lock_not_available THEN
+                done := false;
+            WHEN OTHERS THEN
+                -- The parts of the rotation that follow are those of all queues.
+                IF slipring.row_fault(SQLSTATE) THEN
+                    done := slipring.aside_caught(after, p_now_ms, SQLSTATE, SQLERRM);
+                ELSE
+                    RAISE WARNING 'slipring: queue % stays in its message tables for now: %', after,
+                        SQLERRM;
+                    done := false;
+                END IF;
+                IF done THEN
+                    RETURN;
+                END IF;
+        END;
     END LOOP;
     -- Much less is written to it, and for longer, than what makes a queue grow: it does not come and go.
     INSERT INTO slipring.place_move (queue_id, place_from)
@@ -32,11 +61,11 @@ BEGIN
     FROM slipring.place p JOIN slipring.place_rotation r ON r.place = p.place
     JOIN slipring.queue q ON q.queue_id = p.queue_id AND q.place = p.place AND q.place_also IS NULL
     WHERE p.shared AND p.reserved AND p.queues > 0 AND p_now_ms >= r.since_ms + 10 * p_age_ms
+        AND NOT EXISTS (SELECT FROM slipring.place_move m WHERE m.queue_id = q.queue_id)
         AND least(p_bytes_min, 1048576) > greatest(
             pg_relation_size(format('slipring.message_%s_0', p.place)::regclass),
             pg_relation_size(format('slipring.message_%s_1', p.place)::regclass),
-            pg_relation_size(format('slipring.message_%s_2', p.place)::regclass))
-    ON CONFLICT DO NOTHING;
+            pg_relation_size(format('slipring.message_%s_2', p.place)::regclass));
     done := FOUND;
     after := NULL;
 END $$;

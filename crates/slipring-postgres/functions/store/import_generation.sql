@@ -13,7 +13,9 @@ RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_low bigint := (SELECT s.generation_low FROM slipring.state s
         WHERE s.queue_id = p_queue.queue_id ORDER BY s.seq DESC LIMIT 1);
-    v_now bigint := greatest(pg_sequence_last_value(p_queue.generation), v_low, 0);
+    v_shared boolean := p_queue.generation_low IS NOT NULL;
+    v_now bigint := greatest(pg_sequence_last_value(p_queue.generation),
+        CASE WHEN NOT v_shared THEN v_low END, 0);
     v_state slipring.state;
     v_gone int8multirange;
     v_leased record;
@@ -52,7 +54,8 @@ BEGIN
     v_state.seq := v_state.seq + 1;
     -- All leases are in the present generation of the journal, see generations_gather.
     v_state.journal := pg_sequence_last_value('slipring.journal');
-    IF v_low IS NULL OR v_state.generation_low < v_now - 2 THEN
+    -- Of a set the state tells nothing, see store_import.
+    IF NOT v_shared AND (v_low IS NULL OR v_state.generation_low < v_now - 2) THEN
         v_state.generation_low := greatest(v_now - 2, 0);
         v_state.generation_mark := NULL;
     END IF;
