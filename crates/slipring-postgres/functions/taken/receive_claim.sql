@@ -2,7 +2,7 @@
 --          messages of the log are ready, or where another transaction has the lock.
 -- Inputs:  p_queue; p_now_ms; p_n; p_lease_ms or null.
 -- Lock:    see receive_taken; else the queue's lock. In a transaction that has another queue's, by a
---          receive before this one, it is not waited for: nothing is handed out.
+--          receive before this one, it is waited for 50 ms at most: then nothing is handed out.
 -- Index:   see receive_taken, store_claim, items_count.
 -- Answers: see store_claim.
 CREATE OR REPLACE FUNCTION slipring.receive_claim(
@@ -31,9 +31,23 @@ BEGIN
             RETURN;
         END IF;
     END IF;
-    IF NOT slipring.queue_free(v_queue.queue_id)
-        AND slipring.queue_holds_other(v_queue.queue_id) THEN
-        RETURN;
+    IF NOT slipring.queue_free(v_queue.queue_id) THEN
+        BEGIN
+            PERFORM slipring.queue_wait(v_queue.queue_id);
+            IF v_rows = 1 AND NOT slipring.items_ready(v_queue.queue_id) THEN
+                -- Whoever had the lock has taken what was ready of these, and the rest was looked at. What
+                -- a block has locked is given back where it fails.
+                RAISE EXCEPTION USING ERRCODE = 'SR000';
+            END IF;
+        EXCEPTION
+            WHEN SQLSTATE 'SR000' THEN
+                RETURN;
+            WHEN lock_not_available THEN
+                IF slipring.queue_holds_other(v_queue.queue_id) THEN
+                    RETURN;
+                END IF;
+                RAISE;
+        END;
     END IF;
     RETURN QUERY SELECT * FROM slipring.store_claim(v_queue.queue_id, p_now_ms, ARRAY[p_n],
         ARRAY[p_lease_ms], '{f}', NULL);

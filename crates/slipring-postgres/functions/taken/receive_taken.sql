@@ -39,7 +39,6 @@ BEGIN
         IF v_state.queue_id IS NULL THEN
             v_state := slipring.taken_apart(p_queue, v_n, false);
         END IF;
-        v_from := slipring.live_tables(p_queue, v_state);
     END IF;
     -- Once more: whoever ends this way waits for transactions that have their number by now.
     v_n := least(v_n, (p_queue.in_flight_max - v_state.leased) / {{IN_FLIGHT_NEAR}});
@@ -50,6 +49,7 @@ BEGIN
     FOR v_at IN 1..cardinality(v_state.lanes) LOOP
         EXIT WHEN v_left <= 0 OR v_room <= 0;
         CONTINUE WHEN isempty(v_state.open[v_at]);
+        v_from := coalesce(v_from, slipring.live_tables(p_queue, v_state));
         v_read := slipring.claim_read(p_queue, v_state, v_from, v_at, v_state.open[v_at], v_left,
             v_room);
         IF v_read.leases_differ THEN

@@ -6,7 +6,8 @@
 -- Lock:    the rows', to the end of the transaction; those that are locked are passed over. The
 --          queue's lock is not needed, but see queue_hold.
 -- Index:   the partitions' order indexes, a range for each run of ids; one step for each row.
--- Answers: the newest state: open has the locked messages, apart the others.
+-- Answers: the newest state: open has the locked messages, apart the others. Where none was locked, and all
+--          were not to be looked at, open is empty, and apart is not said.
 CREATE OR REPLACE FUNCTION slipring.taken_apart(
     p_queue slipring.queue, p_want bigint, p_all boolean, p_tables text[] DEFAULT NULL)
 RETURNS slipring.state LANGUAGE plpgsql AS $$
@@ -41,6 +42,10 @@ BEGIN
             v_got := v_got + v_part.n;
             v_more := v_got > 0 AND NOT v_part.ended;
         END LOOP;
+        IF v_got = 0 AND NOT p_all THEN
+            v_state.open := array_fill('{}'::int8multirange, ARRAY[cardinality(v_lanes)]);
+            EXIT;
+        END IF;
         v_kept := slipring.taken_keep(slipring.state_read(p_queue), v_lanes, v_free);
         v_state := v_kept.p_state;
         EXIT WHEN v_got = 0 OR NOT v_kept.lost
