@@ -15,7 +15,7 @@ use slipring::store::Store;
 use slipring::{ErrorKind, QueueId, Timestamp};
 use slipring_conformance::verbs::{ack_all, bodies, claim, counts};
 use slipring_postgres::PostgresStore;
-use slipring_testbed::{Cluster, Database, one, rotation_step, run, soon};
+use slipring_testbed::{Cluster, Database, one, rotation_step, run, soon, waiting};
 use tokio_postgres::Client;
 
 /// A queue made and filled by SQL, a store, and a session that looks on.
@@ -139,6 +139,24 @@ async fn consumers_that_receive_from_two_queues_in_either_order_do_not_deadlock(
     run(&second, "COMMIT").await;
     assert_eq!(receive_from(&first, "two", 1).await.len(), 1);
     run(&first, "COMMIT").await;
+}
+
+#[tokio::test]
+async fn a_consumer_that_waited_and_was_handed_nothing_holds_up_nobody() {
+    let ground = Ground::with(1).await;
+    run(&ground.client, "SELECT slipring.nack(receipt) FROM slipring.receive('jobs')").await;
+    let (first, got) = ground.open(1).await;
+    assert_eq!(got, ["m0"]);
+    let second = ground.cluster.begin(&ground.database, "READ COMMITTED").await;
+    let commit = async {
+        waiting(&ground.client, "relation", 1).await;
+        run(&first, "COMMIT").await;
+    };
+    let (got, ()) = tokio::join!(receive(&second, 1), commit);
+    assert_eq!(got, []);
+    let free = format!("SELECT slipring.queue_free({})::int::int8", ground.q.0);
+    assert_eq!(one(&ground.client, &free).await, 1);
+    run(&second, "COMMIT").await;
 }
 
 #[tokio::test]
