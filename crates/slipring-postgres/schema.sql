@@ -899,7 +899,6 @@ FUNCTION store_move_chosen(p_source integer, p_target integer, p_messages bigint
 FUNCTION store_peek(p_queue integer, p_state text, p_limit integer, p_now_ms bigint) RETURNS TABLE(queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint, failures jsonb)
 FUNCTION store_prune(p_queue integer, p_now_ms bigint, p_limit bigint) RETURNS TABLE(removed bigint, next_ms bigint)
 FUNCTION store_purge(p_queue integer, p_limit integer, p_sent_until_ms bigint) RETURNS bigint
-FUNCTION store_queues() RETURNS TABLE(queue_id integer, name text, settings jsonb, created_ms bigint, modified_ms bigint)
 FUNCTION store_rotate(p_part text, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint, p_after integer DEFAULT 0) RETURNS TABLE(done boolean, after integer)
 FUNCTION store_set_aside(p_queue integer, p_now_ms bigint) RETURNS TABLE(kind text, why text, messages bigint)
 FUNCTION store_settle(p_queue integer, p_now_ms bigint, p_messages bigint[], p_fences bigint[], p_kinds text[], p_delays_ms bigint[], p_priorities bigint[], p_jitter double precision[], p_lows bigint[] DEFAULT '{}'::bigint[], p_highs bigint[] DEFAULT '{}'::bigint[], p_run_fences bigint[] DEFAULT '{}'::bigint[], p_reasons text[] DEFAULT NULL::text[]) RETURNS TABLE(ord integer, outcome text, until_ms bigint, target integer, error text, error_message text, error_context jsonb)

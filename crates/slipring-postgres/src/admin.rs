@@ -92,8 +92,7 @@ impl AdminStore for PostgresStore {
     }
 
     async fn queues(&self) -> Result<Vec<Arc<QueueInfo>>, Error> {
-        let queues = catalog::queues(&self.session).await?;
-        Ok(queues.into_iter().map(Arc::new).collect())
+        self.listed.queues(&self.session).await
     }
 
     async fn stats(&self, queue: QueueId, now: Timestamp) -> Result<QueueStats, Error> {

@@ -1,7 +1,13 @@
 //! Queues themselves: creating, configuring, listing.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 use serde_json::Value;
-use slipring::{Error, ErrorKind, QueueInfo, QueueName, QueueSettings, Reconfigured, Timestamp};
+use slipring::{
+    Error, ErrorKind, QueueId, QueueInfo, QueueName, QueueSettings, Reconfigured, Timestamp,
+};
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
@@ -31,7 +37,7 @@ pub(crate) async fn create_queue(
 /// Replaces a queue's settings, with `seen` only if they have not changed since.
 pub(crate) async fn configure(
     session: &Session,
-    queue: slipring::QueueId,
+    queue: QueueId,
     seen: Option<Timestamp>,
     settings: &QueueSettings,
     now: Timestamp,
@@ -50,9 +56,38 @@ pub(crate) async fn configure(
     })
 }
 
-/// All queues, by name.
-pub(crate) async fn queues(session: &Session) -> Result<Vec<QueueInfo>, Error> {
-    session.rows(&queries::QUEUES, &[]).await?.iter().map(info).collect()
+/// The queues as they were listed last: of a hundred thousand few have changed the next time.
+#[derive(Default)]
+pub(crate) struct Listed(Mutex<Arc<HashMap<QueueId, Arc<QueueInfo>>>>);
+
+impl Listed {
+    /// All queues, by name. Reads the numbers and times of all, and the settings of those that are
+    /// new or have changed.
+    pub(crate) async fn queues(&self, session: &Session) -> Result<Vec<Arc<QueueInfo>>, Error> {
+        let known = Arc::clone(&self.0.lock());
+        let mut queues = Vec::new();
+        let mut unknown = Vec::new();
+        for row in &session.rows(&queries::QUEUE_VERSIONS, &[]).await? {
+            let (id, created, modified) = (queue(row, 0)?, moment(row, 1)?, moment(row, 2)?);
+            // The time of the creation, too: a failover may have given the number again.
+            match known.get(&id) {
+                Some(info) if (info.created_at, info.modified_at) == (created, modified) => {
+                    queues.push(Arc::clone(info));
+                }
+                _ => unknown.push(queue_to_sql(id)),
+            }
+        }
+        if !unknown.is_empty() {
+            let params: [Param<'_>; 1] = [(&unknown, Type::INT4_ARRAY)];
+            for row in &session.rows(&queries::QUEUES, &params).await? {
+                queues.push(Arc::new(info(row)?));
+            }
+        }
+        queues.sort_unstable_by(|one, other| one.name.as_str().cmp(other.name.as_str()));
+        let listed = queues.iter().map(|info| (info.id, Arc::clone(info))).collect();
+        *self.0.lock() = Arc::new(listed);
+        Ok(queues)
+    }
 }
 
 fn info(row: &Row) -> Result<QueueInfo, Error> {

@@ -94,6 +94,7 @@ queries! {
     PRUNE, "prune", Writes;
     PURGE, "purge", WritesInTurn;
     QUEUES, "queues", Reads;
+    QUEUE_VERSIONS, "queue_versions", Reads;
     RECEIPT_KEY, "receipt_key", Reads;
     RETENTIONS, "retentions", Reads;
     ROTATE, "rotate", Writes;

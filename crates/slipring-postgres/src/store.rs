@@ -15,6 +15,7 @@ use slipring::store::{
 use slipring::{Delivery, Error, ErrorKind, MessageId, QueueId, Randomness, ReceiptKey, Timestamp};
 
 use crate::address::Address;
+use crate::catalog::Listed;
 use crate::changes::Changes;
 use crate::fault::garbled;
 use crate::flush::Flusher;
@@ -36,6 +37,7 @@ pub struct PostgresStore {
     flusher: Flusher,
     pub(crate) key: ReceiptKey,
     pub(crate) changes: Changes,
+    pub(crate) listed: Listed,
     /// How long a look whether the store can serve may take.
     pub(crate) check_timeout: Duration,
     randomness: Arc<dyn Randomness>,
@@ -75,6 +77,7 @@ impl PostgresStore {
                     session,
                     key,
                     changes: Changes::default(),
+                    listed: Listed::default(),
                     check_timeout: options.connect_timeout,
                     randomness: options.randomness,
                     stuck: Stuck::default(),

@@ -163,3 +163,21 @@ async fn a_message_that_is_older_than_what_was_seen_before_leaves_a_minute_later
     assert_eq!(store.prune(at(160)).await.unwrap().removed, 1);
     assert_eq!(counts(store, q).await, [0; 4]);
 }
+
+#[tokio::test]
+async fn of_all_queues_only_those_that_have_changed_are_read_again() {
+    let mut ground = Ground::with(3).await;
+    let [kept, changed, deleted] = ground.queues[..] else { panic!("three queues") };
+    let before = ground.store.queues().await.unwrap();
+    // By another session than the store's.
+    run(&ground.client, "SELECT slipring.configure('q1', '{\"delay_ms\": 7}')").await;
+    ground.store.delete_queue(deleted).await.unwrap();
+    ground.add(1).await;
+    let after = ground.store.queues().await.unwrap();
+    let names: Vec<&str> = after.iter().map(|info| info.name.as_str()).collect();
+    assert_eq!(names, ["q0", "q1", "q3"]);
+    assert_eq!((after[0].id, after[1].id), (kept, changed));
+    assert!(Arc::ptr_eq(&before[0], &after[0]));
+    assert_eq!(after[1].settings.delay, Duration::from_millis(7));
+    assert_ne!(before[1].settings, after[1].settings);
+}

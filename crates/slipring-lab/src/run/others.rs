@@ -49,8 +49,8 @@ pub async fn make(url: &str, others: usize) -> Result<()> {
     Ok(())
 }
 
-/// Checks that the queues of the work, which were made after the others, share one set of tables, but
-/// for those that have got a set of their own since.
+/// Checks that the queues of the work, which were made after the others, share one set of tables,
+/// but for those that have got a set of their own since.
 ///
 /// # Errors
 /// When they do not, or PostgreSQL fails.

@@ -94,7 +94,8 @@ impl QueueCore {
     /// Takes over changed settings; a queue that may hand out again lets its receives look.
     pub(super) fn update(&self, info: Arc<QueueInfo>) {
         let before = std::mem::replace(&mut *self.info.write(), Arc::clone(&info));
-        if before.settings != info.settings {
+        // Of very many queues most are as they were.
+        if !Arc::ptr_eq(&before, &info) && before.settings != info.settings {
             if let Some(until) = info.settings.paused_until {
                 self.schedule.due_at(until);
             }
