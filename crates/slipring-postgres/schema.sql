@@ -793,7 +793,7 @@ FUNCTION queue_stats(p_queue slipring.queue) RETURNS TABLE(ready bigint, urgent 
 FUNCTION queue_stirring(p_after integer) RETURNS integer
 FUNCTION queue_tables(p_queue slipring.queue, p_now_ms bigint) RETURNS slipring.queue
 FUNCTION queue_try(p_queue integer, p_wait_ms integer DEFAULT 50) RETURNS slipring.queue
-FUNCTION queue_wait(p_queue integer) RETURNS void
+FUNCTION queue_wait(p_queue integer, p_by_user boolean DEFAULT false) RETURNS void
 FUNCTION queues_lock(p_queues integer[]) RETURNS void
 FUNCTION ready(queue text) RETURNS boolean SECURITY DEFINER
 FUNCTION reason_text(p_reason text) RETURNS text

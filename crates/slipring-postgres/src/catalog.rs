@@ -58,7 +58,14 @@ pub(crate) async fn configure(
 
 /// The queues as they were listed last: of a hundred thousand few have changed the next time.
 #[derive(Default)]
-pub(crate) struct Listed(Mutex<Arc<HashMap<QueueId, Arc<QueueInfo>>>>);
+pub(crate) struct Listed(Mutex<Arc<List>>);
+
+#[derive(Default)]
+struct List {
+    /// Since when the server runs that has answered it.
+    server: Option<Timestamp>,
+    queues: HashMap<QueueId, Arc<QueueInfo>>,
+}
 
 impl Listed {
     /// All queues, by name. Reads the numbers and times of all, and the settings of those that are
@@ -67,10 +74,11 @@ impl Listed {
         let known = Arc::clone(&self.0.lock());
         let mut queues = Vec::new();
         let mut unknown = Vec::new();
+        let mut server = None;
         for row in &session.rows(&queries::QUEUE_VERSIONS, &[]).await? {
             let (id, created, modified) = (queue(row, 0)?, moment(row, 1)?, moment(row, 2)?);
-            // The time of the creation, too: a failover may have given the number again.
-            match known.get(&id) {
+            server = Some(moment(row, 3)?);
+            match known.queues.get(&id).filter(|_| known.server == server) {
                 Some(info) if (info.created_at, info.modified_at) == (created, modified) => {
                     queues.push(Arc::clone(info));
                 }
@@ -85,7 +93,7 @@ impl Listed {
         }
         queues.sort_unstable_by(|one, other| one.name.as_str().cmp(other.name.as_str()));
         let listed = queues.iter().map(|info| (info.id, Arc::clone(info))).collect();
-        *self.0.lock() = Arc::new(listed);
+        *self.0.lock() = Arc::new(List { server, queues: listed });
         Ok(queues)
     }
 }

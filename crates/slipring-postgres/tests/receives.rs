@@ -130,15 +130,21 @@ async fn consumers_that_receive_from_two_queues_in_either_order_do_not_deadlock(
             run(&ground.client, &sent).await;
         }
     }
-    let first = ground.cluster.begin(&ground.database, "READ COMMITTED").await;
-    let second = ground.cluster.begin(&ground.database, "READ COMMITTED").await;
-    assert_eq!(receive_from(&first, "one", 1).await.len(), 1);
-    assert_eq!(receive_from(&second, "two", 1).await.len(), 1);
-    assert_eq!(receive_from(&first, "two", 1).await, []);
-    assert_eq!(receive_from(&second, "one", 1).await, []);
-    run(&second, "COMMIT").await;
-    assert_eq!(receive_from(&first, "two", 1).await.len(), 1);
-    run(&first, "COMMIT").await;
+    // Also where the user would wait longer than a deadlock takes to be found.
+    for limit in ["0", "1500ms"] {
+        let first = ground.cluster.begin(&ground.database, "READ COMMITTED").await;
+        let second = ground.cluster.begin(&ground.database, "READ COMMITTED").await;
+        for session in [&first, &second] {
+            run(session, &format!("SET lock_timeout = '{limit}'")).await;
+        }
+        assert_eq!(receive_from(&first, "one", 1).await.len(), 1);
+        assert_eq!(receive_from(&second, "two", 1).await.len(), 1);
+        let both = tokio::join!(receive_from(&first, "two", 1), receive_from(&second, "one", 1));
+        assert_eq!(both, (vec![], vec![]));
+        run(&second, "ROLLBACK").await;
+        assert_eq!(receive_from(&first, "two", 1).await.len(), 1);
+        run(&first, "ROLLBACK").await;
+    }
 }
 
 #[tokio::test]

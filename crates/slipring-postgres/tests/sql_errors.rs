@@ -194,8 +194,12 @@ async fn a_queue_that_is_gone_or_given_twice_is_told_by_its_name() {
     let same = "source and target are the same queue";
     let facts = refused(&client, "SELECT slipring.redrive('q', 'q')", "SR007", same).await;
     assert_eq!(facts["queue"], "q");
-    for call in ["configure('q', '{}')", "pause('q')", "purge('q')", "redrive('q')"] {
+    for call in ["configure('q', '{}')", "pause('q')", "purge('q')", "redrive('q')", "receive('q')"]
+    {
         run(&client, "SELECT slipring.create_queue('q')").await;
+        // One that failed is handed out under the queue's lock.
+        run(&client, "SELECT slipring.send('q', 'a'::text)").await;
+        run(&client, "SELECT slipring.nack(receipt) FROM slipring.receive('q')").await;
         run(
             &client,
             "BEGIN; SELECT slipring.store_delete_queue(queue_id)
@@ -210,7 +214,7 @@ async fn a_queue_that_is_gone_or_given_twice_is_told_by_its_name() {
         waiting(&cluster.client(&database).await, "relation", 1).await;
         run(&client, "COMMIT").await;
         assert_eq!(late.await.unwrap()["queue"], "q", "{call}");
-        // A receive does not wait for the deletion, and is told once it has committed.
+        // And so is a receive that comes later.
         let facts =
             refused(&client, "SELECT slipring.receive('q')", "SR001", "queue q does not exist");
         assert_eq!(facts.await["queue"], "q");

@@ -1,16 +1,19 @@
 -- Purpose: waits for the lock of a queue; in a transaction that has another queue's lock 50 ms at most,
 --          for another may wait the other way round.
--- Inputs:  p_queue, which may be deleted meanwhile.
+-- Inputs:  p_queue, which may be deleted meanwhile; p_by_user, whether the caller is no server: then the
+--          first 50 ms are limited whatever lock_timeout is.
 -- Lock:    the queue's, to the end of the transaction. What the transaction has is looked at when the
 --          50 ms are over: the look takes all locks of the server's lock table for a moment. Where
 --          lock_timeout is 2 s at most, as it is for all that servers do, that is limit enough.
 -- Index:   none.
-CREATE OR REPLACE FUNCTION slipring.queue_wait(p_queue int)
+CREATE OR REPLACE FUNCTION slipring.queue_wait(p_queue int, p_by_user boolean DEFAULT false)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_limit text := current_setting('lock_timeout');
 BEGIN
-    IF v_limit::interval NOT BETWEEN '1 ms' AND '2 s' THEN
+    IF v_limit::interval NOT BETWEEN '1 ms'
+        AND (CASE WHEN p_by_user THEN interval '50 ms' ELSE '2 s' END)
+    THEN
         BEGIN
             PERFORM slipring.in_turn(p_queue, 50);
             PERFORM slipring.queue_stand(p_queue);

@@ -20,6 +20,7 @@ DECLARE
         AND p_now_ms >= coalesce(v_queue.paused_until_ms, p_now_ms);
     v_pictures boolean := slipring.items_ready(v_queue.queue_id);
     v_rows bigint;
+    v_there boolean;
 BEGIN
     IF v_queue.home_at <> v_queue.written_at THEN
         PERFORM slipring.queue_at_home(v_queue);
@@ -33,10 +34,11 @@ BEGIN
     END IF;
     IF NOT slipring.queue_free(v_queue.queue_id) THEN
         BEGIN
-            PERFORM slipring.queue_wait(v_queue.queue_id);
-            IF v_rows = 1 AND NOT slipring.items_ready(v_queue.queue_id) THEN
-                -- Whoever had the lock has taken what was ready of these, and the rest was looked at. What
-                -- a block has locked is given back where it fails.
+            PERFORM slipring.queue_wait(v_queue.queue_id, true);
+            v_there := EXISTS (SELECT FROM slipring.queue q WHERE q.queue_id = v_queue.queue_id);
+            IF v_there AND v_rows = 1 AND NOT slipring.items_ready(v_queue.queue_id) THEN
+                -- Whoever had the lock has taken what was ready of these, and in the log nothing was
+                -- found before. What a block has locked is given back where it fails.
                 RAISE EXCEPTION USING ERRCODE = 'SR000';
             END IF;
         EXCEPTION
@@ -48,6 +50,10 @@ BEGIN
                 END IF;
                 RAISE;
         END;
+        IF NOT v_there THEN
+            -- Not in the block: SR000 stands for all codes of its class there.
+            PERFORM slipring.queue_gone(v_queue.queue_id, v_queue.name);
+        END IF;
     END IF;
     RETURN QUERY SELECT * FROM slipring.store_claim(v_queue.queue_id, p_now_ms, ARRAY[p_n],
         ARRAY[p_lease_ms], '{f}', NULL);
