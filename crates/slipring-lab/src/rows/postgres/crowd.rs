@@ -145,9 +145,12 @@ mod tests {
         let full = Sizes::new(Table::Postgres, false);
         for row in rows() {
             let all = (row.contenders)(full, Path::new("x"));
-            let beside = |one: &Contender| one.settings.others == 100_000;
+            let beside = |one: &Contender| one.settings.others == 99_900;
             let alone = |one: &Contender| one.settings.others == 0;
             assert!(all.iter().all(|one| beside(one) || alone(one)), "{}", row.name);
+            let most = slipring::Limits::default().queues_max;
+            let those = |one: &Contender| one.settings.others + one.settings.queues.max(2) <= most;
+            assert!(all.iter().all(those), "{}", row.name);
             assert!(all.iter().any(beside), "{}", row.name);
             assert!(all.iter().filter(|one| one.name.ends_with("alone")).all(alone));
         }
