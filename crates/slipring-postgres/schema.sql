@@ -744,6 +744,7 @@ FUNCTION now_ms() RETURNS bigint
 FUNCTION offer_apart(p_queue slipring.queue, p_now_ms bigint, p_n bigint) RETURNS slipring.state
 FUNCTION offer_draw(p_queue slipring.queue, p_now_ms bigint, p_n bigint, OUT lane bigint, OUT parts int8multirange[], OUT sizes integer[], OUT todo int8multirange, OUT total bigint, OUT tables text[]) RETURNS record
 FUNCTION offer_ids(p_tables text[], p_lane bigint, p_ready int8multirange, p_limit bigint) RETURNS bigint[]
+FUNCTION offer_low(p_queue slipring.queue, p_low bigint) RETURNS bigint
 FUNCTION offer_make(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_n bigint) RETURNS void
 FUNCTION offer_open(p_queue slipring.queue, p_lane bigint, p_id bigint) RETURNS int8multirange
 FUNCTION offer_over(p_queue integer, p_now_ms bigint) RETURNS boolean
@@ -759,6 +760,7 @@ FUNCTION pause(queue text, until timestamp with time zone DEFAULT NULL::timestam
 FUNCTION peek(queue text, state text DEFAULT NULL::text, n integer DEFAULT 10) RETURNS TABLE(id bigint, message_state text, until timestamp with time zone, body bytea, priority bigint, attempts bigint, sent_at timestamp with time zone, "group" text, dedup_id text, headers jsonb, dead_letter_source text) SECURITY DEFINER
 FUNCTION peek_items(p_queue integer, p_state integer, p_limit bigint) RETURNS TABLE(rank bigint, queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint, bytes integer, failures jsonb)
 FUNCTION place_add(p_queue integer, p_now_ms bigint) RETURNS integer
+FUNCTION place_bytes(p_place integer) RETURNS bigint
 FUNCTION place_enter(p_queue slipring.queue) RETURNS void
 FUNCTION place_gone(p_queue slipring.queue, p_state slipring.state, p_table text, p_lane bigint, p_first bigint, p_past bigint) RETURNS int8multirange
 FUNCTION place_largest(p_place integer, p_table text, p_bytes bigint, p_bytes_min bigint) RETURNS integer

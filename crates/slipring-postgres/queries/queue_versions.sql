@@ -1,6 +1,6 @@
--- Purpose: which queues there are, and when each was made and its settings were changed last: whoever
---   writes settings raises modified_ms. After a failover both may be those of settings that were
---   lost, so the answer says since when the server runs
+-- Purpose: the number of each queue, when it was created, and when its settings changed last. Every
+--   statement that changes settings raises modified_ms. After a failover lost settings may have had
+--   the same times: each row also has the moment at which the server started
 -- Inputs: none
 -- Lock: none
 -- Index: none, the whole table

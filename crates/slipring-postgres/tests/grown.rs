@@ -8,19 +8,17 @@
 )]
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use slipring::admin::AdminStore;
 use slipring::{QueueId, QueueSettings};
 use slipring_conformance::verbs::{ack_all, at, claim, counts, drain, queue, send};
 use slipring_postgres::PostgresStore;
-use slipring_testbed::{Cluster, Database, one, rotate, rotation_step, run};
+use slipring_testbed::{
+    Cluster, Database, one, relations, rotate, rotate_until, rotation_step, run,
+};
 use tokio_postgres::Client;
 
-const RELATIONS: &str =
-    "SELECT count(*) FROM pg_class WHERE relnamespace = 'slipring'::regnamespace";
 const MOVES: &str = "SELECT count(*) FROM slipring.place_move";
-const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Ground {
     cluster: &'static Cluster,
@@ -40,6 +38,16 @@ impl Ground {
         let large = queue(&store, "large", &QueueSettings::default()).await;
         let small = queue(&store, "small", &QueueSettings::default()).await;
         Ground { cluster, database, store, client, large, small }
+    }
+
+    /// One message is in the small queue and so many are in the large one, which is found to be
+    /// large.
+    async fn growing(messages: usize) -> Ground {
+        let ground = Ground::new().await;
+        send(&ground.store, ground.small, &["small"]).await;
+        ground.send(&strs(&texts(0, messages))).await;
+        ground.found().await;
+        ground
     }
 
     async fn send(&self, texts: &[&str]) {
@@ -62,13 +70,7 @@ impl Ground {
 
     /// Steps of a part of the rotation until a condition holds.
     async fn until(&self, part: &str, done: impl AsyncFn() -> bool) {
-        let steps = async {
-            // A transaction of another test may have to end before.
-            while !done().await {
-                rotate(&self.client, part, at(1), "COMMIT").await;
-            }
-        };
-        tokio::time::timeout(PATIENCE, steps).await.expect("the rotation gets there");
+        rotate_until(&self.client, part, at(1), done).await;
     }
 
     /// The large queue has been found to be large.
@@ -80,7 +82,7 @@ impl Ground {
         self.until("moves", async || self.step().await == Some(wanted)).await;
     }
 
-    /// Nobody is waited for any more.
+    /// The move waits for no transaction any more.
     async fn waited(&self) {
         let over = "SELECT count(*) FROM slipring.place_move
             WHERE mark <= pg_snapshot_xmin(pg_current_snapshot())::text::int8";
@@ -110,10 +112,7 @@ fn strs(texts: &[String]) -> Vec<&str> {
 
 #[tokio::test]
 async fn a_queue_that_fills_its_tables_gets_its_own_and_gives_them_back() {
-    let ground = Ground::new().await;
-    send(&ground.store, ground.small, &["small"]).await;
-    ground.send(&strs(&texts(0, 100))).await;
-    ground.found().await;
+    let ground = Ground::growing(100).await;
     let mut sent = 100;
     for step in 1..=3 {
         ground.step_is(step).await;
@@ -140,25 +139,25 @@ async fn a_queue_that_fills_its_tables_gets_its_own_and_gives_them_back() {
     assert_eq!(ground.place(ground.large).await, (reserved, false));
     assert_eq!(counted(&ground.client).await, [(common, false, 1), (reserved, true, 1)]);
     assert_eq!(drain(&ground.store, ground.small).await, ["small"]);
-    let relations = one(&ground.client, RELATIONS).await;
+    let before = relations(&ground.client).await;
 
     // Its own tables rotate by themselves, and what is left there is waited for.
     ground.send(&["kept"]).await;
     let low = format!("SELECT last_value FROM slipring.place_low_{reserved}");
-    let before = one(&ground.client, &low).await;
+    let oldest = one(&ground.client, &low).await;
     for n in 0..30 {
         ground.send(&[&format!("more {n}")]).await;
         rotate(&ground.client, "shared", at(1), "COMMIT").await;
     }
     assert_eq!(drain(&ground.store, ground.large).await.len(), 31);
-    ground.until("shared", async || one(&ground.client, &low).await > before).await;
+    ground.until("shared", async || one(&ground.client, &low).await > oldest).await;
     // Empty ones are given back, and the next one that grows gets them.
     let empty = format!(
         "SELECT sum(pg_relation_size(format('slipring.message_%s_%s', {reserved}, slot)::regclass))
             ::int8 FROM generate_series(0, 2) slot"
     );
     ground.until("shared", async || one(&ground.client, &empty).await == 0).await;
-    // Also when something is left there that nobody receives.
+    // The set is given back also when a message is left in it that no consumer receives.
     ground.until("moves", async || ground.step().await == Some(1)).await;
     ground.send(&["unread"]).await;
     ground.moved().await;
@@ -172,17 +171,14 @@ async fn a_queue_that_fills_its_tables_gets_its_own_and_gives_them_back() {
     ground.until("moves", async || ground.place(ground.small).await.0 == reserved).await;
     assert_eq!(drain(&ground.store, ground.small).await.len(), 40);
     ground.moved().await;
-    assert_eq!(one(&ground.client, RELATIONS).await, relations);
+    assert_eq!(relations(&ground.client).await, before);
 }
 
 #[tokio::test]
 async fn who_knows_only_the_old_tables_is_waited_for() {
-    let ground = Ground::new().await;
-    send(&ground.store, ground.small, &["small"]).await;
-    ground.send(&strs(&texts(0, 20))).await;
-    ground.found().await;
+    let ground = Ground::growing(20).await;
     ground.step_is(1).await;
-    // Reads by the row as it was, so nobody writes to other tables yet.
+    // This reader has the queue's row as it was: no sender may write to the new set yet.
     let reader = ground.cluster.begin(&ground.database, "REPEATABLE READ").await;
     run(&reader, "SELECT 1").await;
     ground.step_is(2).await;
@@ -233,10 +229,7 @@ async fn who_knows_only_the_old_tables_is_waited_for() {
 #[tokio::test]
 async fn a_queue_that_is_deleted_on_its_way_leaves_both_sets() {
     for step in 0..=4 {
-        let ground = Ground::new().await;
-        send(&ground.store, ground.small, &["small"]).await;
-        ground.send(&strs(&texts(0, 20))).await;
-        ground.found().await;
+        let ground = Ground::growing(20).await;
         if step == 4 {
             ground.step_is(3).await;
             drain(&ground.store, ground.large).await;
@@ -255,11 +248,8 @@ async fn a_queue_that_is_deleted_on_its_way_leaves_both_sets() {
 
 #[tokio::test]
 async fn no_more_queues_than_allowed_have_a_set_of_their_own() {
-    let ground = Ground::new().await;
+    let ground = Ground::growing(20).await;
     run(&ground.client, "UPDATE slipring.store SET grown_tables_max = 0").await;
-    send(&ground.store, ground.small, &["small"]).await;
-    ground.send(&strs(&texts(0, 20))).await;
-    ground.found().await;
     ground.moved().await;
     assert_eq!(counted(&ground.client).await.len(), 1);
     assert_eq!(drain(&ground.store, ground.large).await, texts(0, 20));
@@ -267,10 +257,7 @@ async fn no_more_queues_than_allowed_have_a_set_of_their_own() {
 
 #[tokio::test]
 async fn who_creates_a_queue_holds_a_move_up_and_no_message() {
-    let ground = Ground::new().await;
-    send(&ground.store, ground.small, &["small"]).await;
-    ground.send(&strs(&texts(0, 20))).await;
-    ground.found().await;
+    let ground = Ground::growing(20).await;
     let creates = ground.cluster.begin(&ground.database, "READ COMMITTED").await;
     run(&creates, "SELECT slipring.create_queue('other')").await;
     for _ in 0..10 {
@@ -285,10 +272,7 @@ async fn who_creates_a_queue_holds_a_move_up_and_no_message() {
 
 #[tokio::test]
 async fn an_import_takes_no_generation_of_one_set_for_that_of_another() {
-    let ground = Ground::new().await;
-    send(&ground.store, ground.small, &["small"]).await;
-    ground.send(&strs(&texts(0, 20))).await;
-    ground.found().await;
+    let ground = Ground::growing(20).await;
     ground.moved().await;
     let (reserved, _) = ground.place(ground.large).await;
     drain(&ground.store, ground.large).await;
@@ -300,7 +284,7 @@ async fn an_import_takes_no_generation_of_one_set_for_that_of_another() {
     };
     ground.until("shared", written).await;
     ground.send(&["kept"]).await;
-    // Nobody else is at work here.
+    // No other session uses this database.
     let import = "SELECT slipring.store_import()";
     run(&ground.client, import).await;
     assert_eq!(counts(&ground.store, ground.large).await, [1, 0, 0, 0]);

@@ -15,11 +15,11 @@ use slipring::store::Store;
 use slipring::{QueueId, QueueSettings};
 use slipring_conformance::verbs::{ack_all, at, bodies, claim, counts, drain, queue, send};
 use slipring_postgres::PostgresStore;
-use slipring_testbed::{Cluster, Database, one, rotate, rotation_step, run, soon};
+use slipring_testbed::{
+    Cluster, Database, one, relations, rotate, rotate_until, rotation_step, run, soon,
+};
 use tokio_postgres::Client;
 
-const RELATIONS: &str =
-    "SELECT count(*) FROM pg_class WHERE relnamespace = 'slipring'::regnamespace";
 const EMPTIED: &str = "SELECT last_value FROM slipring.place_low_1";
 /// Rows of the three tables of the first set.
 const ROWS: &str = "SELECT count(*) FROM slipring.message";
@@ -50,17 +50,10 @@ impl Ground {
     /// Steps of the rotation until the tables of a generation have been let go and emptied.
     async fn rotated(&self) {
         let low = one(&self.client, EMPTIED).await;
-        let done = async {
-            // A transaction of another test may have to end before.
-            while one(&self.client, EMPTIED).await == low {
-                rotate(&self.client, "shared", at(1), "COMMIT").await;
-            }
-            let table = format!("SELECT pg_relation_size('slipring.message_1_{}')", low % 3);
-            while one(&self.client, &table).await > 0 {
-                rotate(&self.client, "shared", at(1), "COMMIT").await;
-            }
-        };
-        tokio::time::timeout(PATIENCE, done).await.expect("the tables are emptied");
+        let table = format!("SELECT pg_relation_size('slipring.message_1_{}')", low % 3);
+        let emptied =
+            async || one(&self.client, EMPTIED).await > low && one(&self.client, &table).await == 0;
+        rotate_until(&self.client, "shared", at(1), emptied).await;
     }
 }
 
@@ -71,12 +64,12 @@ async fn queues_beyond_the_first_make_no_relation() {
     let settings = QueueSettings::default();
     let first = queue(&ground.store, "first", &settings).await;
     let second = queue(&ground.store, "second", &settings).await;
-    let before = one(&ground.client, RELATIONS).await;
+    let before = relations(&ground.client).await;
     for n in 0..20 {
         let q = queue(&ground.store, &format!("small{n}"), &settings).await;
         send(&ground.store, q, &["a"]).await;
     }
-    assert_eq!(one(&ground.client, RELATIONS).await, before);
+    assert_eq!(relations(&ground.client).await, before);
     send(&ground.store, second, &["of the second"]).await;
     ground.store.delete_queue(second).await.unwrap();
     // The second one's number is nobody's again, and so are its messages.
@@ -222,12 +215,8 @@ async fn a_message_on_the_shelf_that_a_user_has_acked_does_not_come_back() {
     let low = "SELECT last_value FROM slipring.journal_low";
     let generations = async |more: i64| {
         let wanted = one(&ground.client, low).await + more;
-        let done = async {
-            while one(&ground.client, low).await < wanted {
-                rotate(&ground.client, "journal", at(100), "COMMIT").await;
-            }
-        };
-        tokio::time::timeout(PATIENCE, done).await.expect("the journal moves");
+        let there = async || one(&ground.client, low).await >= wanted;
+        rotate_until(&ground.client, "journal", at(100), there).await;
     };
     generations(3).await;
     run(&ground.client, &format!("SELECT slipring.ack('{receipt}')")).await;

@@ -306,6 +306,28 @@ pub async fn rotate(client: &Client, part: &str, now: Timestamp, end: &str) -> b
     false
 }
 
+/// Steps of a part until a condition holds: transactions of other tests may have to end before.
+pub async fn rotate_until(
+    client: &Client,
+    part: &str,
+    now: Timestamp,
+    done: impl AsyncFn() -> bool,
+) {
+    let steps = async {
+        while !done().await {
+            rotate(client, part, now, "COMMIT").await;
+        }
+    };
+    let in_time = tokio::time::timeout(Duration::from_secs(60), steps).await;
+    in_time.unwrap_or_else(|_| panic!("the rotation of {part} gets there"));
+}
+
+/// How many tables, indexes, sequences and views the schema has.
+pub async fn relations(client: &Client) -> i64 {
+    let sql = "SELECT count(*) FROM pg_class WHERE relnamespace = 'slipring'::regnamespace";
+    one(client, sql).await
+}
+
 /// The one number that a query answers.
 pub async fn one(client: &Client, sql: &str) -> i64 {
     let row = client.query_one(sql, &[]).await;

@@ -46,7 +46,7 @@ BEGIN
             END IF;
         END IF;
         IF p_move.step = 3 THEN
-            -- Nobody writes there any more: what the look does not find does not come.
+            -- No transaction writes to the old set any more, so a table in which nothing is left stays so.
             v_left := (SELECT t FROM slipring.queue q
                 CROSS JOIN LATERAL unnest(slipring.place_tables(p_move.place_from)) t
                 WHERE q.queue_id = p_move.queue_id AND slipring.place_left(q, t) LIMIT 1);

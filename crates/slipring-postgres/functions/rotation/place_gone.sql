@@ -1,8 +1,8 @@
 -- Purpose: which numbers of a lane have no message any more, once the messages of a run have left the oldest
 --          of the tables that the queue shares: all of the run but those in its other tables. By single
 --          numbers the state would get as many runs as there were messages.
--- Inputs:  p_queue, p_state; p_table, the one that they left; p_lane; p_first, the first number of the run, and p_past, above the last. All
---          transactions with these numbers have ended.
+-- Inputs:  p_queue, p_state; p_table, the one that they left; p_lane; p_first, the first number of the run,
+--          and p_past, above the last. All transactions with these numbers have ended.
 -- Lock:    the caller holds the queue's lock.
 -- Index:   the other tables' order indexes, one range.
 CREATE OR REPLACE FUNCTION slipring.place_gone(

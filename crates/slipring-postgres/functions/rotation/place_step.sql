@@ -1,6 +1,6 @@
 -- Purpose: one step of the rotation of shared message tables, if one is due. The steps: begin the next
---          generation, and the move of a queue that has filled most of this one; note, in a later transaction, the mark: transactions with higher numbers write
---          to the new table only; move what is left in the old table to the shelf, a queue at a time;
+--          generation, and the move of a queue that has filled this one (see place_largest); note, in a later
+--          transaction, the mark: transactions with higher numbers write to the new table only; move what is left in the old table to the shelf, a queue at a time;
 --          stop reading the old table; empty it when no transaction reads it.
 -- Inputs:  p_place; p_moved, whether the generation was seen to have moved before the transaction had its
 --          number; the rest as store_rotate.
@@ -38,7 +38,7 @@ BEGIN
     IF v_now = v_low THEN
         -- A transaction may still read the table before that began when it counted, be it empty: see
         -- place_enter.
-        IF v_bytes < p_bytes_min AND (v_bytes < least(p_bytes_min, 1048576)
+        IF v_bytes < p_bytes_min AND (v_bytes < least(p_bytes_min, {{GENERATION_BYTES_AGED}})
                 OR p_now_ms < p_place.since_ms + p_age_ms) OR NOT slipring.tables_lock(v_before) THEN
             RETURN false;
         END IF;

@@ -2,8 +2,9 @@
 --          done with, also those of open loads. What is left of a few messages for long is moved to
 --          the shelf; where others need the table, all that is left is, a part at a time. The table
 --          is emptied by a later step, see queue_empty; of a set, see place_step.
--- Inputs:  p_queue; p_table, its oldest, which nobody writes to any more; p_all, whether all that is left is
---          moved; p_since_ms, since when the next one is written; p_now_ms; p_age_ms.
+-- Inputs:  p_queue; p_table, its oldest message table: no transaction writes to it any more; p_all, whether to
+--          move all messages that are left; p_since_ms, since when the next table is written; p_now_ms;
+--          p_age_ms.
 -- Lock:    the caller holds the queue's lock.
 -- Index:   the table's order index, lease_newest.
 -- Answers: whether it did something.

@@ -15,7 +15,7 @@ DECLARE
     v_bytes bigint := pg_relation_size(v_table::regclass);
     v_step boolean := slipring.generation_step('slipring.dedup_now', 'slipring.dedup_low',
         'slipring.dedup_mark', 'slipring.dedup_since', v_bytes,
-        v_bytes >= least(p_bytes_min, 1048576), p_now_ms, p_bytes_min, p_age_ms);
+        v_bytes >= least(p_bytes_min, {{GENERATION_BYTES_AGED}}), p_now_ms, p_bytes_min, p_age_ms);
 BEGIN
     IF v_step IS NOT NULL THEN
         RETURN v_step;

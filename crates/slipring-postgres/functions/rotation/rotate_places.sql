@@ -18,10 +18,7 @@ BEGIN
         RETURN;
     END IF;
     FOR v_place IN SELECT * FROM slipring.place_rotation r WHERE r.place > p_after
-        AND least(p_bytes_min, 1048576) <= greatest(
-            pg_relation_size(format('slipring.message_%s_0', r.place)::regclass),
-            pg_relation_size(format('slipring.message_%s_1', r.place)::regclass),
-            pg_relation_size(format('slipring.message_%s_2', r.place)::regclass))
+        AND least(p_bytes_min, {{GENERATION_BYTES_AGED}}) <= slipring.place_bytes(r.place)
         ORDER BY r.place
     LOOP
         after := v_place.place;

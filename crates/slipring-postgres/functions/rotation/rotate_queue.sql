@@ -22,7 +22,7 @@ BEGIN
     IF v_now = v_state.generation_low THEN
         v_bytes := pg_relation_size(format('slipring.message_%s_%s', p_queue.place,
             v_now % 3)::regclass);
-        IF v_bytes < p_bytes_min AND (v_bytes < least(p_bytes_min, 1048576)
+        IF v_bytes < p_bytes_min AND (v_bytes < least(p_bytes_min, {{GENERATION_BYTES_AGED}})
                 OR p_now_ms < v_state.generation_since_ms + p_age_ms) THEN
             RETURN false;
         END IF;

@@ -25,13 +25,8 @@ BEGIN
             AND pg_sequence_last_value(q.generation) <> s.generation_low AS moved
         FROM slipring.queue q CROSS JOIN LATERAL (SELECT s.generation_mark, s.generation_low
             FROM state s WHERE s.queue_id = q.queue_id ORDER BY s.seq DESC LIMIT 1) s
-        WHERE q.queue_id > p_after AND q.generation_low IS NULL AND least(p_bytes_min, 1048576) <= greatest(
-            pg_relation_size(format('slipring.message_%s_%s', q.place,
-                s.generation_low % 3)::regclass),
-            pg_relation_size(format('slipring.message_%s_%s', q.place,
-                (s.generation_low + 1) % 3)::regclass),
-            pg_relation_size(format('slipring.message_%s_%s', q.place,
-                (s.generation_low + 2) % 3)::regclass))
+        WHERE q.queue_id > p_after AND q.generation_low IS NULL
+            AND least(p_bytes_min, {{GENERATION_BYTES_AGED}}) <= slipring.place_bytes(q.place)
         ORDER BY q.queue_id
     LOOP
         -- One queue is tried however long the look for it took. A mark has to be higher than what

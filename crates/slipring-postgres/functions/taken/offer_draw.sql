@@ -25,9 +25,7 @@ BEGIN
     sizes := '{}';
     todo := '{}';
     total := 0;
-    SELECT o.past, CASE WHEN p_queue.place_also IS NULL
-        THEN coalesce(pg_sequence_last_value(p_queue.generation_low), s.generation_low) END
-    INTO v_past, v_low
+    SELECT o.past, slipring.offer_low(p_queue, s.generation_low) INTO v_past, v_low
     FROM (SELECT s.generation_low FROM state s WHERE s.queue_id = p_queue.queue_id
           ORDER BY s.seq DESC LIMIT 1) s
     CROSS JOIN LATERAL (

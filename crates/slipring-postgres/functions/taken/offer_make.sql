@@ -79,10 +79,7 @@ BEGIN
         SELECT pg_sequence_last_value('slipring.journal') % 3, p_queue.queue_id, f.first,
             f.first + cardinality(v_ids), p_now_ms,
             coalesce(v_before.front_ms, p_now_ms), v_tables,
-            -- With tables of two sets, all stay named.
-            CASE WHEN p_queue.place_also IS NOT NULL THEN {{BIGINT_MAX}}
-                ELSE coalesce(pg_sequence_last_value(p_queue.generation_low),
-                    p_state.generation_low) END,
+            coalesce(slipring.offer_low(p_queue, p_state.generation_low), {{BIGINT_MAX}}),
             p_state.lanes[1],
             v_ready * int8multirange(int8range(NULL, v_last, '[]')), v_ids,
             v_several, v_sizes, greatest(v_before.reach, v_last),

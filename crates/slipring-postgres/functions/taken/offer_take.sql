@@ -22,9 +22,7 @@ DECLARE
     v_id bigint;
     v_open int8multirange;
 BEGIN
-    SELECT o.past, s.open, CASE WHEN p_queue.place_also IS NULL THEN
-        coalesce(pg_sequence_last_value(p_queue.generation_low), s.generation_low) END AS low
-    INTO v_begin
+    SELECT o.past, s.open, slipring.offer_low(p_queue, s.generation_low) AS low INTO v_begin
     FROM (SELECT s.open[1] AS open, s.generation_low FROM state s
           WHERE s.queue_id = p_queue.queue_id ORDER BY s.seq DESC LIMIT 1) s
     CROSS JOIN LATERAL (

@@ -37,8 +37,8 @@ BEGIN
             PERFORM slipring.queue_wait(v_queue.queue_id, true);
             v_there := EXISTS (SELECT FROM slipring.queue q WHERE q.queue_id = v_queue.queue_id);
             IF v_there AND v_rows = 1 AND NOT slipring.items_ready(v_queue.queue_id) THEN
-                -- Whoever had the lock has taken what was ready of these, and in the log nothing was
-                -- found before. What a block has locked is given back where it fails.
+                -- The transaction that held the lock has taken the last message with a picture, and
+                -- receive_taken found none in the log. A block that fails gives its locks back.
                 RAISE EXCEPTION USING ERRCODE = 'SR000';
             END IF;
         EXCEPTION
