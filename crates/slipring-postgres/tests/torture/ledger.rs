@@ -11,8 +11,8 @@ struct Fate {
     sent: bool,
     /// Its transaction was rolled back.
     undone: bool,
-    /// A transaction that acks it is about to end.
-    acking: bool,
+    /// How many transactions that ack it are about to end.
+    acking: u32,
     /// The moment at which its ack was known to be committed.
     acked: Option<u64>,
 }
@@ -62,7 +62,7 @@ impl Known {
         let earlier = self.fates.range((name.clone(), 0)..(name, number));
         let open = |((name, n), fate): (&(String, u64), &Fate)| {
             let body = format!("{name}:{n}");
-            let gone = fate.undone || fate.acking || fate.acked.is_some();
+            let gone = fate.undone || fate.acking > 0 || fate.acked.is_some();
             (!gone && !before.contains(&body)).then_some(body)
         };
         if let Some(earlier) = earlier.rev().take(200).find_map(open) {
@@ -106,7 +106,7 @@ impl Ledger {
     /// A transaction that acks these is about to commit.
     pub fn acking(&self, bodies: &[String]) {
         let mut known = self.0.lock();
-        bodies.iter().for_each(|body| known.fate(body).acking = true);
+        bodies.iter().for_each(|body| known.fate(body).acking += 1);
     }
 
     /// That transaction has ended.
@@ -116,7 +116,7 @@ impl Ledger {
             known.clock += 1;
             let now = known.clock;
             let fate = known.fate(body);
-            fate.acking = false;
+            fate.acking = fate.acking.saturating_sub(1);
             if committed && fate.acked.replace(now).is_some() {
                 known.fault("acked twice", body);
             }
