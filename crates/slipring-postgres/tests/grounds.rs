@@ -171,6 +171,7 @@ async fn refused_until_imported(client: &Client) {
         "SELECT slipring.send_batch('plain', ARRAY['lost', 'too'])",
         "SELECT * FROM slipring.receive('plain')",
         "SELECT * FROM slipring.store_expire_in(1, 0)",
+        "SELECT slipring.queues_lock(ARRAY[1, 2])",
     ] {
         let error = client.batch_execute(call).await.expect_err(call);
         assert_eq!(error.code().map(SqlState::code), Some("SR010"), "{call}: {error:?}");

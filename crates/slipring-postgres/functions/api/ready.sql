@@ -26,8 +26,8 @@ BEGIN
         v_any := slipring.log_any(slipring.live_tables(v_queue, v_state), v_state.lanes,
             v_state.open);
         -- What a block has locked is given back where it fails.
-        RAISE EXCEPTION USING ERRCODE = 'SR000';
-    EXCEPTION WHEN SQLSTATE 'SR000' THEN
+        RAISE EXCEPTION USING ERRCODE = 'SR100';
+    EXCEPTION WHEN SQLSTATE 'SR100' THEN
         RETURN v_any;
     END;
 END $$;

@@ -25,7 +25,7 @@ BEGIN
             v_base := (v_xid + p_queue.xid_base) << {{XID_SHIFT}};
             UPDATE slipring.load_block b SET base = v_base
             WHERE b.load_id = p_load AND b.block = v_block;
-        EXCEPTION WHEN SQLSTATE 'SR000' THEN
+        EXCEPTION WHEN SQLSTATE 'SR100' THEN
             -- Never; a block with a handler is a subtransaction.
             RAISE;
         END;

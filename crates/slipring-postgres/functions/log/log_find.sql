@@ -42,10 +42,10 @@ BEGIN
                 INTO lane USING v_state.lanes, p_message;
                 IF lane IS NULL THEN
                     -- What a block has locked is given back where it fails.
-                    RAISE EXCEPTION USING ERRCODE = 'SR000';
+                    RAISE EXCEPTION USING ERRCODE = 'SR100';
                 END IF;
                 EXIT;
-            EXCEPTION WHEN SQLSTATE 'SR000' THEN
+            EXCEPTION WHEN SQLSTATE 'SR100' THEN
                 CONTINUE;
             END;
         END LOOP;

@@ -22,8 +22,8 @@ BEGIN
                 RETURN v_lane;
             END IF;
             -- What a block has locked is given back where it fails.
-            RAISE EXCEPTION USING ERRCODE = 'SR000';
-        EXCEPTION WHEN SQLSTATE 'SR000' THEN
+            RAISE EXCEPTION USING ERRCODE = 'SR100';
+        EXCEPTION WHEN SQLSTATE 'SR100' THEN
             NULL;
         END;
     END LOOP;

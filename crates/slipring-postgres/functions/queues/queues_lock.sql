@@ -21,11 +21,11 @@ BEGIN
                 IF NOT slipring.queue_free(v_queue) THEN
                     v_taken := v_queue;
                     -- What a block has locked is given back where it fails.
-                    RAISE EXCEPTION USING ERRCODE = 'SR000';
+                    RAISE EXCEPTION USING ERRCODE = 'SR100';
                 END IF;
             END LOOP;
             RETURN;
-        EXCEPTION WHEN SQLSTATE 'SR000' THEN
+        EXCEPTION WHEN SQLSTATE 'SR100' THEN
             v_first := v_taken;
         END;
     END LOOP;

@@ -42,10 +42,11 @@ BEGIN
                 END IF;
                 IF NOT moved THEN
                     -- What a block has locked is given back where it fails.
-                    RAISE EXCEPTION USING ERRCODE = 'SR000';
+                    RAISE EXCEPTION USING ERRCODE = 'SR100';
                 END IF;
             EXCEPTION
-                WHEN SQLSTATE 'SR000' THEN
+                WHEN SQLSTATE 'SR100' OR SQLSTATE 'SR010' THEN
+                    -- SR010: restored and not imported; import comes first.
                     moved := false;
                 WHEN OTHERS THEN
                     moved := slipring.aside_caught(v_at, p_now_ms, SQLSTATE, SQLERRM);

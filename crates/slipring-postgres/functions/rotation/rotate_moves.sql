@@ -35,11 +35,11 @@ BEGIN
             done := slipring.move_step(v_move, v_running, p_now_ms, p_age_ms);
             IF NOT done THEN
                 -- What a block has locked is given back where it fails.
-                RAISE EXCEPTION USING ERRCODE = 'SR000';
+                RAISE EXCEPTION USING ERRCODE = 'SR100';
             END IF;
             RETURN;
         EXCEPTION
-            WHEN SQLSTATE 'SR000' OR lock_not_available THEN
+            WHEN SQLSTATE 'SR100' OR lock_not_available THEN
                 done := false;
             WHEN OTHERS THEN
                 -- The parts of the rotation that follow are those of all queues.

@@ -45,11 +45,12 @@ BEGIN
             END IF;
             IF NOT done THEN
                 -- What a block has locked is given back where it fails.
-                RAISE EXCEPTION USING ERRCODE = 'SR000';
+                RAISE EXCEPTION USING ERRCODE = 'SR100';
             END IF;
             RETURN;
         EXCEPTION
-            WHEN SQLSTATE 'SR000' THEN
+            WHEN SQLSTATE 'SR100' OR SQLSTATE 'SR010' THEN
+                -- SR010: restored and not imported; import comes first.
                 done := false;
             WHEN OTHERS THEN
                 done := slipring.aside_caught(after, p_now_ms, SQLSTATE, SQLERRM);

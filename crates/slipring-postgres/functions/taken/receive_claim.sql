@@ -20,7 +20,6 @@ DECLARE
         AND p_now_ms >= coalesce(v_queue.paused_until_ms, p_now_ms);
     v_pictures boolean := slipring.items_ready(v_queue.queue_id);
     v_rows bigint;
-    v_there boolean;
 BEGIN
     IF v_queue.home_at <> v_queue.written_at THEN
         PERFORM slipring.queue_at_home(v_queue);
@@ -35,14 +34,16 @@ BEGIN
     IF NOT slipring.queue_free(v_queue.queue_id) THEN
         BEGIN
             PERFORM slipring.queue_wait(v_queue.queue_id, true);
-            v_there := EXISTS (SELECT FROM slipring.queue q WHERE q.queue_id = v_queue.queue_id);
-            IF v_there AND v_rows = 1 AND NOT slipring.items_ready(v_queue.queue_id) THEN
+            IF NOT EXISTS (SELECT FROM slipring.queue q WHERE q.queue_id = v_queue.queue_id) THEN
+                PERFORM slipring.queue_gone(v_queue.queue_id, v_queue.name);
+            END IF;
+            IF v_rows = 1 AND NOT slipring.items_ready(v_queue.queue_id) THEN
                 -- The transaction that held the lock has taken the last message with a picture, and
                 -- receive_taken found none in the log. A block that fails gives its locks back.
-                RAISE EXCEPTION USING ERRCODE = 'SR000';
+                RAISE EXCEPTION USING ERRCODE = 'SR100';
             END IF;
         EXCEPTION
-            WHEN SQLSTATE 'SR000' THEN
+            WHEN SQLSTATE 'SR100' THEN
                 RETURN;
             WHEN lock_not_available THEN
                 IF slipring.queue_holds_other(v_queue.queue_id) THEN
@@ -50,10 +51,6 @@ BEGIN
                 END IF;
                 RAISE;
         END;
-        IF NOT v_there THEN
-            -- Not in the block: SR000 stands for all codes of its class there.
-            PERFORM slipring.queue_gone(v_queue.queue_id, v_queue.name);
-        END IF;
     END IF;
     RETURN QUERY SELECT * FROM slipring.store_claim(v_queue.queue_id, p_now_ms, ARRAY[p_n],
         ARRAY[p_lease_ms], '{f}', NULL);
