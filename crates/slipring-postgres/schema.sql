@@ -672,6 +672,7 @@ FUNCTION lease_ack_runs(p_queue integer, INOUT p_state slipring.state, p_lows bi
 FUNCTION lease_add(p_queue slipring.queue, INOUT p_state slipring.state, p_now_ms bigint, p_lane bigint, p_region int8multirange, p_ids bigint[], p_bytes integer[], p_own_ms bigint[], p_demands integer[], p_lease_ms bigint[], p_session boolean[], p_holder bigint, OUT fences bigint[], OUT deadlines bigint[]) RETURNS record
 FUNCTION lease_check(p_error text, p_message text, p_context jsonb) RETURNS void
 FUNCTION lease_fault(p_lease slipring.lease, p_state slipring.state) RETURNS text
+FUNCTION lease_free(p_lock_key bigint, p_fence bigint, p_message bigint) RETURNS boolean
 FUNCTION lease_key(p_lock_key bigint, p_fence bigint, p_message bigint) RETURNS bigint
 FUNCTION lease_lost(p_why text) RETURNS text
 FUNCTION lease_members(p_from text, p_lease slipring.lease, p_limit bigint) RETURNS TABLE(id bigint, bytes integer, sent_ms bigint)
@@ -744,11 +745,12 @@ FUNCTION now_ms() RETURNS bigint
 FUNCTION offer_apart(p_queue slipring.queue, p_now_ms bigint, p_n bigint) RETURNS slipring.state
 FUNCTION offer_draw(p_queue slipring.queue, p_now_ms bigint, p_n bigint, OUT lane bigint, OUT parts int8multirange[], OUT sizes integer[], OUT todo int8multirange, OUT total bigint, OUT tables text[]) RETURNS record
 FUNCTION offer_ids(p_tables text[], p_lane bigint, p_ready int8multirange, p_limit bigint) RETURNS bigint[]
+FUNCTION offer_last(p_queue integer, p_several boolean, OUT first bigint, OUT past bigint, OUT rows bigint, OUT made_ms bigint) RETURNS record
 FUNCTION offer_low(p_queue slipring.queue, p_low bigint) RETURNS bigint
 FUNCTION offer_make(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_n bigint) RETURNS void
 FUNCTION offer_open(p_queue slipring.queue, p_lane bigint, p_id bigint) RETURNS int8multirange
 FUNCTION offer_over(p_queue integer, p_now_ms bigint) RETURNS boolean
-FUNCTION offer_parts(p_tables text[], p_lane bigint, p_ready int8multirange, p_limit bigint, p_part bigint, OUT ids bigint[], OUT sizes integer[]) RETURNS record
+FUNCTION offer_parts(p_tables text[], p_lane bigint, p_ready int8multirange, p_limit bigint, p_part bigint, p_parts bigint, OUT ids bigint[], OUT sizes integer[]) RETURNS record
 FUNCTION offer_take(p_queue slipring.queue, p_now_ms bigint, p_lease_ms bigint, OUT message slipring.message, OUT fence bigint, OUT deadline_ms bigint) RETURNS record
 FUNCTION pack_bodies(p_bodies bytea[]) RETURNS TABLE(last integer, body bytea, n integer, bytes_each integer)
 FUNCTION pack_body(p_pack bytea, p_n integer, p_k integer) RETURNS bytea

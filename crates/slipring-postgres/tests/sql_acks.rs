@@ -72,6 +72,13 @@ impl Ground {
     }
 }
 
+/// Moves what is leased to the shelf, as a rotation does with what has been leased for long.
+const SHELF: &str = "BEGIN; SET LOCAL search_path = pg_catalog, slipring;
+    SELECT slipring.retire_leased(slipring.queue_lock(q.queue_id), format(
+        'slipring.message_%s_%s', q.place, s.generation_low % 3), 4000000000000)
+    FROM slipring.queue q CROSS JOIN LATERAL slipring.state_newest(q.queue_id) s
+    WHERE q.name = 'plain'; COMMIT";
+
 fn ack(receipts: &[String]) -> String {
     format!("SELECT slipring.ack(ARRAY['{}'])", receipts.join("', '"))
 }
@@ -206,15 +213,51 @@ async fn an_old_snapshot_does_not_hide_an_ack_of_the_same_message() {
 }
 
 #[tokio::test]
+async fn an_ack_of_all_of_a_lease_takes_one_lock() {
+    let g = Ground::new().await;
+    run(&g.user, &ack(&g.held(1).await)).await;
+    let receipts = g.held(100).await;
+    let locks =
+        "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()";
+    run(&g.user, "BEGIN").await;
+    run(&g.user, &ack(&receipts)).await;
+    assert_eq!(one(&g.user, locks).await, 1);
+    run(&g.user, "COMMIT").await;
+    assert_eq!(g.rows().await, 2);
+    assert_eq!(g.left().await, NONE);
+}
+
+#[tokio::test]
 async fn what_happens_to_a_lease_while_its_ack_is_open_loses_nothing_and_repeats_nothing() {
     // S3.3, S10.3
     let g = Ground::new().await;
     let (other, rotator) = (g.client().await, g.client().await);
-    for (n, meanwhile) in ["extend", "extend all", "lapse", "nack", "rotate"].iter().enumerate() {
+    // The first one opens the queue for receives without its lock, as the others are.
+    run(&g.user, &ack(&g.held(1).await)).await;
+    let all = [
+        "extend",
+        "extend all",
+        "lapse",
+        "nack",
+        "purge",
+        "shelf lapse",
+        "shelf nack",
+        "shelf purge",
+        "rotate",
+    ];
+    for (n, meanwhile) in all.iter().enumerate() {
         for end in ["COMMIT", "ROLLBACK"] {
             let receipts = g.held(3).await;
+            assert!(
+                receipts[0].contains(".-"),
+                "{meanwhile}: by the queue's lock: {}",
+                receipts[0]
+            );
             run(&g.user, &format!("BEGIN; {}", ack(&receipts))).await;
-            match *meanwhile {
+            if meanwhile.starts_with("shelf") {
+                run(&other, SHELF).await;
+            }
+            match meanwhile.trim_start_matches("shelf ") {
                 "extend" => {
                     let sql = format!("SELECT slipring.extend('{}', '2 hours')", receipts[1]);
                     run(&other, &sql).await;
@@ -232,6 +275,9 @@ async fn what_happens_to_a_lease_while_its_ack_is_open_loses_nothing_and_repeats
                 "nack" => {
                     let sql = format!("SELECT slipring.nack('{}')", receipts[1]);
                     assert_eq!(refused(&other, &sql).await, "SR004");
+                }
+                "purge" => {
+                    assert_eq!(one(&other, "SELECT slipring.purge('plain')").await, 0);
                 }
                 _ => {
                     for step in 0..=n as u64 {

@@ -1,4 +1,4 @@
--- Purpose: the number of the advisory lock of a lease for acks, see ack_whole.
+-- Purpose: the number of the advisory lock of a lease for acks, see ack_whole and lease_free.
 -- Inputs:  p_lock_key, the queue's secret; p_fence.
 -- Lock:    none; it names one.
 -- Index:   none.

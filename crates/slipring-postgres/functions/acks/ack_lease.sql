@@ -1,10 +1,10 @@
 -- Purpose: acks all messages of one lease of several that a receive by SQL made without the queue's lock,
 --          by few statements: see ack_queue, which does it in all cases.
 -- Inputs:  p_receipts. The caller has entered the generations of the journal.
--- Lock:    the leases' locks, shared, and the lease's lock for acks, see ack_whole; to the end of the
---          transaction.
+-- Lock:    the lease's lock for acks, which who ends the lease otherwise takes as well, see lease_free; to
+--          the end of the transaction.
 -- Index:   queue_pkey; lease_newest and ack_N_once, one step in each slot; ack's indexes grow.
--- Answers: how many. Null where no ack is entered, though a number and the locks may be taken: a receipt is
+-- Answers: how many. Null where no ack is entered, though a number and the lock may be taken: a receipt is
 --          wrong, stands twice or is that of another lease, the lease is over or has more messages, some
 --          have been acked, or a rotation is under way.
 CREATE OR REPLACE FUNCTION slipring.ack_lease(p_receipts text[])
@@ -50,9 +50,6 @@ BEGIN
     THEN
         RETURN NULL;
     END IF;
-    PERFORM pg_advisory_xact_lock_shared(k.key)
-    FROM (SELECT DISTINCT slipring.lease_key(v_queue.lock_key, v_named.fence, m) AS key
-          FROM unnest(v_named.messages) m ORDER BY key) k;
     PERFORM pg_advisory_xact_lock(slipring.ack_key(v_queue.lock_key, v_named.fence));
     v_id := slipring.id_take(v_queue, 1);
     -- The generation that is written may be another one by now, and is not from here on.
@@ -60,7 +57,7 @@ BEGIN
     IF pg_sequence_last_value('slipring.journal_low') < v_journal THEN
         RETURN NULL;
     END IF;
-    -- By its locks no other transaction acks a message of the lease or ends the lease from here on.
+    -- By its lock no other transaction acks a message of the lease or ends the lease from here on.
     INSERT INTO slipring.ack
     SELECT v_journal % 3, v_queue.queue_id, v_id + 1, 0, v_named.fence, v_ids
     FROM (SELECT l.seq, l.n, l.open FROM lease l

@@ -40,8 +40,8 @@ BEGIN
             WHEN NOT v_row.leased THEN 'ended'
             WHEN p_now_ms >= v_row.turn THEN 'late'
             WHEN v_row.kind = 'ack' THEN 'done'
-            WHEN NOT pg_try_advisory_xact_lock(slipring.lease_key(p_queue.lock_key,
-                p_fences[v_row.n], v_row.message)) THEN 'acked'
+            WHEN NOT slipring.lease_free(p_queue.lock_key, p_fences[v_row.n], v_row.message)
+                THEN 'acked'
             WHEN v_row.next = 'dead_letter' AND p_target.queue_id IS NULL THEN 'parked'
             WHEN v_row.next = 'dead_letter' THEN 'dead_lettered'
             ELSE v_row.next END;

@@ -25,8 +25,8 @@ BEGIN
         SELECT u.n, p_messages[u.n] AS id, p_fences[u.n] AS fence, p_kinds[u.n] AS kind,
             p_priorities[u.n] AS priority, l.lane, l.leased_ms,
             CASE WHEN p_kinds[u.n] = 'ack' THEN NULL WHEN p_now_ms >= l.deadline_ms THEN 'late'
-                WHEN NOT pg_try_advisory_xact_lock(slipring.lease_key(p_queue.lock_key, l.fence,
-                    p_messages[u.n])) THEN 'acked' END AS lost, s.next, s.delay_ms
+                WHEN NOT slipring.lease_free(p_queue.lock_key, l.fence, p_messages[u.n])
+                THEN 'acked' END AS lost, s.next, s.delay_ms
         FROM unnest(p_ns) AS u(n)
         JOIN l ON l.fence = p_fences[u.n] AND p_messages[u.n] <@ l.open
         CROSS JOIN LATERAL slipring.settle_next(p_queue, p_kinds[u.n], 1, p_delays_ms[u.n],

@@ -24,8 +24,8 @@ BEGIN
             EXIT WHEN v_removed >= p_limit OR v_locks >= 2000;
             SELECT array_agg(m.id) AS ids, count(*) AS n INTO v_old
             FROM slipring.lease_members(v_from, v_lease, p_limit - v_removed) m
-            WHERE m.sent_ms <= p_sent_until_ms AND pg_try_advisory_xact_lock(
-                slipring.lease_key(p_queue.lock_key, v_lease.fence, m.id));
+            WHERE m.sent_ms <= p_sent_until_ms
+                AND slipring.lease_free(p_queue.lock_key, v_lease.fence, m.id);
             CONTINUE WHEN v_old.n = 0;
             v_state := (slipring.lease_ack(p_queue, v_state, v_old.ids,
                 array_fill(v_lease.fence, ARRAY[v_old.n::int]))).p_state;
@@ -53,8 +53,7 @@ BEGIN
     IF p_all THEN
         -- The first ones of each order; only newer ones may stand before others.
         SELECT array_agg(f.id) FILTER (WHERE f.sent_ms <= p_sent_until_ms AND (f.state <> 2
-                OR pg_try_advisory_xact_lock(
-                    slipring.lease_key(p_queue.lock_key, f.fence, f.id)))) AS ids,
+                OR slipring.lease_free(p_queue.lock_key, f.fence, f.id))) AS ids,
             max(f.many) AS many INTO v_old
         FROM (SELECT i.id, i.sent_ms, i.state, i.fence, count(*) OVER (PARTITION BY k) AS many
               FROM unnest(ARRAY[0, 1, 7, 8, 2, 3]) k
@@ -74,6 +73,5 @@ BEGIN
             WHERE i.queue_id * 2::bigint = p_queue.queue_id * 2::bigint AND i.state + 2 < 6
                 AND i.sent_ms <= p_sent_until_ms
             ORDER BY i.sent_ms, i.id LIMIT p_limit - v_removed) i
-        WHERE (i.state <> 2 OR pg_try_advisory_xact_lock(
-            slipring.lease_key(p_queue.lock_key, i.fence, i.id)))));
+        WHERE (i.state <> 2 OR slipring.lease_free(p_queue.lock_key, i.fence, i.id))));
 END $$;

@@ -1,5 +1,6 @@
 -- Purpose: the number of the advisory lock of a message's lease: shared by acks inside users'
---          transactions, exclusive for whoever ends the lease otherwise. The messages of a lease
+--          transactions of some messages of a lease, exclusive for whoever ends the lease otherwise,
+--          see lease_free. The messages of a lease
 --          have 64 locks between them, so that an ack of a thousand takes few and an ack of one
 --          does not stand in the way of most others.
 -- Inputs:  p_lock_key, the queue's secret, without which the number cannot be computed; p_fence,

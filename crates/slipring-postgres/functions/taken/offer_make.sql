@@ -1,9 +1,9 @@
--- Purpose: lists the next ready messages of a queue for receives by SQL, where the offer before is begun:
---          so each of them tries messages of its own, see offer_take and offer_apart.
+-- Purpose: lists the next ready messages of a queue for receives by SQL, where much of the offer before is
+--          drawn: so each of them tries messages of its own, see offer_take and offer_apart.
 -- Inputs:  p_queue; p_state, its newest one; p_now_ms; p_n, how many a receive of those for which it is has
 --          been handed.
 -- Lock:    the caller holds the queue's lock.
--- Index:   offer_newest, which grows by one entry; see offer_ids, offer_parts.
+-- Index:   offer_newest, which grows by an entry for each row of the offer; see offer_ids, offer_parts.
 CREATE OR REPLACE FUNCTION slipring.offer_make(
     p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_n bigint)
 RETURNS void LANGUAGE plpgsql AS $$
@@ -13,6 +13,9 @@ DECLARE
     -- Of these a receive takes as many as it has room for.
     v_part bigint := least(greatest(p_n / 8, {{OFFER_PART_MIN}}), {{PACK_MESSAGES_MAX}});
     v_before slipring.offer;
+    v_made record;
+    v_rows bigint := 1;
+    v_row bigint := CASE WHEN v_several THEN {{OFFER_PARTS_MAX}} ELSE {{OFFER_MESSAGES_MAX}} END;
     v_left bigint := 0;
     v_offered bigint := 0;
     v_ready int8multirange;
@@ -32,9 +35,18 @@ BEGIN
     WHERE o.queue_id = p_queue.queue_id AND o.several = v_several ORDER BY o.first DESC LIMIT 1;
     IF p_now_ms < v_before.made_ms + {{OFFER_MS}} THEN
         v_left := greatest(v_before.past - 1 - v_ticket, 0);
-        -- Two more, since the next time may be late where many wait for a processor.
-        IF v_left >= 2 * cardinality(v_before.ids) THEN
+        v_made := slipring.offer_last(p_queue.queue_id, v_several);
+        -- Early enough, since the commit that makes it may be late where many wait for a processor.
+        IF v_left >= (CASE WHEN v_several THEN (v_made.past - v_made.first) / 2
+                ELSE 2 * cardinality(v_before.ids) END) THEN
             RETURN;
+        ELSIF v_several THEN
+            -- For half of the time that an offer counts.
+            v_rows := least(greatest(CASE
+                WHEN p_now_ms < v_made.made_ms + {{OFFER_MS}} / 4
+                    AND v_made.past - v_made.first = v_made.rows * v_row THEN 2 * v_made.rows
+                WHEN p_now_ms < v_made.made_ms + {{OFFER_MS}} / 2 THEN v_made.rows
+                ELSE v_made.rows / 2 END, 1), {{OFFER_ROWS_MAX}});
         END IF;
         v_last := v_before.ids[cardinality(v_before.ids)];
     ELSE
@@ -45,9 +57,15 @@ BEGIN
     END IF;
     v_ready := p_state.open[1] * slipring.cut(p_queue.xid_base);
     IF v_left > 0 THEN
-        v_ready := v_ready - int8multirange(int8range(coalesce(
-            v_before.ids[cardinality(v_before.ids) - v_left] + 1, lower(v_before.ready)), v_last, '[]'));
-        v_offered := v_left * coalesce((SELECT max(s) FROM unnest(v_before.sizes) s), 1);
+        SELECT v_ready - range_agg(int8range(coalesce(o.ids[v_ticket - o.first + 1] + 1, lower(o.ready)),
+                o.ids[cardinality(o.ids)], '[]')),
+            sum(CASE WHEN v_several THEN (SELECT sum(z)
+                    FROM unnest(o.sizes[greatest(v_ticket - o.first, -1)::int + 2:]) z)
+                ELSE o.past - 1 - greatest(v_ticket, o.first - 1) END)
+        INTO v_ready, v_offered
+        FROM (SELECT * FROM offer o WHERE o.queue_id = p_queue.queue_id AND o.several = v_several
+              ORDER BY o.first DESC LIMIT {{OFFER_ROWS_MAX}}) o
+        WHERE o.past > v_ticket + 1;
     END IF;
     -- Open transactions hold most of what is ready and was offered a moment ago. What was offered before
     -- was given back by a rollback; some below was committed late.
@@ -66,7 +84,7 @@ BEGIN
     v_limit := p_queue.in_flight_max - p_state.leased - v_offered - {{IN_FLIGHT_NEAR}};
     IF v_several THEN
         SELECT * INTO v_ids, v_sizes FROM slipring.offer_parts(v_tables, p_state.lanes[1], v_ready,
-            v_limit, v_part);
+            v_limit, v_part, v_rows * v_row);
     ELSE
         v_ids := slipring.offer_ids(v_tables, p_state.lanes[1], v_ready,
             least({{OFFER_MESSAGES_MAX}}, v_limit));
@@ -76,15 +94,18 @@ BEGIN
         ELSE {{OFFER_MESSAGES_MIN}} END)
     THEN
         INSERT INTO slipring.offer
-        SELECT pg_sequence_last_value('slipring.journal') % 3, p_queue.queue_id, f.first,
-            f.first + cardinality(v_ids), p_now_ms,
+        SELECT pg_sequence_last_value('slipring.journal') % 3, p_queue.queue_id, f.first + r.at,
+            f.first + r.past, p_now_ms,
             coalesce(v_before.front_ms, p_now_ms), v_tables,
             coalesce(slipring.offer_low(p_queue, p_state.generation_low), {{BIGINT_MAX}}),
             p_state.lanes[1],
-            v_ready * int8multirange(int8range(NULL, v_last, '[]')), v_ids,
-            v_several, v_sizes, greatest(v_before.reach, v_last),
+            v_ready * int8multirange(int8range(v_ids[r.at], v_ids[r.past], '(]')),
+            v_ids[r.at + 1:r.past],
+            v_several, v_sizes[r.at + 1:r.past], greatest(v_before.reach, v_last),
             coalesce(v_before.again, {{BIGINT_MIN}}), coalesce(v_before.again_next, {{BIGINT_MIN}})
-        FROM greatest(v_ticket + 1, v_before.past) AS f(first);
+        FROM greatest(v_ticket + 1, v_before.past) AS f(first)
+        CROSS JOIN LATERAL (SELECT a AS at, least(a + v_row, cardinality(v_ids)) AS past
+            FROM generate_series(0, cardinality(v_ids) - 1, v_row) a) r;
     END IF;
 EXCEPTION WHEN OTHERS THEN
     -- Receives go on without it.

@@ -17,8 +17,9 @@ DECLARE
     v_over int8multirange;
 BEGIN
     -- One commit in eight does it, which does it for all: for each of them it costs a third of all. So does
-    -- every commit with a lease of several messages while the offers for such receives are used up.
-    IF hashint8(NEW.fence) & 7 <> 0 AND (NEW.n < {{OFFER_PART_MIN}}
+    -- every commit with a large lease, and of one with several messages while the offers for such receives
+    -- are half used up.
+    IF hashint8(NEW.fence) & 7 <> 0 AND NEW.n < {{FOLD_MESSAGES}} AND (NEW.n < {{OFFER_PART_MIN}}
         OR NOT slipring.offer_over(NEW.queue_id, slipring.now_ms())) THEN
         RETURN NULL;
     END IF;

@@ -12,6 +12,10 @@ use super::ground::{Ground, numbered, receive, sorted, work};
 const LOCKS: &str =
     "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()";
 
+/// When the newest offer was made; it may have several rows.
+const NEWEST_MADE: &str =
+    "SELECT made_ms FROM slipring.offer WHERE several ORDER BY first DESC LIMIT 1";
+
 /// A queue of messages, one by one and in packs by turns, numbered as they were sent.
 async fn mixed(singles: u32, pack: u32, times: u32) -> (Ground, Vec<String>) {
     let ground = Ground::with(0).await;
@@ -143,14 +147,14 @@ async fn what_commits_late_or_was_given_back_comes_again_while_offers_follow_eac
 #[tokio::test]
 async fn an_offer_that_begins_anew_passes_over_what_was_offered_a_moment_ago() {
     let ground = Ground::with(0).await;
-    let send = "SELECT slipring.send('jobs', 'm' || n) FROM generate_series(1, 4000) n";
+    let send = "SELECT slipring.send('jobs', 'm' || n) FROM generate_series(1, 12000) n";
     run(&ground.user, send).await;
     begun(&ground, 16).await;
     let back = |column: &str| {
         format!(
             "UPDATE slipring.offer
-             SET made_ms = slipring.now_ms() + 3600000, {column} = {column} - 2000
-             WHERE first = (SELECT max(first) FROM slipring.offer) AND several"
+             SET made_ms = (SELECT slipring.now_ms()) + 3600000, {column} = {column} - 2000
+             WHERE made_ms = ({NEWEST_MADE})"
         )
     };
     let consumer = ground.begin().await;
@@ -163,25 +167,79 @@ async fn an_offer_that_begins_anew_passes_over_what_was_offered_a_moment_ago() {
         assert!(!work(&ground.user, 16).await.is_empty());
     }
     let again = "SELECT count(*) FROM slipring.offer o WHERE o.several
-        AND o.first = (SELECT max(first) FROM slipring.offer WHERE several)
+        AND o.made_ms
+            = (SELECT made_ms FROM slipring.offer WHERE several ORDER BY first DESC LIMIT 1)
         AND lower(o.ready) <= (SELECT min(id) FROM slipring.peek('jobs', 'ready', 1))";
     assert_eq!(one(&ground.user, again).await, 0, "{} are held", held.len());
     run(&consumer, "ROLLBACK").await;
     // The next time it is due, and the time after.
+    let first = &held[0].1;
+    let mut seen = false;
     for _ in 0..2 {
         run(&ground.user, &back("front_ms")).await;
         let before = one(&ground.user, newest).await;
         while one(&ground.user, newest).await == before {
-            assert!(!work(&ground.user, 16).await.is_empty(), "no offer has them again");
+            let got = work(&ground.user, 16).await;
+            assert!(!got.is_empty(), "nothing was offered any more");
+            seen = seen || got.contains(first);
         }
     }
-    let first = &held[0].1;
-    let mut seen = false;
     while !seen {
         let got = work(&ground.user, 16).await;
         assert!(!got.is_empty(), "{first} did not come again");
         seen = got.contains(first);
     }
+}
+
+#[tokio::test]
+async fn an_offer_is_as_large_as_receives_are_fast_and_the_next_is_made_at_half_of_it() {
+    let ground = Ground::with(0).await;
+    let send =
+        "SELECT slipring.send_batch('jobs', array_agg(format('m%5s', n) || repeat('.', 370)))
+        FROM generate_series(1, 12000) n GROUP BY n / 6000";
+    run(&ground.user, send).await;
+    let rows = "SELECT count(*) FROM slipring.offer WHERE several";
+    let draw = |n: u32| {
+        format!(
+            "SELECT count(nextval(slipring.ticket(queue_id, true)))
+             FROM slipring.queue, generate_series(1, {n})"
+        )
+    };
+    let made = |age_ms: i32| {
+        format!(
+            "UPDATE slipring.offer SET made_ms = (SELECT slipring.now_ms()) - {age_ms}
+             WHERE made_ms = ({NEWEST_MADE})"
+        )
+    };
+    let mut seen = begun(&ground, 40).await;
+    assert_eq!(one(&ground.user, rows).await, 1);
+    one(&ground.user, &draw(100)).await;
+    ground.offer(40).await;
+    assert_eq!(one(&ground.user, rows).await, 1, "more than half of it was left");
+    // Half is drawn in no time: twice as much is offered, and of that again the half.
+    for (drawn, more) in [(60, 2), (450, 4)] {
+        run(&ground.user, &made(-60_000)).await;
+        let before = one(&ground.user, rows).await;
+        one(&ground.user, &draw(drawn)).await;
+        ground.offer(40).await;
+        assert_eq!(one(&ground.user, rows).await, before + more);
+    }
+    // Each of its rows has parts of its own, in order.
+    let run_of = "SELECT count(*) FROM slipring.offer o JOIN slipring.offer p ON p.past = o.first
+        WHERE o.several AND p.several AND lower(o.ready) <= p.ids[cardinality(p.ids)]";
+    assert_eq!(one(&ground.user, run_of).await, 0);
+    // Much later: half as much.
+    run(&ground.user, &made(1_200)).await;
+    let before = one(&ground.user, rows).await;
+    one(&ground.user, &draw(1_000)).await;
+    ground.offer(40).await;
+    let more = one(&ground.user, rows).await - before;
+    assert!((1..=2).contains(&more), "{more} rows");
+    seen.extend(drain(&ground, 40).await);
+    seen.extend(drain(&ground, 1).await);
+    seen.sort();
+    seen.dedup();
+    assert_eq!(seen.len(), 12_000);
 }
 
 #[tokio::test]
