@@ -358,12 +358,12 @@ mod tests {
             units: vec![1],
         };
         store.append(batch).await.unwrap();
-        // The first call keeps the thread until the two others wait, so that these share the next
-        // transaction.
+        // The first call keeps the writing thread until the two others wait, so that these share
+        // the next transaction. It is too large to be run by its caller, which is this test.
         let (go, wait) = mpsc::channel::<()>();
         let running = Arc::new(tokio::sync::Notify::new());
         let runs = Arc::clone(&running);
-        let holds = store.write("holds", 1, move |_| {
+        let holds = store.write("holds", crate::store::PASS_WEIGHT, move |_| {
             runs.notify_one();
             // Whether told or left alone, it is over.
             let _ = wait.recv();
