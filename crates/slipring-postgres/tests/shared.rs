@@ -178,6 +178,49 @@ async fn a_transaction_that_holds_one_waits_for_no_other() {
         .await;
 }
 
+/// Takes the lock of the first queue in a savepoint of a transaction that stays open.
+async fn locked(client: &Client) {
+    run(client, "BEGIN; SET LOCAL search_path = pg_catalog, slipring; SAVEPOINT s").await;
+    run(client, "SELECT slipring.queue_lock(min(queue_id)) FROM slipring.queue").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lock_that_a_savepoint_gives_back_is_free_for_who_waits_for_it() {
+    // S10.7
+    let waits = "SELECT count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    for waited_for in [false, true] {
+        let ground = Ground::with(1).await;
+        let new = async || ground.cluster.client(&ground.database).await;
+        let waiting = async || while one(&ground.client, waits).await == 0 {};
+        let (before, holder, next) = (new().await, new().await, new().await);
+        let held = async {
+            if !waited_for {
+                return locked(&holder).await;
+            }
+            locked(&before).await;
+            let end = async {
+                waiting().await;
+                run(&before, "COMMIT").await;
+            };
+            tokio::join!(locked(&holder), end);
+        };
+        soon("the lock", held).await;
+        let give_back = async {
+            waiting().await;
+            run(&holder, "ROLLBACK TO s").await;
+        };
+        soon("the next one", async { tokio::join!(locked(&next), give_back) }).await;
+        // The first one stands in line again, behind the next.
+        let end = async {
+            waiting().await;
+            run(&next, "COMMIT").await;
+        };
+        let again = "SELECT slipring.queue_lock(min(queue_id)) FROM slipring.queue";
+        soon("once more", async { tokio::join!(run(&holder, again), end) }).await;
+    }
+}
+
 #[tokio::test]
 async fn a_step_that_is_rolled_back_loses_nothing() {
     let ground = Ground::with(2).await;

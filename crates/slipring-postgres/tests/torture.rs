@@ -31,7 +31,7 @@ use slipring_conformance::verbs::{ack_all, bodies, claim, counts};
 use slipring_postgres::PostgresStore;
 use slipring_testbed::{Cluster, one, rotation_step, run};
 use tokio_postgres::Client;
-use torture::worker::{Common, QUEUES, Worker};
+use torture::worker::{Common, QUEUES, REFUSED, Worker};
 
 const WORKERS: u64 = 8;
 const SECONDS: u64 = 5;
@@ -43,9 +43,6 @@ const PLACE: &str = "SELECT place::int8 FROM slipring.queue WHERE name = 'shared
 const MOVE: &str = "INSERT INTO slipring.place_move (queue_id, place_from)
     SELECT q.queue_id, q.place FROM slipring.queue q
     WHERE q.name = 'shared' AND q.place_also IS NULL ON CONFLICT DO NOTHING";
-/// What a transaction may fail with: another was first, or a lease has lapsed, and the message was
-/// acked or handed out since.
-const REFUSED: [&str; 3] = ["40001", "SR003", "SR004"];
 
 fn argument(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)

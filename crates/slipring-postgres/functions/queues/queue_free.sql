@@ -8,6 +8,7 @@ CREATE OR REPLACE FUNCTION slipring.queue_free(p_queue int)
 RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
     IF to_regclass('slipring.lock_' || p_queue) IS NULL THEN
+        -- Outside of the block: see queue_wait.
         PERFORM FROM slipring.lock_row l WHERE l.queue_id = p_queue AND l.kind = 0
             FOR UPDATE SKIP LOCKED;
         IF FOUND THEN
@@ -16,12 +17,14 @@ BEGIN
         END IF;
         RETURN NOT EXISTS (SELECT FROM slipring.lock_row l WHERE l.queue_id = p_queue AND l.kind = 0);
     END IF;
-    EXECUTE format('LOCK TABLE slipring.%I IN SHARE UPDATE EXCLUSIVE MODE NOWAIT',
-        'lock_' || p_queue);
-    RETURN true;
-EXCEPTION
-    WHEN lock_not_available THEN
-        RETURN false;
-    WHEN undefined_table THEN
+    BEGIN
+        EXECUTE format('LOCK TABLE slipring.%I IN SHARE UPDATE EXCLUSIVE MODE NOWAIT',
+            'lock_' || p_queue);
         RETURN true;
+    EXCEPTION
+        WHEN lock_not_available THEN
+            RETURN false;
+        WHEN undefined_table THEN
+            RETURN true;
+    END;
 END $$;

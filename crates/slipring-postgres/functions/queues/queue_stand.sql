@@ -6,6 +6,7 @@ CREATE OR REPLACE FUNCTION slipring.queue_stand(p_queue int)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     IF to_regclass('slipring.lock_' || p_queue) IS NULL THEN
+        -- Outside of the block: see queue_wait.
         PERFORM FROM slipring.lock_row l WHERE l.queue_id = p_queue AND l.kind = 0
             FOR UPDATE;
         -- pg_locks does not show locks of rows: queue_holds_other looks for this one, which is only
@@ -13,7 +14,9 @@ BEGIN
         PERFORM pg_try_advisory_xact_lock_shared({{LOCK_ROW_CLASS}}, p_queue) WHERE FOUND;
         RETURN;
     END IF;
-    EXECUTE format('LOCK TABLE slipring.%I IN SHARE UPDATE EXCLUSIVE MODE', 'lock_' || p_queue);
-EXCEPTION WHEN undefined_table THEN
-    NULL;
+    BEGIN
+        EXECUTE format('LOCK TABLE slipring.%I IN SHARE UPDATE EXCLUSIVE MODE', 'lock_' || p_queue);
+    EXCEPTION WHEN undefined_table THEN
+        NULL;
+    END;
 END $$;

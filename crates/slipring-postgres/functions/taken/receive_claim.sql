@@ -20,6 +20,8 @@ DECLARE
         AND p_now_ms >= coalesce(v_queue.paused_until_ms, p_now_ms);
     v_pictures boolean := slipring.items_ready(v_queue.queue_id);
     v_rows bigint;
+    v_there boolean;
+    v_none boolean;
 BEGIN
     IF v_queue.home_at <> v_queue.written_at THEN
         PERFORM slipring.queue_at_home(v_queue);
@@ -31,26 +33,37 @@ BEGIN
             RETURN;
         END IF;
     END IF;
-    IF NOT slipring.queue_free(v_queue.queue_id) THEN
+    v_there := slipring.queue_free(v_queue.queue_id);
+    FOR v_try IN 1..20 LOOP
+        EXIT WHEN v_there;
         BEGIN
             PERFORM slipring.queue_wait(v_queue.queue_id, true);
             IF NOT EXISTS (SELECT FROM slipring.queue q WHERE q.queue_id = v_queue.queue_id) THEN
                 PERFORM slipring.queue_gone(v_queue.queue_id, v_queue.name);
             END IF;
-            IF v_rows = 1 AND NOT slipring.items_ready(v_queue.queue_id) THEN
-                -- The transaction that held the lock has taken the last message with a picture, and
-                -- receive_taken found none in the log. A block that fails gives its locks back.
+            -- The transaction that held the lock may have taken the last message with a picture, where
+            -- receive_taken found none in the log. A block that fails gives its locks back; one that
+            -- is a row is taken again, see queue_wait.
+            v_none := v_rows = 1 AND NOT slipring.items_ready(v_queue.queue_id);
+            IF v_none OR to_regclass('slipring.lock_' || v_queue.queue_id) IS NULL THEN
                 RAISE EXCEPTION USING ERRCODE = 'SR100';
             END IF;
+            v_there := true;
         EXCEPTION
             WHEN SQLSTATE 'SR100' THEN
-                RETURN;
+                IF v_none THEN
+                    RETURN;
+                END IF;
+                v_there := slipring.queue_free(v_queue.queue_id);
             WHEN lock_not_available THEN
                 IF slipring.queue_holds_other(v_queue.queue_id) THEN
                     RETURN;
                 END IF;
                 RAISE;
         END;
+    END LOOP;
+    IF NOT v_there THEN
+        RETURN;
     END IF;
     RETURN QUERY SELECT * FROM slipring.store_claim(v_queue.queue_id, p_now_ms, ARRAY[p_n],
         ARRAY[p_lease_ms], '{f}', NULL);

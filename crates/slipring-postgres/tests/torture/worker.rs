@@ -13,6 +13,9 @@ use super::ledger::Ledger;
 
 /// The queues: the second keeps the order of groups, the third shares its tables.
 pub const QUEUES: [&str; 3] = ["plain", "fifo", "shared"];
+/// What a transaction may fail with: another was first, or a lease has lapsed, and the message was
+/// acked or handed out since.
+pub const REFUSED: [&str; 3] = ["40001", "SR003", "SR004"];
 const ISOLATION: [&str; 3] = ["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"];
 /// With more messages than this to come, workers receive rather than send.
 const OUTSTANDING_MAX: usize = 600;
@@ -78,6 +81,10 @@ impl Worker {
             };
             if let Err(error) = done {
                 let code = error.code().map_or_else(|| error.to_string(), |c| c.code().to_owned());
+                if !REFUSED.contains(&code.as_str()) {
+                    // Who waited for whom, and in which statement.
+                    println!("{}: {error:?}", self.name);
+                }
                 *self.common.refused.lock().entry(code).or_default() += 1;
                 // Outside a transaction it says so, and that is all.
                 self.run("ROLLBACK").await.expect("a session can always roll back");
