@@ -745,7 +745,7 @@ FUNCTION now_ms() RETURNS bigint
 FUNCTION offer_apart(p_queue slipring.queue, p_now_ms bigint, p_n bigint) RETURNS slipring.state
 FUNCTION offer_draw(p_queue slipring.queue, p_now_ms bigint, p_n bigint, OUT lane bigint, OUT parts int8multirange[], OUT sizes integer[], OUT todo int8multirange, OUT total bigint, OUT tables text[]) RETURNS record
 FUNCTION offer_ids(p_tables text[], p_lane bigint, p_ready int8multirange, p_limit bigint) RETURNS bigint[]
-FUNCTION offer_last(p_queue integer, p_several boolean, OUT first bigint, OUT past bigint, OUT rows bigint, OUT made_ms bigint) RETURNS record
+FUNCTION offer_last(p_queue integer, OUT first bigint, OUT past bigint, OUT rows bigint, OUT made_ms bigint) RETURNS record
 FUNCTION offer_low(p_queue slipring.queue, p_low bigint) RETURNS bigint
 FUNCTION offer_make(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_n bigint) RETURNS void
 FUNCTION offer_open(p_queue slipring.queue, p_lane bigint, p_id bigint) RETURNS int8multirange

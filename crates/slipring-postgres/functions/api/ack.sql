@@ -2,9 +2,9 @@
 --          if that commits; an error when a lease is lost.
 -- Inputs:  receipts of slipring.receive, repeated ones counting once; all of them or, with an
 --          error, none.
--- Lock:    the leases' locks, shared, or of all of a lease its lock for acks, to the end of the
---          transaction: until then the messages are
---          handed to nobody else, also when their deadline passes.
+-- Lock:    the messages' lease locks, shared; for all messages of one lease, that lease's lock for acks.
+--          They are held to the end of the transaction: until then the messages are handed to nobody
+--          else, also when their deadline passes.
 -- Index:   see ack_single, ack_lease and ack_queue.
 -- Answers: how many.
 CREATE OR REPLACE FUNCTION slipring.ack(receipts text[])

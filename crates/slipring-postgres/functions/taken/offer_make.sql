@@ -35,12 +35,16 @@ BEGIN
     WHERE o.queue_id = p_queue.queue_id AND o.several = v_several ORDER BY o.first DESC LIMIT 1;
     IF p_now_ms < v_before.made_ms + {{OFFER_MS}} THEN
         v_left := greatest(v_before.past - 1 - v_ticket, 0);
-        v_made := slipring.offer_last(p_queue.queue_id, v_several);
         -- Early enough, since the commit that makes it may be late where many wait for a processor.
-        IF v_left >= (CASE WHEN v_several THEN (v_made.past - v_made.first) / 2
-                ELSE 2 * cardinality(v_before.ids) END) THEN
-            RETURN;
-        ELSIF v_several THEN
+        IF NOT v_several THEN
+            IF v_left >= 2 * cardinality(v_before.ids) THEN
+                RETURN;
+            END IF;
+        ELSE
+            v_made := slipring.offer_last(p_queue.queue_id);
+            IF v_left >= (v_made.past - v_made.first) / 2 THEN
+                RETURN;
+            END IF;
             -- For half of the time that an offer counts.
             v_rows := least(greatest(CASE
                 WHEN p_now_ms < v_made.made_ms + {{OFFER_MS}} / 4

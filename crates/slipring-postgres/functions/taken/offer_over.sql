@@ -7,7 +7,7 @@
 CREATE OR REPLACE FUNCTION slipring.offer_over(p_queue int, p_now_ms bigint)
 RETURNS boolean LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    v_last record := slipring.offer_last(p_queue, true);
+    v_last record := slipring.offer_last(p_queue);
 BEGIN
     RETURN coalesce(p_now_ms < v_last.made_ms + 5 * {{OFFER_MS}}
         AND (p_now_ms >= v_last.made_ms + {{OFFER_MS}}

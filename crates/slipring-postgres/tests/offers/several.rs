@@ -166,11 +166,11 @@ async fn an_offer_that_begins_anew_passes_over_what_was_offered_a_moment_ago() {
     while one(&ground.user, newest).await == before {
         assert!(!work(&ground.user, 16).await.is_empty());
     }
-    let again = "SELECT count(*) FROM slipring.offer o WHERE o.several
-        AND o.made_ms
-            = (SELECT made_ms FROM slipring.offer WHERE several ORDER BY first DESC LIMIT 1)
-        AND lower(o.ready) <= (SELECT min(id) FROM slipring.peek('jobs', 'ready', 1))";
-    assert_eq!(one(&ground.user, again).await, 0, "{} are held", held.len());
+    let again = format!(
+        "SELECT count(*) FROM slipring.offer o WHERE o.several AND o.made_ms = ({NEWEST_MADE})
+         AND lower(o.ready) <= (SELECT min(id) FROM slipring.peek('jobs', 'ready', 1))"
+    );
+    assert_eq!(one(&ground.user, &again).await, 0, "{} are held", held.len());
     run(&consumer, "ROLLBACK").await;
     // The next time it is due, and the time after.
     let first = &held[0].1;
