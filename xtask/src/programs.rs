@@ -5,7 +5,7 @@
 //! show what leans on an idle machine.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus};
+use std::process::ExitStatus;
 use std::sync::{Mutex, mpsc};
 use std::time::{Duration, Instant};
 
@@ -22,6 +22,12 @@ const LONGEST: [&str; 2] = ["conformance", "plans"];
 /// A program that still runs after this time is named with its output so far, and again whenever
 /// this time has passed once more.
 const LONG: Duration = Duration::from_secs(300);
+
+/// A program that still runs after so many seconds, several times what the longest takes on a slow
+/// machine, hangs: it is ended, so that the others and their output are not lost with it.
+const HANGS_SECONDS: u32 = 1500;
+/// The status of `timeout` where it has ended a program.
+const ENDED: i32 = 124;
 
 /// What a program leaves running may keep its output open: a silence of this length after the
 /// program has ended is the end of the output.
@@ -134,7 +140,7 @@ fn show(ended: Ended<'_>) -> Vec<String> {
 }
 
 fn run_one<'a>(program: &'a Program, environment: &[(&str, &Path)]) -> Result<Ended<'a>, String> {
-    let mut command = Command::new(&program.executable);
+    let mut command = process::limited_alone(HANGS_SECONDS, &program.executable);
     command.current_dir(&program.folder).env("CARGO_MANIFEST_DIR", &program.folder);
     command.envs(environment.iter().copied());
     let (begun, mut named, mut shown) = (Instant::now(), 1, 0);
@@ -170,12 +176,19 @@ fn failures(
     }
     let said = format!("error: test failed, to rerun pass `{}`", program.options);
     seen.line(&said);
-    output.extend([said, format!("the program ended with {status}")]);
+    output.push(said);
+    output.push(match status.code() {
+        Some(ENDED) => format!("the program was ended after {HANGS_SECONDS} s: a test hangs"),
+        _ => format!("the program ended with {status}"),
+    });
     seen.names()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::Command;
+
     use super::*;
 
     #[test]
@@ -233,5 +246,18 @@ mod tests {
         assert_eq!(names, ["-p p --test dies (it named no test)", "-p p --test fails -- a::b"]);
         assert!(folder.path().join("passed").exists(), "in the folder of its package");
         assert!(run(&programs[2..], &[("ASKED", Path::new("/yes"))]).is_ok());
+    }
+
+    #[test]
+    fn a_program_that_was_ended_for_its_time_is_named_as_one_that_hangs() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut output = Vec::new();
+        let status = ExitStatus::from_raw(ENDED << 8);
+        let program = script("hangs", "sleep 60", folder.path());
+        let mut limited = process::limited_alone(1, &program.executable);
+        assert_eq!(limited.status().unwrap(), status, "what it ends has this status");
+        let names = failures(&program, CargoTest::default(), status, &mut output);
+        assert_eq!(names, ["-p p --test hangs (it named no test)"]);
+        assert_eq!(output.last().unwrap(), "the program was ended after 1500 s: a test hangs");
     }
 }
