@@ -35,7 +35,7 @@ impl Shared {
     pub(super) async fn retire_for_room(&self) -> Result<bool, Error> {
         // One after another: who waits here finds the room that others have made.
         let _turn = self.retiring.lock().await;
-        if (self.engine.known_queues().len() as u64) < self.queues_max() {
+        if (self.engine.known_queue_count() as u64) < self.queues_max() {
             return Ok(true);
         }
         let candidates = self.candidates();
@@ -68,8 +68,7 @@ impl Shared {
 
     /// The queues that may be to go, in the order of their numbers; asks no store.
     fn candidates(&self) -> Vec<Queue> {
-        let mut queues = self.engine.known_queues();
-        queues.retain(|queue| self.is_left(queue));
+        let mut queues = self.engine.known_queues_where(|queue| self.is_left(queue));
         queues.sort_by_key(Queue::id);
         queues
     }
@@ -77,6 +76,9 @@ impl Shared {
     /// Whether a queue is as a put has made it, and nobody uses it.
     fn is_left(&self, queue: &Queue) -> bool {
         let settings = &queue.info().settings;
+        if !settings.attributes.contains_key(QueueSettings::MADE_BY_A_SEND) {
+            return false;
+        }
         // Of those that every server says for itself it may be another one's.
         let mut made = QueueSettings {
             durability: settings.durability,
@@ -87,10 +89,7 @@ impl Shared {
             made.paused_until = settings.paused_until;
         }
         let used = || self.tubes.of_queue(queue).is_some_and(|tube| tube.is_referenced());
-        settings.attributes.contains_key(QueueSettings::MADE_BY_A_SEND)
-            && *settings == made
-            && queue.waiting() == 0
-            && !used()
+        *settings == made && queue.waiting() == 0 && !used()
     }
 
     async fn retire(&self, queues: &[Queue]) -> Result<usize, Error> {

@@ -10,10 +10,21 @@ impl Engine {
     /// The queues that this engine knows, by name; asks no store, so that another process may have
     /// made or deleted some.
     pub fn known_queues(&self) -> Vec<Queue> {
-        let mut queues: Vec<Queue> =
-            self.0.registry.all().into_iter().map(|core| self.handle(core)).collect();
+        let mut queues = self.known_queues_where(|_| true);
         queues.sort_by_cached_key(Queue::name);
         queues
+    }
+
+    /// As [`Engine::known_queues`], those of which `wanted` is true, in any order. Costs less where
+    /// these are few of many.
+    pub fn known_queues_where(&self, mut wanted: impl FnMut(&Queue) -> bool) -> Vec<Queue> {
+        let all = self.0.registry.all().into_iter().map(|core| self.handle(core));
+        all.filter(|queue| wanted(queue)).collect()
+    }
+
+    /// How many queues this engine knows; asks no store.
+    pub fn known_queue_count(&self) -> usize {
+        self.0.registry.len()
     }
 
     /// What queues hold, in the order asked; `None` for one that is not there. Costs less than
