@@ -21,6 +21,8 @@ use crate::workloads::Settings;
 /// minute, and tables of ours that were written are left after a minute.
 const STILL: Duration = Duration::from_secs(70);
 const STILL_WITHIN: Duration = Duration::from_secs(210);
+/// Many times longer than a statement of ours keeps its snapshot.
+const SNAPSHOTS_WITHIN: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// A PostgreSQL that takes databases, with a connection to none of them.
@@ -157,6 +159,15 @@ impl Databases {
     /// When PostgreSQL fails.
     pub async fn clean_up(&self, database: &str, still: bool) -> Result<()> {
         let client = connect(&self.cluster.url(database)).await?;
+        let deadline = Instant::now() + SNAPSHOTS_WITHIN;
+        // A statement that waits for changes keeps its snapshot for half a second, and dead rows
+        // that VACUUM leaves because of it are removed, and written, by whoever reads their page.
+        let next = "SELECT pg_snapshot_xmax(pg_current_snapshot())::xid::text";
+        let next: String = client.query_one(next, &[]).await?.try_get(0)?;
+        let older = include_str!("../../queries/older_snapshots.sql");
+        while client.query_one(older, &[&next]).await?.try_get(0)? && Instant::now() < deadline {
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
         for statement in ["ANALYZE", "VACUUM"] {
             client.batch_execute(statement).await.context("cleaning up behind new queues")?;
         }

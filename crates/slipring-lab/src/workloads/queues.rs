@@ -20,12 +20,22 @@ use crate::process::Usage;
 use crate::stats::Latencies;
 use crate::targets::{Caller, Target};
 
-/// Makes `queues` queues.
+/// Makes `queues` queues, and receives from the first `callers` of them once: the first use of a
+/// connection compiles the functions.
 pub async fn make<T: Target>(settings: &Settings, target: &T) -> Result<Answer> {
+    let mut first = Vec::new();
     for number in 0..settings.queues {
-        // A caller that goes away again: only its queue is wanted.
-        drop(target.caller(&name(number)).await?);
+        let caller = target.caller(&name(number)).await?;
+        // Of the others only the queue is wanted.
+        if number < settings.callers {
+            first.push(caller);
+        }
     }
+    let receives = first.iter_mut().map(async |caller| {
+        let mut nothing = |body: &[u8]| body::read(body).map(|_| ());
+        caller.receive(1, Duration::ZERO, &mut nothing).await
+    });
+    futures::future::try_join_all(receives).await?;
     Ok(Answer::default())
 }
 
