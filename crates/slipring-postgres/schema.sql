@@ -345,6 +345,8 @@ TABLE queue WITH (fillfactor=50)
   place_also integer
   CONSTRAINT queue_pkey PRIMARY KEY (queue_id)
   CONSTRAINT queue_place_fkey FOREIGN KEY (place) REFERENCES slipring.place(place)
+  TRIGGER queue_changed AFTER INSERT OR DELETE OR UPDATE OF modified_ms FOR EACH STATEMENT EXECUTE FUNCTION slipring.queue_changed()
+SEQUENCE queue_changes
 SEQUENCE queue_queue_id_seq
 SEQUENCE shelf
 SEQUENCE shelf_kept
@@ -779,6 +781,7 @@ FUNCTION purge(queue text) RETURNS bigint SECURITY DEFINER
 FUNCTION queue_add(p_queue slipring.queue) RETURNS void
 FUNCTION queue_allow(p_kind text, p_queue slipring.queue) RETURNS void
 FUNCTION queue_at_home(p_queue slipring.queue) RETURNS void
+FUNCTION queue_changed() RETURNS trigger
 FUNCTION queue_empty(p_queue slipring.queue, p_state slipring.state) RETURNS boolean
 FUNCTION queue_free(p_queue integer) RETURNS boolean
 FUNCTION queue_gone(p_queue integer, p_name text DEFAULT NULL::text) RETURNS void
@@ -786,6 +789,7 @@ FUNCTION queue_head(p_queue slipring.queue) RETURNS TABLE(failing boolean, prior
 FUNCTION queue_hold(p_queue integer) RETURNS slipring.queue
 FUNCTION queue_holds_other(p_queue integer) RETURNS boolean
 FUNCTION queue_lock(p_queue integer, p_needed boolean DEFAULT true) RETURNS slipring.queue
+FUNCTION queue_lock_is_row(p_queue integer) RETURNS boolean
 FUNCTION queue_name_ok(p_name text) RETURNS boolean
 FUNCTION queue_named(p_name text, p_kind text) RETURNS slipring.queue
 FUNCTION queue_oldest(p_queue slipring.queue) RETURNS bigint

@@ -17,8 +17,8 @@ BEGIN
                 'stats', 'load_begin', 'load_reserve', 'load_append', 'load_publish',
                 'load_abandon', 'ready', 'await', 'maintain', 'maintenance', 'maintain_step',
                 'set_aside', 'findings', 'grant', 'revoke',
-               -- A trigger calls it.
-               'taken_fold'])
+               -- Triggers call them.
+               'taken_fold', 'queue_changed'])
             -- Of which columns are made.
             AND p.proname <> 'moment_now'
             AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass

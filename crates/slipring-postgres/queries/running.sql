@@ -1,6 +1,6 @@
--- Purpose: how often anybody has begun to change something, and which transactions run that are
---   not known to be another database's. A snapshot does not tell the youngest ones, but each
---   holds a lock on its own number, modulo 2^32
+-- Purpose: how often anybody has begun to change something, and how often the list of queues or a
+--   setting, and which transactions run that are not known to be another database's. A snapshot does
+--   not tell the youngest ones, but each holds a lock on its own number, modulo 2^32
 -- Inputs: none
 -- Lock: none
 -- Index: none
@@ -12,6 +12,8 @@ SELECT (SELECT COALESCE(sum(pg_sequence_last_value(name::regclass)), 0)::int8
     ('slipring.activity_9'), ('slipring.activity_10'), ('slipring.activity_11'),
     ('slipring.activity_12'), ('slipring.activity_13'), ('slipring.activity_14'),
     ('slipring.activity_15')) AS activity (name)),
+  COALESCE(pg_sequence_last_value('slipring.queue_changes'), 0)
+   + ((extract(epoch FROM pg_postmaster_start_time()) * 1000)::int8 << 20),
   highest.xid,
   ARRAY(
     SELECT highest.xid

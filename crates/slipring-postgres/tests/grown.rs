@@ -8,10 +8,11 @@
 )]
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use slipring::admin::AdminStore;
 use slipring::{QueueId, QueueSettings};
-use slipring_conformance::verbs::{ack_all, at, claim, counts, drain, queue, send};
+use slipring_conformance::verbs::{ack_all, at, bodies, claim, counts, drain, queue, send};
 use slipring_postgres::PostgresStore;
 use slipring_testbed::{
     Cluster, Database, one, relations, rotate, rotate_until, rotation_step, run,
@@ -224,6 +225,70 @@ async fn who_knows_only_the_old_tables_is_waited_for() {
     ground.moved().await;
     ground.send(&["last"]).await;
     assert_eq!(drain(&ground.store, ground.large).await, ["last"]);
+}
+
+/// What others do with both queues, a server and a consumer by SQL: no step of it may wait for a
+/// transaction that stays open. Answers what they have had.
+async fn others(ground: &Ground, text: &str) -> Vec<String> {
+    let all = async {
+        ground.send(&[text]).await;
+        let taken = claim(&ground.store, ground.large, 3, at(0)).await;
+        ack_all(&ground.store, ground.large, &taken, at(0)).await;
+        let mut had = bodies(&taken);
+        let sql = "SELECT convert_from(r.body, 'UTF8') FROM slipring.receive('large', 2) r
+            CROSS JOIN LATERAL slipring.ack(r.receipt)";
+        let rows = ground.client.query(sql, &[]).await.unwrap();
+        had.extend(rows.iter().map(|row| row.get::<_, String>(0)));
+        send(&ground.store, ground.small, &[text]).await;
+        assert!(drain(&ground.store, ground.small).await.contains(&text.to_owned()));
+        rotate(&ground.client, "journal", at(1), "COMMIT").await;
+        had
+    };
+    let had = tokio::time::timeout(Duration::from_secs(10), all).await;
+    had.unwrap_or_else(|_| panic!("{text}: others stand still"))
+}
+
+#[tokio::test]
+async fn who_stays_in_a_transaction_while_a_queue_moves_stops_nobody() {
+    let ground = Ground::growing(60).await;
+    let mut sent = texts(0, 60);
+    // The first receive by SQL keeps the queue's lock to its end (S10.7).
+    let mut had = others(&ground, "before").await;
+    sent.push("before".to_owned());
+    // Each of two: one stays open from before the move, one from where senders write to the new
+    // set.
+    for step in [0, 3] {
+        if step > 0 {
+            ground.step_is(step).await;
+        }
+        let consumer = ground.cluster.begin(&ground.database, "READ COMMITTED").await;
+        let sql = "SELECT convert_from(r.body, 'UTF8') FROM slipring.receive('large', 5) r
+            CROSS JOIN LATERAL slipring.ack(r.receipt)";
+        let rows = consumer.query(sql, &[]).await.unwrap();
+        assert!(!rows.is_empty(), "at step {step}");
+        had.extend(rows.iter().map(|row| row.get::<_, String>(0)));
+        let producer = ground.cluster.begin(&ground.database, "READ COMMITTED").await;
+        let open = format!("open {step}");
+        run(&producer, &format!("SELECT slipring.send('large', '{open}'::text)")).await;
+        sent.push(open);
+        for round in 0..5 {
+            let text = format!("step {step}, {round}");
+            had.extend(others(&ground, &text).await);
+            sent.push(text);
+            for _ in 0..5 {
+                rotation_step(&ground.client, "moves", at(1)).await;
+                rotate(&ground.client, "shared", at(1), "COMMIT").await;
+            }
+        }
+        assert_eq!(ground.step().await, Some(if step == 0 { 2 } else { 3 }));
+        run(&consumer, "COMMIT").await;
+        run(&producer, "COMMIT").await;
+    }
+    had.extend(drain(&ground.store, ground.large).await);
+    ground.moved().await;
+    sent.sort();
+    had.sort();
+    assert_eq!(had, sent, "each once");
 }
 
 #[tokio::test]

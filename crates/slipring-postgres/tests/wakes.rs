@@ -57,6 +57,59 @@ async fn a_change_counts_when_it_can_be_seen_and_a_look_costs_no_transaction() {
 }
 
 #[tokio::test]
+async fn who_keeps_up_with_the_list_of_queues_walks_over_it_after_a_change_of_it_only() {
+    let cluster = Cluster::shared();
+    let (database, store, owner) = cluster.opened().await;
+    let maker = cluster.client(&database).await;
+    let q = plain(&store).await;
+    let seen = async || within("the look", store.queue_changes()).await.unwrap();
+    let before = seen().await;
+    send(&store, q, &["a", "b"]).await;
+    owner.batch_execute("BEGIN; LOCK TABLE slipring.queue IN ACCESS EXCLUSIVE MODE").await.unwrap();
+    assert_eq!(seen().await, before, "without reading the list, which is locked");
+    owner.batch_execute("COMMIT").await.unwrap();
+    // Each kind of change, when it can be seen and not before.
+    let mut before = before;
+    for change in [
+        "SELECT slipring.create_queue('another')",
+        "SELECT slipring.configure('another', '{\"visibility_timeout_ms\": 5000}')",
+        "SELECT slipring.pause('another')",
+        "DELETE FROM slipring.queue WHERE name = 'another'",
+    ] {
+        maker.batch_execute(&format!("BEGIN; {change}")).await.unwrap();
+        assert_eq!(seen().await, before, "{change}, not committed yet");
+        maker.batch_execute("COMMIT").await.unwrap();
+        let after = seen().await;
+        assert_ne!(after, before, "{change}");
+        before = after;
+    }
+    maker.batch_execute("BEGIN; SELECT slipring.create_queue('never'); ROLLBACK").await.unwrap();
+    assert_eq!(seen().await, before, "what was rolled back");
+}
+
+#[tokio::test]
+async fn who_looks_at_the_same_time_as_another_misses_no_change() {
+    let cluster = Cluster::shared();
+    let (_database, store, maker) = cluster.opened().await;
+    let list = async || within("the look", store.queue_changes()).await.unwrap();
+    for number in 0..200 {
+        let before = list().await;
+        let make = format!("BEGIN; SELECT slipring.create_queue('q{number}')");
+        maker.batch_execute(&make).await.unwrap();
+        // The transaction ends between the two looks of one of them, sooner or later.
+        let looks = async {
+            within("the look", store.foreign_changes()).await.unwrap();
+        };
+        let commit = async {
+            list().await;
+            maker.batch_execute("COMMIT").await.unwrap();
+        };
+        tokio::join!(looks, commit, async { list().await });
+        assert_ne!(list().await, before, "{number}");
+    }
+}
+
+#[tokio::test]
 async fn an_open_transaction_of_a_sender_is_noticed_when_it_ends() {
     let cluster = Cluster::shared();
     let (database, store, sender) = cluster.opened().await;

@@ -29,6 +29,11 @@ SELECT line FROM (
     -- PostgreSQL 18 has a constraint for each NOT NULL as well, which the columns say already.
     WHERE c.relnamespace = 'slipring'::regnamespace AND NOT c.relispartition AND k.contype <> 'n'
   UNION ALL
+    SELECT 1, c.relname::text, 20000 + row_number() OVER (ORDER BY t.tgname),
+        '  ' || replace(substr(pg_get_triggerdef(t.oid), 8), ' ON slipring.' || c.relname, '')
+    FROM pg_class c JOIN pg_trigger t ON t.tgrelid = c.oid
+    WHERE c.relnamespace = 'slipring'::regnamespace AND NOT t.tgisinternal AND t.tgconstraint = 0
+  UNION ALL
     SELECT 2, tablename::text, row_number() OVER (ORDER BY indexname), indexdef
     FROM pg_indexes JOIN pg_class c ON c.relname = tablename
         AND c.relnamespace = 'slipring'::regnamespace

@@ -4,7 +4,7 @@
 -- Lock:    none for a standard queue: the state is read first, and what leaves a table before it is
 --          emptied is on the shelf by then. The lock of a FIFO queue is tried, to bring groups up to
 --          date; where somebody has it, the first message of the log or of any group is answered.
--- Index:   the partitions' order indexes, see items_first; see fifo_open.
+-- Index:   the partitions' order indexes, see items_ready and items_first; see fifo_open.
 CREATE OR REPLACE FUNCTION slipring.queue_head(p_queue slipring.queue)
 RETURNS TABLE (failing boolean, priority bigint, sent_ms bigint, id bigint)
 LANGUAGE plpgsql AS $$
@@ -37,6 +37,7 @@ BEGIN
         UNION ALL
         SELECT k = 8, i.priority, i.sent_ms, i.id FROM unnest(ARRAY[1, 7, 8]) k
         CROSS JOIN LATERAL slipring.items_first(
-            slipring.mark_read(p_queue.queue_id, k), v_done, 1) i WHERE NOT p_queue.fifo) h
+            slipring.mark_read(p_queue.queue_id, k), v_done, 1) i
+        WHERE NOT p_queue.fifo AND slipring.items_ready(p_queue.queue_id)) h
     ORDER BY h.failing, h.priority, h.id LIMIT 1;
 END $$;

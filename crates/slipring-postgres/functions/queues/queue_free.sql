@@ -7,7 +7,7 @@
 CREATE OR REPLACE FUNCTION slipring.queue_free(p_queue int)
 RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
-    IF to_regclass('slipring.lock_' || p_queue) IS NULL THEN
+    IF slipring.queue_lock_is_row(p_queue) THEN
         -- Outside of the block: see queue_wait.
         PERFORM FROM slipring.lock_row l WHERE l.queue_id = p_queue AND l.kind = 0
             FOR UPDATE SKIP LOCKED;

@@ -21,7 +21,7 @@ BEGIN
             BEGIN
                 PERFORM slipring.in_turn(p_queue, 50);
                 PERFORM slipring.queue_stand(p_queue);
-                IF to_regclass('slipring.lock_' || p_queue) IS NULL THEN
+                IF slipring.queue_lock_is_row(p_queue) THEN
                     RAISE EXCEPTION USING ERRCODE = 'SR100';
                 END IF;
                 PERFORM set_config('lock_timeout', v_limit, true);

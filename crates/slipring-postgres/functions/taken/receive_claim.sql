@@ -45,7 +45,7 @@ BEGIN
             -- receive_taken found none in the log. A block that fails gives its locks back; one that
             -- is a row is taken again, see queue_wait.
             v_none := v_rows = 1 AND NOT slipring.items_ready(v_queue.queue_id);
-            IF v_none OR to_regclass('slipring.lock_' || v_queue.queue_id) IS NULL THEN
+            IF v_none OR slipring.queue_lock_is_row(v_queue.queue_id) THEN
                 RAISE EXCEPTION USING ERRCODE = 'SR100';
             END IF;
             v_there := true;

@@ -1,8 +1,9 @@
 //! Keeping up with other processes on the same store.
 //!
-//! One task per engine asks the store for its count of foreign changes. After a change it takes
-//! over the list of queues, asks in one call which of the queues with waiting receives have a
-//! message, and lets only those look: a change costs one call, however many receives wait.
+//! One task per engine asks the store for its count of foreign changes. After a change it asks in
+//! one call which of the queues with waiting receives have a message, and lets only those look: a
+//! change costs one call, however many receives wait. Then it takes over the list of queues, which
+//! has a share of the time of its own: a long list keeps no receive waiting.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -42,13 +43,29 @@ pub(super) struct Watch {
     passes_owed: bool,
     passes_at_ns: u64,
     share: Share,
+    /// The list of queues may be another one.
+    list_owed: bool,
+    list_at_ns: u64,
+    /// Of what the list takes. To read one of very many queues takes longer than many looks, which
+    /// are not put off for it.
+    list_share: Share,
 }
 
 impl Watch {
     /// A watch over what changes after the count was `seen`.
     pub(super) fn new(handle: Weak<EngineHandle>, shortest: Duration, seen: u64) -> Watch {
-        let share = Share { saved_ns: SAVED_NS_MAX, at_ns: monotonic_ns() };
-        Watch { handle, shortest, seen, passes_owed: false, passes_at_ns: 0, share }
+        let share = || Share { saved_ns: SAVED_NS_MAX, at_ns: monotonic_ns() };
+        Watch {
+            handle,
+            shortest,
+            seen,
+            passes_owed: false,
+            passes_at_ns: 0,
+            share: share(),
+            list_owed: false,
+            list_at_ns: 0,
+            list_share: share(),
+        }
     }
 
     /// Looks until `stop`; only for stores with the capability `shared`.
@@ -60,11 +77,14 @@ impl Watch {
             let longest = self.shortest * PAUSE_GROWTH;
             let mut quiet = false;
             let clock = Arc::clone(&engine.0.services.clock);
-            let (found, took_ns) = timed(&*clock, self.look(&engine)).await;
+            let (mut found, took_ns) = timed(&*clock, self.look(&engine)).await;
+            if let Err(error) = self.refresh(&engine).await {
+                found = Err(error);
+            }
             match found {
                 Ok(true) => pause = self.shortest,
                 Ok(false) => {
-                    quiet = pause == longest && !self.passes_owed;
+                    quiet = pause == longest && !self.passes_owed && !self.list_owed;
                     pause = (pause * 2).min(longest);
                 }
                 Err(error) if error.kind() == ErrorKind::Closed => return,
@@ -94,9 +114,9 @@ impl Watch {
         let changed = self.seen != changes;
         if changed {
             self.passes_owed = true;
+            self.list_owed = true;
             // Who waits comes first; the list of queues says nothing about them.
             wake(engine).await?;
-            engine.refresh().await?;
         }
         // Not before all went well: what failed is tried again with the next look.
         self.seen = changes;
@@ -106,6 +126,20 @@ impl Watch {
             self.passes_at_ns = monotonic_ns().saturating_add(PASSES_EVERY_NS);
         }
         Ok(changed)
+    }
+
+    /// Takes over the list of queues, when that is due.
+    async fn refresh(&mut self, engine: &Engine) -> Result<(), Error> {
+        if !self.list_owed || monotonic_ns() < self.list_at_ns {
+            return Ok(());
+        }
+        let clock = Arc::clone(&engine.0.services.clock);
+        let (refreshed, took_ns) = timed(&*clock, engine.refresh()).await;
+        let now_ns = monotonic_ns();
+        let rest_ns = u64::try_from(self.list_share.rest(took_ns, now_ns).as_nanos());
+        self.list_at_ns = now_ns.saturating_add(rest_ns.unwrap_or(u64::MAX));
+        self.list_owed = refreshed.is_err();
+        refreshed
     }
 }
 

@@ -1,0 +1,18 @@
+-- Purpose: who keeps up with the list of queues asks a sequence whether it may have changed, instead of
+--          walking over the list after every change of messages.
+-- Inputs:  none.
+-- Lock:    SHARE ROW EXCLUSIVE on queue, for a moment.
+-- Index:   none.
+
+-- Moves before each change of the list of queues or of settings is committed.
+CREATE SEQUENCE slipring.queue_changes MINVALUE 0 START 0;
+-- The first change moves it, too.
+SELECT setval('slipring.queue_changes', 0);
+
+-- The function is replaced by that of its file.
+CREATE FUNCTION slipring.queue_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN NULL;
+END $$;
+CREATE TRIGGER queue_changed AFTER INSERT OR DELETE OR UPDATE OF modified_ms ON slipring.queue
+    FOR EACH STATEMENT EXECUTE FUNCTION slipring.queue_changed();
