@@ -397,6 +397,70 @@ TABLE store
   CONSTRAINT store_own_tables_max_check CHECK ((own_tables_max >= 0))
   CONSTRAINT store_pkey PRIMARY KEY (id)
   CONSTRAINT store_receipt_key_check CHECK ((octet_length(receipt_key) = 32))
+SEQUENCE taken_asked_0
+SEQUENCE taken_asked_1
+SEQUENCE taken_asked_10
+SEQUENCE taken_asked_11
+SEQUENCE taken_asked_12
+SEQUENCE taken_asked_13
+SEQUENCE taken_asked_14
+SEQUENCE taken_asked_15
+SEQUENCE taken_asked_16
+SEQUENCE taken_asked_17
+SEQUENCE taken_asked_18
+SEQUENCE taken_asked_19
+SEQUENCE taken_asked_2
+SEQUENCE taken_asked_20
+SEQUENCE taken_asked_21
+SEQUENCE taken_asked_22
+SEQUENCE taken_asked_23
+SEQUENCE taken_asked_24
+SEQUENCE taken_asked_25
+SEQUENCE taken_asked_26
+SEQUENCE taken_asked_27
+SEQUENCE taken_asked_28
+SEQUENCE taken_asked_29
+SEQUENCE taken_asked_3
+SEQUENCE taken_asked_30
+SEQUENCE taken_asked_31
+SEQUENCE taken_asked_32
+SEQUENCE taken_asked_33
+SEQUENCE taken_asked_34
+SEQUENCE taken_asked_35
+SEQUENCE taken_asked_36
+SEQUENCE taken_asked_37
+SEQUENCE taken_asked_38
+SEQUENCE taken_asked_39
+SEQUENCE taken_asked_4
+SEQUENCE taken_asked_40
+SEQUENCE taken_asked_41
+SEQUENCE taken_asked_42
+SEQUENCE taken_asked_43
+SEQUENCE taken_asked_44
+SEQUENCE taken_asked_45
+SEQUENCE taken_asked_46
+SEQUENCE taken_asked_47
+SEQUENCE taken_asked_48
+SEQUENCE taken_asked_49
+SEQUENCE taken_asked_5
+SEQUENCE taken_asked_50
+SEQUENCE taken_asked_51
+SEQUENCE taken_asked_52
+SEQUENCE taken_asked_53
+SEQUENCE taken_asked_54
+SEQUENCE taken_asked_55
+SEQUENCE taken_asked_56
+SEQUENCE taken_asked_57
+SEQUENCE taken_asked_58
+SEQUENCE taken_asked_59
+SEQUENCE taken_asked_6
+SEQUENCE taken_asked_60
+SEQUENCE taken_asked_61
+SEQUENCE taken_asked_62
+SEQUENCE taken_asked_63
+SEQUENCE taken_asked_7
+SEQUENCE taken_asked_8
+SEQUENCE taken_asked_9
 
 TABLE tally PARTITION BY LIST (slot)
   slot integer NOT NULL
@@ -814,7 +878,7 @@ FUNCTION receipts_by_queue(p_receipts text[]) RETURNS TABLE(queue integer, messa
 FUNCTION receive(queue text, n integer DEFAULT 1, lease interval DEFAULT NULL::interval) RETURNS TABLE(receipt text, body bytea, id bigint, priority bigint, attempts bigint, sent_at timestamp with time zone, lease_until timestamp with time zone, "group" text, dedup_id text, headers jsonb) SECURITY DEFINER
 FUNCTION receive_claim(p_queue slipring.queue, p_now_ms bigint, p_n integer, p_lease_ms bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text, ids bigint[], sents_ms bigint[], bodies bytea[], groups text[], dedup_ids text[], headers_each text[], ns integer[], firsts bigint[], counts integer[], place bigint)
 FUNCTION receive_one(p_queue slipring.queue, p_now_ms bigint, p_lease_ms bigint, OUT message slipring.message, OUT fence bigint, OUT deadline_ms bigint, OUT ended boolean) RETURNS record
-FUNCTION receive_taken(p_queue slipring.queue, p_now_ms bigint, p_n bigint, p_lease_ms bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text, ids bigint[], sents_ms bigint[], bodies bytea[], groups text[], dedup_ids text[], headers_each text[], ns integer[], firsts bigint[], counts integer[], place bigint)
+FUNCTION receive_taken(p_queue slipring.queue, p_now_ms bigint, p_n bigint, p_lease_ms bigint, p_asked boolean DEFAULT false) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text, ids bigint[], sents_ms bigint[], bodies bytea[], groups text[], dedup_ids text[], headers_each text[], ns integer[], firsts bigint[], counts integer[], place bigint)
 FUNCTION redrive(source text, messages bigint[], target text DEFAULT NULL::text) RETURNS text[] SECURITY DEFINER
 FUNCTION redrive(source text, target text DEFAULT NULL::text, n integer DEFAULT 1000) RETURNS bigint SECURITY DEFINER
 FUNCTION remove_old(p_queue slipring.queue, p_sent_until_ms bigint, p_limit bigint, p_all boolean) RETURNS bigint
@@ -915,7 +979,10 @@ FUNCTION store_system_identifier() RETURNS bigint
 FUNCTION tables_empty(p_tables text) RETURNS boolean
 FUNCTION tables_lock(p_tables text, p_wait_ms integer DEFAULT 0) RETURNS boolean
 FUNCTION taken_apart(p_queue slipring.queue, p_want bigint, p_all boolean, p_tables text[] DEFAULT NULL::text[]) RETURNS slipring.state
+FUNCTION taken_ask(p_queue slipring.queue) RETURNS boolean
+FUNCTION taken_asked(p_queue integer) RETURNS regclass
 FUNCTION taken_base(p_queue slipring.queue, p_now_ms bigint) RETURNS bigint
+FUNCTION taken_expected(p_queue integer) RETURNS boolean
 FUNCTION taken_fences(p_ids int8multirange) RETURNS int8multirange
 FUNCTION taken_first(p_queue slipring.queue, p_tables text[], p_lane bigint, p_todo int8multirange, OUT message slipring.message, OUT id bigint, OUT region int8multirange) RETURNS record
 FUNCTION taken_fold() RETURNS trigger SECURITY DEFINER
@@ -931,6 +998,7 @@ FUNCTION taken_packs(p_queue slipring.queue, p_tables text[], p_lane bigint, p_t
 FUNCTION taken_read(p_queue slipring.queue, p_state slipring.state) RETURNS slipring.state
 FUNCTION taken_singles(p_tables text[], p_lane bigint, p_todo int8multirange, p_ids bigint[], p_want bigint, OUT n bigint, OUT last bigint, OUT others int8multirange) RETURNS record
 FUNCTION taken_spans(p_taken int8multirange) RETURNS TABLE(first bigint, past bigint)
+FUNCTION taken_useful(p_queue slipring.queue) RETURNS boolean
 FUNCTION tally_fold(p_queue slipring.queue, p_least integer DEFAULT 100) RETURNS void
 FUNCTION ticket(p_queue integer, p_several boolean) RETURNS regclass
 FUNCTION timeline() RETURNS bigint

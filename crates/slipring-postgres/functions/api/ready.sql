@@ -17,6 +17,7 @@ BEGIN
     THEN
         RETURN false;
     ELSIF v_queue.fifo OR (slipring.state_newest(v_queue.queue_id)).taken IS NULL
+            AND NOT slipring.taken_expected(v_queue.queue_id)
         OR slipring.items_ready(v_queue.queue_id) THEN
         RETURN true;
     END IF;

@@ -1,4 +1,5 @@
--- Purpose: the newest state of a queue, with what users' transactions have been handed since.
+-- Purpose: the newest state of a queue, with what users' transactions have been handed since. Where such
+--          a transaction has asked for it (see taken_ask), taken is there also if the state has none.
 -- Inputs:  p_queue.
 -- Lock:    the caller holds the queue's lock where it will write.
 -- Index:   state_newest, backwards, one step in each slot; see load_held where a lane is new,
@@ -26,7 +27,14 @@ BEGIN
         END LOOP;
     END IF;
     IF v_state.taken IS NULL THEN
-        RETURN v_state;
+        IF p_queue.fifo OR NOT slipring.taken_expected(p_queue.queue_id) THEN
+            RETURN v_state;
+        END IF;
+        -- A transaction may be handing out messages without the lock, that has asked for it under the lock
+        -- and not written the state. To others that gives no right: see taken_may.
+        v_state.taken := '{[{{BIGINT_MIN}},0)}';
+        v_state.taken_journal := pg_sequence_last_value('slipring.journal')
+            - slipring.taken_generations() - 1;
     END IF;
     RETURN slipring.taken_read(p_queue, v_state);
 END $$;

@@ -24,8 +24,8 @@ BEGIN
             RETURN;
         END IF;
         SELECT CASE WHEN NOT q.pause_over THEN q.paused_until_ms END AS pause_ms,
-            CASE WHEN s.taken IS NULL THEN s.lapse_ms ELSE (slipring.state_read(q)).lapse_ms END
-                AS lapse_ms,
+            CASE WHEN s.taken IS NULL AND NOT slipring.taken_expected(q.queue_id) THEN s.lapse_ms
+                ELSE (slipring.state_read(q)).lapse_ms END AS lapse_ms,
             -- As values: for EXISTS all rows of all queues may be read.
             coalesce((SELECT true FROM tally_sum t WHERE t.queue_id = q.queue_id LIMIT 1),
                 (SELECT true FROM tally t WHERE t.queue_id = q.queue_id LIMIT 1), false)

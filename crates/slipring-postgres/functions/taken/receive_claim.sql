@@ -1,7 +1,7 @@
 -- Purpose: hands out ready messages to a receive by SQL: without the queue's lock where only
 --          messages of the log are ready, or where another transaction has the lock.
 -- Inputs:  p_queue; p_now_ms; p_n; p_lease_ms or null.
--- Lock:    see receive_taken; else the queue's lock. In a transaction that has another queue's, by a
+-- Lock:    see receive_taken and taken_ask; else the queue's lock. In a transaction that has another queue's, by a
 --          receive before this one, it is waited for 50 ms at most: then nothing is handed out.
 -- Index:   see receive_taken, store_claim, items_count.
 -- Answers: see store_claim.
@@ -29,6 +29,26 @@ BEGIN
     IF v_plain AND NOT (v_pictures AND slipring.queue_free(v_queue.queue_id)) THEN
         RETURN QUERY SELECT * FROM slipring.receive_taken(v_queue, p_now_ms, p_n, p_lease_ms);
         GET DIAGNOSTICS v_rows = ROW_COUNT;
+        IF v_rows = 0 THEN
+            -- Who looks in vain asks for nothing.
+            IF NOT slipring.taken_useful(v_queue) THEN
+                demand := 0;
+                end_kind := 'drained';
+                RETURN NEXT;
+                v_rows := 1;
+            ELSIF NOT slipring.taken_ask(v_queue) THEN
+                RETURN;
+            ELSE
+                -- It may have been waited for long.
+                v_queue := slipring.queue_hold(p_queue.queue_id);
+                v_plain := NOT v_queue.paused
+                    AND p_now_ms >= coalesce(v_queue.paused_until_ms, p_now_ms);
+                v_pictures := slipring.items_ready(v_queue.queue_id);
+                RETURN QUERY SELECT * FROM slipring.receive_taken(v_queue, p_now_ms, p_n, p_lease_ms,
+                    true) WHERE v_plain;
+                GET DIAGNOSTICS v_rows = ROW_COUNT;
+            END IF;
+        END IF;
         IF v_rows > 1 OR v_rows = 1 AND NOT v_pictures THEN
             RETURN;
         END IF;

@@ -1,14 +1,16 @@
 -- Purpose: hands out ready messages of the log without the queue's lock: a transaction that stays
 --          open keeps others from the messages it was handed and from no others. The state learns of
 --          it from whoever has the queue's lock next, see taken_read.
--- Inputs:  p_queue, a standard one; p_now_ms; p_n; p_lease_ms or null.
+-- Inputs:  p_queue, a standard one; p_now_ms; p_n; p_lease_ms or null; p_asked, whether the transaction
+--          has asked that it may be done, see taken_ask.
 -- Lock:    see taken_apart and queue_hold.
 -- Index:   see taken_apart, claim_read, taken_next; lease's indexes grow by one entry for each lane.
 -- Answers: see store_claim, always with a last row. No row, and nothing is written, where it may not
 --          be done so: nobody has opened it (see taken_open), or in_flight_max is near. A hundred
 --          others may be about to do the same.
 CREATE OR REPLACE FUNCTION slipring.receive_taken(
-    p_queue slipring.queue, p_now_ms bigint, p_n bigint, p_lease_ms bigint)
+    p_queue slipring.queue, p_now_ms bigint, p_n bigint, p_lease_ms bigint,
+    p_asked boolean DEFAULT false)
 RETURNS TABLE (demand int, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint,
     priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint,
     group_name text, dedup_id text, headers text, source text, body bytea, end_kind text,
@@ -29,9 +31,12 @@ BEGIN
     SELECT s.taken, s.taken_journal, s.leased
     INTO v_state.taken, v_state.taken_journal, v_state.leased
     FROM state s WHERE s.queue_id = p_queue.queue_id ORDER BY s.seq DESC LIMIT 1;
+    IF NOT (p_asked OR slipring.taken_may(v_state)) THEN
+        v_state := slipring.state_read(p_queue);
+    END IF;
     -- As many receives may be handed so many beside each other.
     v_n := least(p_n, (p_queue.in_flight_max - v_state.leased) / {{IN_FLIGHT_NEAR}});
-    IF 4 * v_n >= p_n AND slipring.taken_may(v_state) THEN
+    IF 4 * v_n >= p_n AND (p_asked OR slipring.taken_may(v_state)) THEN
         FOR v_try IN 1..2 LOOP
             v_state := slipring.offer_apart(p_queue, p_now_ms, v_n);
             EXIT WHEN v_state.queue_id IS NOT NULL;
@@ -43,7 +48,7 @@ BEGIN
     -- Once more: whoever ends this way waits for transactions that have their number by now.
     v_n := least(v_n, (p_queue.in_flight_max - v_state.leased) / {{IN_FLIGHT_NEAR}});
     v_left := v_n;
-    IF 4 * v_left < p_n OR NOT slipring.taken_may(v_state) THEN
+    IF 4 * v_left < p_n OR NOT (p_asked OR slipring.taken_may(v_state)) THEN
         RETURN;
     END IF;
     FOR v_at IN 1..cardinality(v_state.lanes) LOOP

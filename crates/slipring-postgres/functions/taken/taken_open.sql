@@ -13,7 +13,7 @@ BEGIN
     IF slipring.taken_may(p_state) THEN
         RETURN;
     END IF;
-    p_state.taken := coalesce(p_state.taken, '{[-9223372036854775808,0)}');
+    p_state.taken := coalesce(p_state.taken, '{[{{BIGINT_MIN}},0)}');
     p_state.taken_journal := v_journal + p_generations - slipring.taken_generations();
     p_state.seq := p_state.seq + 1;
     PERFORM slipring.state_write(p_queue, p_state);
