@@ -397,6 +397,7 @@ TABLE store
   CONSTRAINT store_own_tables_max_check CHECK ((own_tables_max >= 0))
   CONSTRAINT store_pkey PRIMARY KEY (id)
   CONSTRAINT store_receipt_key_check CHECK ((octet_length(receipt_key) = 32))
+SEQUENCE taken_asked
 SEQUENCE taken_asked_0
 SEQUENCE taken_asked_1
 SEQUENCE taken_asked_10

@@ -11,3 +11,5 @@ BEGIN
         EXECUTE format('CREATE SEQUENCE slipring.taken_asked_%s MINVALUE 0 START 0', n);
     END LOOP;
 END $$;
+-- The same of all queues: mostly nobody has, and then none of the others is read, which takes a lock each.
+CREATE SEQUENCE slipring.taken_asked MINVALUE 0 START 0;

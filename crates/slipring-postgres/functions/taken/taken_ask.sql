@@ -11,17 +11,19 @@ CREATE OR REPLACE FUNCTION slipring.taken_ask(p_queue slipring.queue)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     v_xid CONSTANT xid8 := pg_current_xact_id();
-    v_asked regclass := slipring.taken_asked(p_queue.queue_id);
+    v_asked regclass;
     v_journal bigint := pg_sequence_last_value('slipring.journal');
 BEGIN
     IF slipring.taken_may(slipring.state_read(p_queue)) THEN
         -- Hand-outs of others, who have asked, are there.
         RETURN true;
     END IF;
-    IF coalesce(pg_sequence_last_value(v_asked) < v_journal, true) THEN
-        -- Sequences stay where they are when the block, or the transaction, fails.
-        PERFORM setval(v_asked, v_journal);
-    END IF;
+    -- Sequences stay where they are when the block, or the transaction, fails.
+    FOREACH v_asked IN ARRAY ARRAY[slipring.taken_asked(p_queue.queue_id), 'slipring.taken_asked'] LOOP
+        IF coalesce(pg_sequence_last_value(v_asked) < v_journal, true) THEN
+            PERFORM setval(v_asked, v_journal);
+        END IF;
+    END LOOP;
     BEGIN
         PERFORM slipring.queue_wait(p_queue.queue_id, true);
         IF NOT EXISTS (SELECT FROM slipring.queue q WHERE q.queue_id = p_queue.queue_id) THEN

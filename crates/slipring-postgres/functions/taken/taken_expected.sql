@@ -5,6 +5,9 @@
 -- Index:   none. Volatile like what it reads, so that it is inlined.
 CREATE OR REPLACE FUNCTION slipring.taken_expected(p_queue int)
 RETURNS boolean LANGUAGE sql VOLATILE AS $$
-    SELECT coalesce(pg_sequence_last_value(slipring.taken_asked(p_queue)) + {{TAKEN_ASKED_GENERATIONS}}
-        >= pg_sequence_last_value('slipring.journal'), false)
+    SELECT CASE WHEN pg_sequence_last_value('slipring.taken_asked') + {{TAKEN_ASKED_GENERATIONS}}
+            >= pg_sequence_last_value('slipring.journal')
+        THEN coalesce(pg_sequence_last_value(slipring.taken_asked(p_queue)) + {{TAKEN_ASKED_GENERATIONS}}
+            >= pg_sequence_last_value('slipring.journal'), false)
+        ELSE false END
 $$;
