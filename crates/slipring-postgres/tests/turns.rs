@@ -75,11 +75,27 @@ fn ready_in(pass: &Pass) -> Vec<QueueId> {
 }
 
 #[tokio::test]
-async fn an_idle_consumer_keeps_no_other_queue_from_what_is_due_or_lapses() {
+async fn an_idle_consumer_keeps_no_queue_from_what_is_due_or_lapses() {
+    let ground = Ground::with(3).await;
+    let consumer = ground.cluster.begin(&ground.database, "READ COMMITTED").await;
+    let sql = "SELECT count(*) FROM slipring.receive('q2')";
+    assert_eq!(one(&consumer, sql).await, 1);
+    let now = late(&ground).await;
+    let due = soon("the pass over delays", ground.store.due(now)).await.unwrap();
+    assert_eq!(ready_in(&due), ground.queues);
+    let lapsed = soon("the pass over leases", ground.store.expire(now)).await.unwrap();
+    assert_eq!(ready_in(&lapsed), ground.queues);
+    let last = ground.queues[2];
+    assert_eq!(soon("a receive", claim(&ground.store, last, 9, now)).await.len(), 2);
+    run(&consumer, "ROLLBACK").await;
+    assert_eq!(claim(&ground.store, last, 9, now).await.len(), 1);
+}
+
+#[tokio::test]
+async fn who_keeps_a_queue_s_lock_keeps_no_other_queue_from_what_is_due_or_lapses() {
     let ground = Ground::with(3).await;
     let last = ground.queues[2];
-    let consumer = ground.cluster.begin(&ground.database, "READ COMMITTED").await;
-    run(&consumer, "SELECT * FROM slipring.receive('q2')").await;
+    let holder = ground.cluster.holder(&ground.database, last).await;
     let now = late(&ground).await;
     let due = soon("the pass over delays", ground.store.due(now)).await.unwrap();
     assert_eq!(ready_in(&due), ground.queues[..2]);
@@ -90,7 +106,7 @@ async fn an_idle_consumer_keeps_no_other_queue_from_what_is_due_or_lapses() {
         assert_eq!(soon("a receive", claim(&ground.store, *q, 3, now)).await.len(), 3);
     }
     assert!(due.next.is_some_and(|next| next > now), "the queue that is held is not forgotten");
-    run(&consumer, "ROLLBACK").await;
+    run(&holder, "ROLLBACK").await;
     let due = ground.store.due_in(last, now).await.unwrap();
     let lapsed = ground.store.expire_in(last, now).await.unwrap();
     assert_eq!((ready_in(&due), ready_in(&lapsed)), (vec![last], vec![last]));
@@ -254,7 +270,8 @@ async fn heads_are_answered_though_somebody_holds_the_queues() {
 async fn works_by_sql(client: Client, turns: Arc<AtomicU64>, stop: Arc<AtomicBool>) {
     while !stop.load(Ordering::Relaxed) {
         run(&client, "BEGIN").await;
-        run(&client, "SELECT * FROM slipring.receive('q0')").await;
+        let lock = "SELECT slipring.queue_lock(queue_id) FROM slipring.queue WHERE name = 'q0'";
+        run(&client, lock).await;
         run(&client, "SELECT pg_sleep(0.1)").await;
         run(&client, "COMMIT").await;
         turns.fetch_add(1, Ordering::Relaxed);
