@@ -1,7 +1,7 @@
--- Purpose: who keeps up with the list of queues asks a sequence whether it may have changed, instead of
---          walking over the list after every change of messages.
+-- Purpose: a server reads a sequence to learn whether the list of queues may have changed, instead of the
+--          whole list after every change of messages.
 -- Inputs:  none.
--- Lock:    SHARE ROW EXCLUSIVE on queue, for a moment.
+-- Lock:    SHARE ROW EXCLUSIVE on queue, to the end of the migration.
 -- Index:   none.
 
 -- Moves before each change of the list of queues or of settings is committed.

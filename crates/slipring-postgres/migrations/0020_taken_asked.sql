@@ -3,13 +3,13 @@
 -- Lock:    none.
 -- Index:   none.
 
--- The generation of the journal in which a receive by SQL last asked to hand out messages of a queue without
--- its lock, of the queues of one remainder: see taken_ask. Null where none has.
+-- The generation of the journal in which taken_ask was last called for a queue, by the queue's number modulo
+-- 64. Null where it never was.
 DO $$
 BEGIN
     FOR n IN 0..63 LOOP
         EXECUTE format('CREATE SEQUENCE slipring.taken_asked_%s MINVALUE 0 START 0', n);
     END LOOP;
 END $$;
--- The same of all queues: mostly nobody has, and then none of the others is read, which takes a lock each.
+-- The same for all queues. While it is old the other sequences are not read; each read takes a lock.
 CREATE SEQUENCE slipring.taken_asked MINVALUE 0 START 0;

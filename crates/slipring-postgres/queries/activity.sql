@@ -1,7 +1,8 @@
--- Purpose: how often anybody has begun to change something, and how often the list of queues or a
---   setting, read outside MVCC, and which transactions are over: those below the third column and
---   not in the fourth. It takes no transaction number and writes nothing. The counts are those of
---   this start of this server: what another one had counted, before a failover, may come again
+-- Purpose: three answers without a transaction number and without a write. Column 1: a count of all
+--   changes that have begun. Column 2: a count of changes of the list of queues and of settings.
+--   Columns 3 and 4: a transaction has ended if its number is below column 3 and not in column 4.
+--   The counts are sequences, outside MVCC, and those of this start of the server: after a failover
+--   a count that the other server had may come again
 -- Inputs: none
 -- Lock: none
 -- Index: none

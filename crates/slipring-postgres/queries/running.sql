@@ -1,6 +1,6 @@
--- Purpose: how often anybody has begun to change something, and how often the list of queues or a
---   setting, and which transactions run that are not known to be another database's. A snapshot does
---   not tell the youngest ones, but each holds a lock on its own number, modulo 2^32
+-- Purpose: the counts of activity.sql, and which transactions run that are not known to be another
+--   database's. A snapshot does not tell the youngest ones, but each holds a lock on its own number,
+--   modulo 2^32
 -- Inputs: none
 -- Lock: none
 -- Index: none

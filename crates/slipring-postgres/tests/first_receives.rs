@@ -14,7 +14,7 @@ use slipring::store::Store;
 use slipring::{QueueId, QueueSettings, Timestamp};
 use slipring_conformance::verbs::{ack_all, bodies, claim, counts, queue, send};
 use slipring_postgres::PostgresStore;
-use slipring_testbed::{Cluster, Database, one, rotate, run, soon, waiting};
+use slipring_testbed::{Cluster, Database, database_now, one, rotate, run, soon, waiting};
 use tokio_postgres::Client;
 
 /// So many queues further on, by number, one has the same sequence of `taken_ask`.
@@ -43,8 +43,7 @@ impl Ground {
     }
 
     async fn now(&self) -> Timestamp {
-        let ms = one(&self.client, "SELECT slipring.now_ms()").await;
-        Timestamp::from_millis(u64::try_from(ms).unwrap())
+        database_now(&self.client).await
     }
 
     /// What a server is handed, and acks.

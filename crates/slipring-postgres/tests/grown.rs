@@ -227,6 +227,16 @@ async fn who_knows_only_the_old_tables_is_waited_for() {
     assert_eq!(drain(&ground.store, ground.large).await, ["last"]);
 }
 
+/// What a consumer by SQL receives of the large queue and acks in its transaction.
+async fn had_by_sql(client: &Client, n: u32) -> Vec<String> {
+    let sql = format!(
+        "SELECT convert_from(r.body, 'UTF8') FROM slipring.receive('large', {n}) r
+         CROSS JOIN LATERAL slipring.ack(r.receipt)"
+    );
+    let rows = client.query(&sql, &[]).await.unwrap();
+    rows.iter().map(|row| row.get(0)).collect()
+}
+
 /// What others do with both queues, a server and a consumer by SQL: no step of it may wait for a
 /// transaction that stays open. Answers what they have had.
 async fn others(ground: &Ground, text: &str) -> Vec<String> {
@@ -235,10 +245,7 @@ async fn others(ground: &Ground, text: &str) -> Vec<String> {
         let taken = claim(&ground.store, ground.large, 3, at(0)).await;
         ack_all(&ground.store, ground.large, &taken, at(0)).await;
         let mut had = bodies(&taken);
-        let sql = "SELECT convert_from(r.body, 'UTF8') FROM slipring.receive('large', 2) r
-            CROSS JOIN LATERAL slipring.ack(r.receipt)";
-        let rows = ground.client.query(sql, &[]).await.unwrap();
-        had.extend(rows.iter().map(|row| row.get::<_, String>(0)));
+        had.extend(had_by_sql(&ground.client, 2).await);
         send(&ground.store, ground.small, &[text]).await;
         assert!(drain(&ground.store, ground.small).await.contains(&text.to_owned()));
         rotate(&ground.client, "journal", at(1), "COMMIT").await;
@@ -260,11 +267,9 @@ async fn who_stays_in_a_transaction_while_a_queue_moves_stops_nobody() {
             ground.step_is(step).await;
         }
         let consumer = ground.cluster.begin(&ground.database, "READ COMMITTED").await;
-        let sql = "SELECT convert_from(r.body, 'UTF8') FROM slipring.receive('large', 5) r
-            CROSS JOIN LATERAL slipring.ack(r.receipt)";
-        let rows = consumer.query(sql, &[]).await.unwrap();
-        assert!(!rows.is_empty(), "at step {step}");
-        had.extend(rows.iter().map(|row| row.get::<_, String>(0)));
+        let got = had_by_sql(&consumer, 5).await;
+        assert!(!got.is_empty(), "at step {step}");
+        had.extend(got);
         let producer = ground.cluster.begin(&ground.database, "READ COMMITTED").await;
         let open = format!("open {step}");
         run(&producer, &format!("SELECT slipring.send('large', '{open}'::text)")).await;

@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use slipring_testbed::{Cluster, Database, one, rotate, run, soon};
+use slipring_testbed::{Cluster, Database, database_now, one, rotate, run, soon};
 use tokio_postgres::Client;
 
 /// Queues, and the messages that stay in them all the time.
@@ -61,9 +61,7 @@ impl Ground {
 
     /// Empties all tables, whatever is left being copied.
     async fn rotate(&self) {
-        let now = slipring::Timestamp::from_millis(
-            u64::try_from(one(&self.worker, "SELECT slipring.now_ms()").await).unwrap(),
-        );
+        let now = database_now(&self.worker).await;
         for part in ["journal", "shelf"] {
             let of = async |name: String| {
                 let sql = format!("SELECT pg_sequence_last_value('slipring.{name}')");

@@ -15,7 +15,7 @@ use slipring::store::Store;
 use slipring::{ErrorKind, QueueId, Timestamp};
 use slipring_conformance::verbs::{ack_all, bodies, claim, counts};
 use slipring_postgres::PostgresStore;
-use slipring_testbed::{Cluster, Database, one, rotation_step, run, soon, waiting};
+use slipring_testbed::{Cluster, Database, database_now, one, rotation_step, run, soon, waiting};
 use tokio_postgres::Client;
 
 /// A queue made and filled by SQL, a store, and a session that looks on.
@@ -48,8 +48,7 @@ impl Ground {
 
     /// The moment it is for the database.
     async fn now(&self) -> Timestamp {
-        let ms = one(&self.client, "SELECT slipring.now_ms()").await;
-        Timestamp::from_millis(u64::try_from(ms).unwrap())
+        database_now(&self.client).await
     }
 
     /// What a server is handed.

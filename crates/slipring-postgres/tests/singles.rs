@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
+use slipring::NewMessage;
 use slipring::admin::AdminStore;
-use slipring::{NewMessage, Timestamp};
 use slipring_conformance::verbs::{at, bodies, claim, counts, try_send};
 use slipring_postgres::PostgresStore;
-use slipring_testbed::{Cluster, Database, one, run, soon};
+use slipring_testbed::{Cluster, Database, database_now, one, run, soon};
 use tokio_postgres::Client;
 
 /// The locks of a session that are not a table's or the transaction's own.
@@ -44,8 +44,7 @@ impl Ground {
     /// What a server is handed.
     async fn server(&self) -> Vec<String> {
         let q = self.store.queues().await.unwrap()[0].id;
-        let now = one(&self.user, "SELECT slipring.now_ms()").await;
-        let now = Timestamp::from_millis(u64::try_from(now).unwrap());
+        let now = database_now(&self.user).await;
         bodies(&claim(&self.store, q, 100, now).await)
     }
 }

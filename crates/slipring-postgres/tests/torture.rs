@@ -29,7 +29,7 @@ use slipring::store::Store;
 use slipring::{QueueId, Randomness, SystemRandomness, Timestamp};
 use slipring_conformance::verbs::{ack_all, bodies, claim, counts};
 use slipring_postgres::PostgresStore;
-use slipring_testbed::{Cluster, one, rotation_step, run};
+use slipring_testbed::{Cluster, database_now, one, rotation_step, run};
 use tokio_postgres::Client;
 use torture::worker::{Common, QUEUES, REFUSED, Worker};
 
@@ -48,11 +48,6 @@ fn argument(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 
-async fn now(client: &Client) -> Timestamp {
-    let ms = one(client, "SELECT slipring.now_ms()").await;
-    Timestamp::from_millis(u64::try_from(ms).unwrap())
-}
-
 /// The parts that are no worker: a server, and what it does in the background.
 struct Beside {
     common: Arc<Common>,
@@ -68,17 +63,17 @@ struct Beside {
 impl Beside {
     /// One round: a server receives and acks, leases lapse, and each part rotates.
     async fn round(&mut self) {
-        let moment = now(&self.client).await;
+        let moment = database_now(&self.client).await;
         for (queue, name) in self.queues.iter().zip(QUEUES) {
             let since = self.common.ledger.moment();
             let handed = claim(&self.store, *queue, 3, moment).await;
             let texts = bodies(&handed);
             self.common.ledger.received(since, &texts, name == "fifo");
             self.common.ledger.acking(&texts);
-            ack_all(&self.store, *queue, &handed, now(&self.client).await).await;
+            ack_all(&self.store, *queue, &handed, database_now(&self.client).await).await;
             self.common.ledger.acked(&texts, true);
-            self.store.expire_in(*queue, now(&self.client).await).await.unwrap();
-            self.store.due_in(*queue, now(&self.client).await).await.unwrap();
+            self.store.expire_in(*queue, database_now(&self.client).await).await.unwrap();
+            self.store.due_in(*queue, database_now(&self.client).await).await.unwrap();
         }
         self.rotated = self.rotated.after(Duration::from_secs(120));
         for part in ["queues", "shared", "moves", "journal", "shelf"] {
@@ -101,8 +96,8 @@ impl Beside {
 
     /// Receives and acks a message without telling the checker, which has to find that it is lost.
     async fn take_one(&self) -> bool {
-        let handed = claim(&self.store, self.queues[0], 1, now(&self.client).await).await;
-        ack_all(&self.store, self.queues[0], &handed, now(&self.client).await).await;
+        let handed = claim(&self.store, self.queues[0], 1, database_now(&self.client).await).await;
+        ack_all(&self.store, self.queues[0], &handed, database_now(&self.client).await).await;
         !handed.is_empty()
     }
 }
@@ -124,7 +119,7 @@ async fn tortured(seconds: u64, planted: bool) -> Vec<String> {
     run(&client, "SELECT slipring.create_queue('neighbour')").await;
     let place = one(&client, PLACE).await;
     let common = Arc::new(Common::default());
-    let rotated = now(&client).await;
+    let rotated = database_now(&client).await;
     let end = rotated.after(Duration::from_secs(seconds));
     let mut workers = Vec::new();
     for number in 0..WORKERS {
@@ -135,7 +130,7 @@ async fn tortured(seconds: u64, planted: bool) -> Vec<String> {
     let mut beside =
         Beside { common: Arc::clone(&common), store, client, queues, rotated, moves: 0, place };
     let mut to_plant = planted;
-    while now(&beside.client).await < end || to_plant {
+    while database_now(&beside.client).await < end || to_plant {
         to_plant = to_plant && !beside.take_one().await;
         beside.round().await;
     }

@@ -17,7 +17,7 @@ use slipring::{QueueId, QueueSettings, Timestamp};
 use slipring_conformance::verbs::{at, claim, counts, queue, send};
 use slipring_postgres::PostgresStore;
 use slipring_testbed::{
-    Cluster, Database, SOON, one, rotate, rotation_step_after, run, soon, waiting,
+    Cluster, Database, SOON, database_now, one, rotate, rotation_step_after, run, soon, waiting,
 };
 use tokio_postgres::Client;
 
@@ -64,8 +64,7 @@ impl Ground {
 
 /// Later than everything that is due or lapses by the clock of the database.
 async fn late(ground: &Ground) -> Timestamp {
-    let now = one(&ground.client, "SELECT slipring.now_ms()").await;
-    Timestamp::from_millis(u64::try_from(now).unwrap()).after(60 * MINUTE)
+    database_now(&ground.client).await.after(60 * MINUTE)
 }
 
 fn ready_in(pass: &Pass) -> Vec<QueueId> {

@@ -334,6 +334,12 @@ pub async fn one(client: &Client, sql: &str) -> i64 {
     row.unwrap_or_else(|error| panic!("{sql}: {error:?}")).get(0)
 }
 
+/// The moment it is for the database.
+pub async fn database_now(client: &Client) -> Timestamp {
+    let ms = one(client, "SELECT slipring.now_ms()").await;
+    Timestamp::from_millis(u64::try_from(ms).expect("it is after 1970"))
+}
+
 /// How long [`soon()`] waits.
 pub const SOON: Duration = Duration::from_secs(15);
 

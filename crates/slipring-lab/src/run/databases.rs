@@ -160,8 +160,9 @@ impl Databases {
     pub async fn clean_up(&self, database: &str, still: bool) -> Result<()> {
         let client = connect(&self.cluster.url(database)).await?;
         let deadline = Instant::now() + SNAPSHOTS_WITHIN;
-        // A statement that waits for changes keeps its snapshot for half a second, and dead rows
-        // that VACUUM leaves because of it are removed, and written, by whoever reads their page.
+        // A statement that waits for changes keeps its snapshot for half a second. VACUUM leaves
+        // the dead rows that this snapshot may see. The next read of their page would remove them
+        // during the measurement, and that writes WAL.
         let next = "SELECT pg_snapshot_xmax(pg_current_snapshot())::xid::text";
         let next: String = client.query_one(next, &[]).await?.try_get(0)?;
         let older = include_str!("../../queries/older_snapshots.sql");

@@ -3,8 +3,8 @@
 -- Inputs:  receipts of slipring.receive, repeated ones counting once; all of them or, with an
 --          error, none.
 -- Lock:    the messages' lease locks, shared; for all messages of one lease, that lease's lock for acks.
---          They are held to the end of the transaction: until then the messages are handed to nobody
---          else, also when their deadline passes.
+--          They are held to the end of the transaction. Until then no other receive is handed the
+--          messages, also when their deadline passes.
 -- Index:   see ack_single, ack_lease and ack_queue.
 -- Answers: how many.
 CREATE OR REPLACE FUNCTION slipring.ack(receipts text[])

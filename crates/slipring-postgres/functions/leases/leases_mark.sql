@@ -19,7 +19,7 @@ DECLARE
     v_later int8multirange;
 BEGIN
     FOR v_kind IN 9..10 LOOP
-        -- Where the state knows of no such hand-outs, nothing tells from where on some may be added.
+        -- Without taken, the first fence of later hand-outs is not known, so no mark can be set.
         CONTINUE WHEN v_kind = 10 AND p_state.taken IS NULL;
         v_mark := slipring.mark_read(p_queue, v_kind);
         CONTINUE WHEN v_mark.seq > 0 AND p_state.seq - v_mark.id

@@ -1,11 +1,11 @@
--- Purpose: tells those who keep up with the list of queues that it is about to change, or a setting.
+-- Purpose: tells servers that the list of queues or a setting is about to change.
 -- Inputs:  none; a trigger of queue.
 -- Lock:    none.
 -- Index:   none.
 CREATE OR REPLACE FUNCTION slipring.queue_changed()
 RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    -- The transaction has its number by now: those who see the sequence move wait for its end.
+    -- The transaction has its number by now: a server that sees the sequence move waits for its end.
     PERFORM nextval('slipring.queue_changes');
     RETURN NULL;
 END $$;

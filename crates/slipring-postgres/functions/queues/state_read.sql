@@ -1,5 +1,5 @@
--- Purpose: the newest state of a queue, with what users' transactions have been handed since. Where such
---          a transaction has asked for it (see taken_ask), taken is there also if the state has none.
+-- Purpose: the newest state of a queue, with what users' transactions have been handed since. After
+--          taken_ask it has taken also where the state that was written has none.
 -- Inputs:  p_queue.
 -- Lock:    the caller holds the queue's lock where it will write.
 -- Index:   state_newest, backwards, one step in each slot; see load_held where a lane is new,
@@ -30,8 +30,8 @@ BEGIN
         IF p_queue.fifo OR NOT slipring.taken_expected(p_queue.queue_id) THEN
             RETURN v_state;
         END IF;
-        -- A transaction may be handing out messages without the lock, that has asked for it under the lock
-        -- and not written the state. To others that gives no right: see taken_may.
+        -- A transaction that has called taken_ask may be handing out messages, which is not in the state.
+        -- taken_journal is so low that taken_may does not allow it to others.
         v_state.taken := '{[{{BIGINT_MIN}},0)}';
         v_state.taken_journal := pg_sequence_last_value('slipring.journal')
             - slipring.taken_generations() - 1;

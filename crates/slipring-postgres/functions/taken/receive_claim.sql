@@ -30,7 +30,7 @@ BEGIN
         RETURN QUERY SELECT * FROM slipring.receive_taken(v_queue, p_now_ms, p_n, p_lease_ms);
         GET DIAGNOSTICS v_rows = ROW_COUNT;
         IF v_rows = 0 THEN
-            -- Who looks in vain asks for nothing.
+            -- A receive that finds nothing waits for no lock.
             IF NOT slipring.taken_useful(v_queue) THEN
                 demand := 0;
                 end_kind := 'drained';
@@ -39,7 +39,7 @@ BEGIN
             ELSIF NOT slipring.taken_ask(v_queue) THEN
                 RETURN;
             ELSE
-                -- It may have been waited for long.
+                -- The wait may have been long: the queue is read again.
                 v_queue := slipring.queue_hold(p_queue.queue_id);
                 v_plain := NOT v_queue.paused
                     AND p_now_ms >= coalesce(v_queue.paused_until_ms, p_now_ms);

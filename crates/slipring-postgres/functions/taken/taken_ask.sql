@@ -1,6 +1,7 @@
--- Purpose: asks to hand out messages of a queue without its lock, where nobody has by SQL for long and the
---          state does not say that it may be done: see taken_open. From here on whoever has the queue's lock
---          expects such hand-outs (see state_read), and whoever had it before has ended.
+-- Purpose: lets this transaction hand out messages of a queue without its lock where the state does not allow
+--          it (see taken_open): the first receive by SQL of a queue, or the first for long. It moves a
+--          sequence, then waits until the transaction that has the queue's lock has ended. Every later holder
+--          of the lock reads the sequence and expects such hand-outs, see state_read.
 -- Inputs:  p_queue, a standard one.
 -- Lock:    the queue's, which is waited for as by queue_wait and given back. The transaction has its number,
 --          so that the journal does not get more than one generation further before it ends.

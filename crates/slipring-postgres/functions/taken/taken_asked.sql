@@ -1,5 +1,4 @@
--- Purpose: the sequence by which receives by SQL ask to hand out messages of a queue without its lock, see
---          taken_ask.
+-- Purpose: the sequence that taken_ask moves for a queue. TAKEN_ASKED sequences serve all queues.
 -- Inputs:  p_queue.
 -- Lock:    none.
 -- Index:   none.

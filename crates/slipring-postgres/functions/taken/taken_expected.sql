@@ -1,7 +1,7 @@
--- Purpose: whether a transaction may be handing out messages of a queue without its lock that has asked for
---          it, though the state does not say so: see taken_ask.
--- Inputs:  p_queue, which may be one of whose neighbours a transaction has asked that for.
--- Lock:    that the answer holds for as long as one writes, the queue's.
+-- Purpose: whether a transaction that has called taken_ask may be handing out messages of a queue without its
+--          lock. Also true where it was called for another queue of the same sequence.
+-- Inputs:  p_queue.
+-- Lock:    none. A false answer stays right only while the caller holds the queue's lock.
 -- Index:   none. Volatile like what it reads, so that it is inlined.
 CREATE OR REPLACE FUNCTION slipring.taken_expected(p_queue int)
 RETURNS boolean LANGUAGE sql VOLATILE AS $$

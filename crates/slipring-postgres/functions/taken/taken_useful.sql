@@ -1,5 +1,5 @@
--- Purpose: whether a receive by SQL has a reason to ask for hand-outs without the lock: messages of the log
---          that are ready, as far as can be seen.
+-- Purpose: whether the log of a queue has ready messages that this snapshot sees. If not, a receive by SQL
+--          does not call taken_ask.
 -- Inputs:  p_queue, which the caller holds, see queue_hold.
 -- Lock:    none.
 -- Index:   see state_read, log_any.

@@ -6,7 +6,7 @@ use slipring::admin::AdminStore;
 use slipring::{QueueId, Timestamp};
 use slipring_conformance::verbs::{bodies, claim};
 use slipring_postgres::PostgresStore;
-use slipring_testbed::{Cluster, Database, one, run, soon};
+use slipring_testbed::{Cluster, Database, database_now, one, run, soon};
 use tokio_postgres::Client;
 
 /// A queue `jobs` with so many messages, `m000` and on, a store and a user of SQL.
@@ -97,8 +97,7 @@ impl Ground {
     }
 
     pub async fn now(&self) -> Timestamp {
-        let ms = one(&self.user, "SELECT slipring.now_ms()").await;
-        Timestamp::from_millis(u64::try_from(ms).unwrap())
+        database_now(&self.user).await
     }
 
     /// What a server is handed.
