@@ -994,7 +994,6 @@ FUNCTION taken_look(p_tables text[], p_low text, p_high text) RETURNS text
 FUNCTION taken_may(p_state slipring.state) RETURNS boolean
 FUNCTION taken_next(p_queue slipring.queue) RETURNS bigint
 FUNCTION taken_of_pack(p_queue slipring.queue, p_tables text[], p_lane bigint, p_id bigint, p_part int8range, p_want bigint) RETURNS int8multirange
-FUNCTION taken_open(p_queue slipring.queue, p_state slipring.state, p_generations bigint) RETURNS void
 FUNCTION taken_packs(p_queue slipring.queue, p_tables text[], p_lane bigint, p_todo int8multirange, p_want bigint, p_rows bigint, p_skip bigint, p_all boolean, OUT n bigint, OUT there int8range, OUT others int8multirange) RETURNS record
 FUNCTION taken_read(p_queue slipring.queue, p_state slipring.state) RETURNS slipring.state
 FUNCTION taken_singles(p_tables text[], p_lane bigint, p_todo int8multirange, p_ids bigint[], p_want bigint, OUT n bigint, OUT last bigint, OUT others int8multirange) RETURNS record

@@ -10,8 +10,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_tem
 SET jit = off AS $$
 DECLARE
     v_settings jsonb := slipring.settings_default();
-    v_made record;
-    v_queue slipring.queue;
+    v_created boolean;
 BEGIN
     IF NOT slipring.queue_name_ok(name) THEN
         PERFORM slipring.fail('SR007', format('queue name %L is not 1 to 200 of letters, digits '
@@ -21,13 +20,9 @@ BEGIN
         v_settings := v_settings || '{"fifo": true}';
     END IF;
     v_settings := slipring.settings_merge(v_settings, coalesce(settings, '{}'), name);
-    SELECT q.created, q.queue_id INTO v_made
+    SELECT q.created INTO v_created
     FROM slipring.store_create_queue(name, v_settings, slipring.now_ms()) q;
-    IF v_made.created AND NOT (v_settings ->> 'fifo')::boolean THEN
-        v_queue := slipring.queue_lock(v_made.queue_id);
-        PERFORM slipring.taken_open(v_queue, slipring.state_read(v_queue), 2);
-    END IF;
-    RETURN v_made.created;
+    RETURN v_created;
 EXCEPTION WHEN SQLSTATE 'SR002' THEN
     IF settings IS NULL THEN
         RETURN false;

@@ -87,8 +87,4 @@ BEGIN
     END IF;
     RETURN QUERY SELECT * FROM slipring.store_claim(v_queue.queue_id, p_now_ms, ARRAY[p_n],
         ARRAY[p_lease_ms], '{f}', NULL);
-    IF v_plain THEN
-        PERFORM slipring.taken_open(v_queue, slipring.state_read(v_queue),
-            slipring.taken_generations());
-    END IF;
 END $$;

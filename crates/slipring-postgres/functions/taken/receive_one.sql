@@ -4,7 +4,7 @@
 -- Lock:    see taken_apart and queue_hold.
 -- Index:   see state_read, taken_first, log_any, taken_next; lease's indexes grow by one entry.
 -- Answers: the message with its lease; or that there is none; or, with ended not true, that
---          receive_claim has to look: the queue is a FIFO queue, paused or not opened (see taken_open),
+--          receive_claim has to look: the queue is a FIFO queue, paused or has no such receives yet (see taken_may),
 --          in_flight_max is near, messages have pictures, or other transactions seem to have locked all
 --          that are ready.
 CREATE OR REPLACE FUNCTION slipring.receive_one(

@@ -6,7 +6,7 @@
 -- Lock:    see taken_apart and queue_hold.
 -- Index:   see taken_apart, claim_read, taken_next; lease's indexes grow by one entry for each lane.
 -- Answers: see store_claim, always with a last row. No row, and nothing is written, where it may not
---          be done so: nobody has opened it (see taken_open), or in_flight_max is near. A hundred
+--          be done so: no receive has done so lately (see taken_may), or in_flight_max is near. A hundred
 --          others may be about to do the same.
 CREATE OR REPLACE FUNCTION slipring.receive_taken(
     p_queue slipring.queue, p_now_ms bigint, p_n bigint, p_lease_ms bigint,

@@ -1,5 +1,5 @@
 -- Purpose: lets this transaction hand out messages of a queue without its lock where the state does not allow
---          it (see taken_open): the first receive by SQL of a queue, or the first for long. It moves a
+--          it (see taken_may): the first receive by SQL of a queue, or the first for long. It moves a
 --          sequence, then waits until the transaction that has the queue's lock has ended. Every later holder
 --          of the lock reads the sequence and expects such hand-outs, see state_read.
 -- Inputs:  p_queue, a standard one.

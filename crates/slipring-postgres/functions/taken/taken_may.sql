@@ -1,4 +1,6 @@
--- Purpose: whether messages of a queue may be handed out without its lock, see taken_open.
+-- Purpose: whether messages of a queue may be handed out without its lock: a transaction has done so, by taken_ask,
+--          and the state has its hand-out, not more than taken_generations ago. Servers lock the rows of what
+--          they hand out, too, as long as it is so.
 -- Inputs:  p_state of the queue.
 -- Lock:    none.
 -- Index:   none. Volatile like what it reads, so that it is inlined.
