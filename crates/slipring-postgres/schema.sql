@@ -245,6 +245,70 @@ TABLE migration
   name text NOT NULL
   applied_at timestamp with time zone NOT NULL DEFAULT now()
   CONSTRAINT migration_pkey PRIMARY KEY (version)
+SEQUENCE numbers_0
+SEQUENCE numbers_1
+SEQUENCE numbers_10
+SEQUENCE numbers_11
+SEQUENCE numbers_12
+SEQUENCE numbers_13
+SEQUENCE numbers_14
+SEQUENCE numbers_15
+SEQUENCE numbers_16
+SEQUENCE numbers_17
+SEQUENCE numbers_18
+SEQUENCE numbers_19
+SEQUENCE numbers_2
+SEQUENCE numbers_20
+SEQUENCE numbers_21
+SEQUENCE numbers_22
+SEQUENCE numbers_23
+SEQUENCE numbers_24
+SEQUENCE numbers_25
+SEQUENCE numbers_26
+SEQUENCE numbers_27
+SEQUENCE numbers_28
+SEQUENCE numbers_29
+SEQUENCE numbers_3
+SEQUENCE numbers_30
+SEQUENCE numbers_31
+SEQUENCE numbers_32
+SEQUENCE numbers_33
+SEQUENCE numbers_34
+SEQUENCE numbers_35
+SEQUENCE numbers_36
+SEQUENCE numbers_37
+SEQUENCE numbers_38
+SEQUENCE numbers_39
+SEQUENCE numbers_4
+SEQUENCE numbers_40
+SEQUENCE numbers_41
+SEQUENCE numbers_42
+SEQUENCE numbers_43
+SEQUENCE numbers_44
+SEQUENCE numbers_45
+SEQUENCE numbers_46
+SEQUENCE numbers_47
+SEQUENCE numbers_48
+SEQUENCE numbers_49
+SEQUENCE numbers_5
+SEQUENCE numbers_50
+SEQUENCE numbers_51
+SEQUENCE numbers_52
+SEQUENCE numbers_53
+SEQUENCE numbers_54
+SEQUENCE numbers_55
+SEQUENCE numbers_56
+SEQUENCE numbers_57
+SEQUENCE numbers_58
+SEQUENCE numbers_59
+SEQUENCE numbers_6
+SEQUENCE numbers_60
+SEQUENCE numbers_61
+SEQUENCE numbers_62
+SEQUENCE numbers_63
+SEQUENCE numbers_7
+SEQUENCE numbers_8
+SEQUENCE numbers_9
 
 TABLE offer PARTITION BY LIST (slot)
   slot integer NOT NULL
@@ -809,6 +873,8 @@ FUNCTION nack(receipts text[], delay interval DEFAULT NULL::interval) RETURNS te
 FUNCTION nack(receipts text[], delay interval, reason text) RETURNS text[] SECURITY DEFINER
 FUNCTION nack_each(p_receipts text[], p_delay interval, p_reason text DEFAULT NULL::text) RETURNS TABLE(receipt text, outcome text, error text, error_message text, error_context jsonb)
 FUNCTION now_ms() RETURNS bigint
+FUNCTION number_take(p_queue text, p_new boolean, p_count integer) RETURNS integer
+FUNCTION numbers() RETURNS regclass
 FUNCTION offer_apart(p_queue slipring.queue, p_now_ms bigint, p_n bigint) RETURNS slipring.state
 FUNCTION offer_draw(p_queue slipring.queue, p_now_ms bigint, p_n bigint, OUT lane bigint, OUT parts int8multirange[], OUT sizes integer[], OUT todo int8multirange, OUT total bigint, OUT tables text[]) RETURNS record
 FUNCTION offer_ids(p_tables text[], p_lane bigint, p_ready int8multirange, p_limit bigint) RETURNS bigint[]

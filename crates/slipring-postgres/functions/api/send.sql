@@ -13,7 +13,6 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_tem
 #variable_conflict use_variable
 DECLARE
     v_id bigint;
-    v_kept text;
     v_next int := 0;
     v_headers text;
     v_more bigint := 0;
@@ -31,9 +30,7 @@ BEGIN
             INTO v_more, v_fits FROM jsonb_each_text(v_headers::jsonb) h;
         END IF;
         IF pg_current_xact_id_if_assigned() IS NOT NULL THEN
-            v_kept := current_setting('slipring.sent', true);
-            v_next := CASE WHEN v_kept <> '' THEN greatest(v_kept::int, 1) ELSE 1 END;
-            v_kept := set_config('slipring.sent', (v_next + 1)::text, true);
+            v_next := slipring.number_take(queue, false, 1);
         END IF;
         -- The transaction's number comes before the generation is read and those who poll are told.
         v_id := pg_current_xact_id()::text::bigint;
@@ -51,8 +48,7 @@ BEGIN
             AND (has_type_privilege(slipring.caller(), 'slipring.right_producer'::regtype, 'USAGE')
                 OR slipring.queue_right('producer', q.queue_id))
             AND q.home_at = q.written_at AND q.delay_ms = 0 AND octet_length(send.body) + v_more <= q.message_bytes_max
-            AND q.messages_max IS NULL AND q.bytes_max IS NULL AND v_next <= {{XID_MESSAGES_MAX}}
-            AND v_fits
+            AND q.messages_max IS NULL AND q.bytes_max IS NULL AND v_fits
             AND pg_sequence_last_value(q.generation) >= 0 AND nextval(q.activity) >= 0
         RETURNING id INTO v_id;
         IF v_id IS NOT NULL THEN

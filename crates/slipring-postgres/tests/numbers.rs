@@ -1,0 +1,140 @@
+//! No caller makes a transaction give a number twice (S10.1, decision 0037): whatever it resets or
+//! sets between two sends.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failed step fails the test"
+)]
+
+use slipring_testbed::{Cluster, Database, one, run};
+use tokio_postgres::Client;
+
+/// A database with the queues `q` and `other`, a session of its owner, and one of a role that may
+/// send to both and no more.
+struct Ground {
+    cluster: &'static Cluster,
+    database: Database,
+    owner: Client,
+    role: String,
+}
+
+async fn ground() -> Ground {
+    let cluster = Cluster::shared();
+    let database = cluster.database().await;
+    let owner = cluster.client(&database).await;
+    let role = format!("{}_sender", database.name);
+    let made = format!(
+        "SELECT slipring.create_queue('q'), slipring.create_queue('other');
+         CREATE TABLE public.work (n int); GRANT INSERT ON public.work TO PUBLIC"
+    );
+    run(&owner, &made).await;
+    let admin = cluster.superuser(&database.name).await;
+    run(&admin, &format!("CREATE ROLE {role}")).await;
+    run(&owner, &format!("SELECT slipring.grant('producer', '{role}')")).await;
+    Ground { cluster, database, owner, role }
+}
+
+impl Ground {
+    async fn sender(&self) -> Client {
+        let session = self.cluster.superuser(&self.database.name).await;
+        run(&session, &format!("SET SESSION AUTHORIZATION {}", self.role)).await;
+        session
+    }
+
+    /// How many messages there are, and how many numbers they have.
+    async fn counted(&self) -> [i64; 2] {
+        let all = "SELECT sum(coalesce(n, 1))::int8 FROM slipring.message";
+        let numbers = "SELECT count(DISTINCT id - k) FROM slipring.message,
+            generate_series(0, coalesce(n, 1) - 1) k";
+        [one(&self.owner, all).await, one(&self.owner, numbers).await]
+    }
+}
+
+async fn refused(client: &Client, sql: &str) -> String {
+    let error = client.batch_execute(sql).await.expect_err(sql);
+    let error = error.as_db_error().unwrap_or_else(|| panic!("{error:?}")).clone();
+    format!("{}: {}", error.code().code(), error.message())
+}
+
+#[tokio::test]
+async fn a_reset_between_sends_gives_no_number_twice() {
+    let g = ground().await;
+    let sender = g.sender().await;
+    let resets = [
+        "RESET ALL",
+        "SET LOCAL slipring.sent = '1'",
+        "SAVEPOINT s; SELECT slipring.send('q', 'gone'::text); ROLLBACK TO s",
+        "CLOSE ALL; DEALLOCATE ALL",
+    ];
+    let mut sent = 0;
+    for reset in resets {
+        for queue in ["q", "other"] {
+            let calls = format!(
+                "BEGIN; INSERT INTO public.work VALUES (1);
+                 SELECT slipring.send_batch('q', '{{a,b,c}}'::text[]); {reset};
+                 SELECT slipring.send_batch('{queue}', '{{d,e,f,g,h}}'::text[]); {reset};
+                 SELECT slipring.send('{queue}', 'i'::text);
+                 SELECT slipring.send('q', 'j'::text, \"group\" => 'g'); COMMIT"
+            );
+            run(&sender, &calls).await;
+            sent += 10;
+            assert_eq!(g.counted().await, [sent, sent], "{reset}, {queue}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_transaction_that_forgets_what_it_has_sent_sends_no_more() {
+    let g = ground().await;
+    let sender = g.sender().await;
+    for (first, queue) in [
+        ("SELECT slipring.send('q', 'a'::text), slipring.send('q', 'a'::text)", "other"),
+        ("SELECT slipring.send_batch('q', '{a,b}'::text[])", "q"),
+        ("SELECT slipring.send('q', 'a'::text, delay => '1 hour')", "other"),
+    ] {
+        let forgets = format!("BEGIN; {first}; DISCARD SEQUENCES");
+        run(&sender, &forgets).await;
+        let says = refused(&sender, &format!("SELECT slipring.send('{queue}', 'b'::text)")).await;
+        let wanted = format!("55000: queue {queue}: this transaction has sent messages and ");
+        assert!(says.starts_with(&wanted), "{says}");
+        run(&sender, "ROLLBACK").await;
+    }
+    // Between transactions it takes nothing away, and a transaction that has only written needs no
+    // more than any other.
+    run(&sender, "DISCARD SEQUENCES; BEGIN; INSERT INTO public.work VALUES (1)").await;
+    run(&sender, "SELECT slipring.send('q', 'a'::text), slipring.send('q', 'b'::text)").await;
+    run(&sender, "COMMIT").await;
+    assert_eq!(g.counted().await, [2, 2]);
+}
+
+#[tokio::test]
+async fn a_session_sends_first_in_a_transaction_that_has_done_other_things() {
+    let g = ground().await;
+    for before in [
+        "SELECT slipring.create_queue('new')",
+        "SELECT slipring.load_append(slipring.load_begin('q'), 0, '{x}'::text[])",
+        "SELECT slipring.nack(receipt) FROM slipring.receive('other')",
+        "SELECT slipring.ack(receipt) FROM slipring.receive('other')",
+    ] {
+        run(&g.owner, "SELECT slipring.send('other', 'm'::text)").await;
+        let client = g.cluster.client(&g.database).await;
+        run(&client, &format!("BEGIN; {before}; SELECT slipring.send('q', 'a'::text); COMMIT"))
+            .await;
+    }
+    let [all, numbers] = g.counted().await;
+    assert_eq!(all, numbers);
+}
+
+#[tokio::test]
+async fn a_sender_sets_no_sequence_of_the_store() {
+    let g = ground().await;
+    let sender = g.sender().await;
+    run(&sender, "SELECT slipring.send('q', 'a'::text)").await;
+    for call in [
+        "SELECT setval(format('slipring.numbers_%s', pg_backend_pid() % 64), 1)",
+        "SELECT nextval(format('slipring.numbers_%s', pg_backend_pid() % 64))",
+    ] {
+        assert!(refused(&sender, call).await.starts_with("42501: "), "{call}");
+    }
+}
