@@ -685,6 +685,7 @@ FUNCTION acks_in(p_queue integer, p_ids int8multirange) RETURNS TABLE(message_id
 FUNCTION acks_read(p_queue integer, p_ids int8multirange) RETURNS TABLE(message_id bigint, fence bigint, ids int8multirange)
 FUNCTION acks_take(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint) RETURNS slipring.state
 FUNCTION acks_wait(p_queue slipring.queue, p_state slipring.state) RETURNS boolean
+FUNCTION administration_lock() RETURNS void
 FUNCTION append_fits(p_queue slipring.queue, p_before bigint, p_first integer, p_last integer, p_bodies bytea[], p_groups text[], p_dedup_ids text[], p_headers text[], p_firsts bigint[], INOUT p_total bigint, INOUT p_bytes bigint, INOUT p_entered bigint[], OUT p_over jsonb) RETURNS record
 FUNCTION append_plain(p_queue integer, p_now_ms bigint, p_bodies bytea[], p_priority bigint, p_delay_ms bigint, p_lease_ms bigint, p_ns integer[], p_eachs_bytes integer[]) RETURNS bigint
 FUNCTION append_refused(p_queue slipring.queue, p_now_ms bigint, p_units integer[], p_bodies bytea[], p_groups text[], p_dedup_ids text[], p_headers text[], p_before bigint, p_firsts bigint[]) RETURNS jsonb[]
@@ -924,6 +925,7 @@ FUNCTION queue_lock_is_row(p_queue integer) RETURNS boolean
 FUNCTION queue_name_ok(p_name text) RETURNS boolean
 FUNCTION queue_named(p_name text, p_kind text) RETURNS slipring.queue
 FUNCTION queue_oldest(p_queue slipring.queue) RETURNS bigint
+FUNCTION queue_paused(p_queue slipring.queue, p_now_ms bigint) RETURNS boolean
 FUNCTION queue_peek(p_queue slipring.queue, p_state text, p_limit integer) RETURNS TABLE(queue integer, id bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, state text, until_ms bigint, failures jsonb)
 FUNCTION queue_retire(p_queue slipring.queue, p_table text, p_all boolean, p_since_ms bigint, p_now_ms bigint, p_age_ms bigint) RETURNS boolean
 FUNCTION queue_right(p_kind text, p_queue integer) RETURNS boolean

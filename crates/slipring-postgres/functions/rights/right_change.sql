@@ -17,7 +17,7 @@ BEGIN
     ELSIF p_queue IS NOT NULL THEN
         v_queue := (slipring.queue_named(p_queue, 'admin')).queue_id;
     END IF;
-    LOCK TABLE slipring.lock_administration IN SHARE UPDATE EXCLUSIVE MODE;
+    PERFORM slipring.administration_lock();
     IF p_give THEN
         INSERT INTO slipring.grantee (role, kind, queue_id) VALUES (p_role, p_kind, v_queue)
         ON CONFLICT DO NOTHING;

@@ -28,9 +28,11 @@ BEGIN
             -- The queue was deleted since the row was read, and with it what it counted for.
             RETURN false;
         ELSIF p_move.step = 0 THEN
-            v_place := CASE WHEN (SELECT p.reserved FROM slipring.place p
-                    WHERE p.place = p_move.place_from) THEN slipring.place_share(p_now_ms)
-                ELSE slipring.place_reserve(p_move.queue_id, p_now_ms) END;
+            -- None for a queue that was being deleted when its move began.
+            v_place := (SELECT CASE WHEN p.reserved THEN slipring.place_share(p_now_ms)
+                    ELSE slipring.place_reserve(q.queue_id, p_now_ms) END
+                FROM slipring.queue q JOIN slipring.place p ON p.place = p_move.place_from
+                WHERE q.queue_id = p_move.queue_id);
         ELSE
             UPDATE slipring.place p SET queues = p.queues - 1 WHERE p.place = p_move.place_from;
         END IF;

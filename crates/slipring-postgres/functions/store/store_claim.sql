@@ -34,7 +34,7 @@ DECLARE
     v_leased bigint := 0;
 BEGIN
     v_state := slipring.acks_take(v_queue, v_state, p_now_ms);
-    IF v_queue.paused OR p_now_ms < v_queue.paused_until_ms THEN
+    IF slipring.queue_paused(v_queue, p_now_ms) THEN
         end_kind := 'paused';
         demand := 0;
         RETURN NEXT;

@@ -1,6 +1,6 @@
 -- Purpose: creates a queue, or answers the existing one with equal settings (S14.2).
 -- Inputs:  p_name, checked; p_settings with every key; p_now_ms.
--- Lock:    the lock of administration, which other creations and deletions wait for.
+-- Lock:    see administration_lock.
 -- Index:   queue_name; see queue_tables.
 CREATE OR REPLACE FUNCTION slipring.store_create_queue(
     p_name text, p_settings jsonb, p_now_ms bigint)
@@ -12,7 +12,7 @@ SET search_path = pg_catalog, slipring, pg_temp AS $$
 DECLARE
     v_queue slipring.queue;
 BEGIN
-    LOCK TABLE slipring.lock_administration IN SHARE UPDATE EXCLUSIVE MODE;
+    PERFORM slipring.administration_lock();
     SELECT * INTO v_queue FROM slipring.queue q WHERE q.name = p_name;
     IF v_queue.queue_id IS NOT NULL THEN
         IF v_queue.settings <> p_settings THEN

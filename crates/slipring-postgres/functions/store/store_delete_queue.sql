@@ -1,7 +1,9 @@
 -- Purpose: deletes a queue with all that is in it. Its tables are emptied by the next
 --          step of store_rotate that may.
 -- Inputs:  p_queue.
--- Lock:    the queue's, then the lock of administration: nobody waits for a queue with that one.
+-- Lock:    the lock of administration, then the queue's and its row, which are waited for 50 ms at most: so
+--          nobody waits for one of them for long because this waits for another, and a transaction that has
+--          created a queue may wait for this one. A server tries again, see in_turn.
 --          It waits for no load either: those that somebody appends to or publishes stay until they
 --          are pruned, without a queue.
 -- Index:   queue_pkey, load_queue, place_move_pkey. What is on the shelf is not copied any more.
@@ -12,8 +14,9 @@ DECLARE
     v_queue slipring.queue;
     v_loads int[];
 BEGIN
+    PERFORM slipring.administration_lock();
+    PERFORM slipring.in_turn(p_queue, 50);
     v_queue := slipring.queue_lock(p_queue);
-    LOCK TABLE slipring.lock_administration IN SHARE UPDATE EXCLUSIVE MODE;
     DELETE FROM slipring.queue q WHERE q.queue_id = p_queue;
     DELETE FROM slipring.grantee g WHERE g.queue_id = p_queue;
     v_loads := ARRAY(SELECT l.load_id FROM slipring.load l WHERE l.queue_id = p_queue

@@ -17,8 +17,7 @@ BEGIN
     PERFORM slipring.generations_enter();
     FOR v_id IN SELECT DISTINCT q FROM unnest(p_queues) q ORDER BY q LOOP
         SELECT * INTO v_queue FROM slipring.queue q WHERE q.queue_id = v_id;
-        CONTINUE WHEN v_queue.queue_id IS NULL OR v_queue.paused
-            OR p_now_ms < v_queue.paused_until_ms;
+        CONTINUE WHEN v_queue.queue_id IS NULL OR slipring.queue_paused(v_queue, p_now_ms);
         RETURN QUERY SELECT u.n::int, h.failing, h.priority, h.sent_ms, h.id
         FROM slipring.queue_head(v_queue) h, unnest(p_queues) WITH ORDINALITY AS u(q, n)
         WHERE u.q = v_id;

@@ -30,7 +30,7 @@ BEGIN
         WHERE o.queue_id = p_queue.queue_id AND NOT o.several ORDER BY o.first DESC LIMIT 1) o
     WHERE p_now_ms < o.made_ms + {{OFFER_MS}};
     IF v_begin.past IS NULL OR pg_sequence_last_value(v_tickets) >= v_begin.past - 1
-        OR p_queue.fifo OR p_queue.paused OR p_now_ms < p_queue.paused_until_ms
+        OR p_queue.fifo OR slipring.queue_paused(p_queue, p_now_ms)
         OR p_queue.home_at <> p_queue.written_at OR cardinality(p_queue.lanes) > 1
         OR slipring.items_ready(p_queue.queue_id) THEN
         RETURN;

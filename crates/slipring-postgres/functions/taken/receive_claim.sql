@@ -4,7 +4,7 @@
 -- Lock:    see receive_taken and taken_ask; else the queue's lock. In a transaction that has another queue's, by a
 --          receive before this one, it is waited for 50 ms at most: then nothing is handed out.
 -- Index:   see receive_taken, store_claim, items_count.
--- Answers: see store_claim.
+-- Answers: see store_claim. No row where the queue is paused, which needs no lock.
 CREATE OR REPLACE FUNCTION slipring.receive_claim(
     p_queue slipring.queue, p_now_ms bigint, p_n int, p_lease_ms bigint)
 RETURNS TABLE (demand int, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint,
@@ -16,8 +16,6 @@ LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
     v_queue slipring.queue := slipring.queue_hold(p_queue.queue_id);
-    v_plain boolean := NOT v_queue.fifo AND NOT v_queue.paused
-        AND p_now_ms >= coalesce(v_queue.paused_until_ms, p_now_ms);
     v_pictures boolean := slipring.items_ready(v_queue.queue_id);
     v_rows bigint;
     v_there boolean;
@@ -26,7 +24,10 @@ BEGIN
     IF v_queue.home_at <> v_queue.written_at THEN
         PERFORM slipring.queue_at_home(v_queue);
     END IF;
-    IF v_plain AND NOT (v_pictures AND slipring.queue_free(v_queue.queue_id)) THEN
+    IF slipring.queue_paused(v_queue, p_now_ms) THEN
+        RETURN;
+    END IF;
+    IF NOT v_queue.fifo AND NOT (v_pictures AND slipring.queue_free(v_queue.queue_id)) THEN
         RETURN QUERY SELECT * FROM slipring.receive_taken(v_queue, p_now_ms, p_n, p_lease_ms);
         GET DIAGNOSTICS v_rows = ROW_COUNT;
         IF v_rows = 0 THEN
@@ -41,11 +42,12 @@ BEGIN
             ELSE
                 -- The wait may have been long: the queue is read again.
                 v_queue := slipring.queue_hold(p_queue.queue_id);
-                v_plain := NOT v_queue.paused
-                    AND p_now_ms >= coalesce(v_queue.paused_until_ms, p_now_ms);
+                IF slipring.queue_paused(v_queue, p_now_ms) THEN
+                    RETURN;
+                END IF;
                 v_pictures := slipring.items_ready(v_queue.queue_id);
                 RETURN QUERY SELECT * FROM slipring.receive_taken(v_queue, p_now_ms, p_n, p_lease_ms,
-                    true) WHERE v_plain;
+                    true);
                 GET DIAGNOSTICS v_rows = ROW_COUNT;
             END IF;
         END IF;

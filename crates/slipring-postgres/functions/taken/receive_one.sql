@@ -22,7 +22,7 @@ DECLARE
     v_lane bigint;
     v_any boolean;
 BEGIN
-    IF v_queue.fifo OR v_queue.paused OR p_now_ms < v_queue.paused_until_ms
+    IF v_queue.fifo OR slipring.queue_paused(v_queue, p_now_ms)
         OR v_queue.home_at <> v_queue.written_at OR slipring.items_ready(v_queue.queue_id) THEN
         RETURN;
     END IF;

@@ -23,10 +23,12 @@ BEGIN
         OR NOT slipring.offer_over(NEW.queue_id, slipring.now_ms())) THEN
         RETURN NULL;
     END IF;
-    -- The commit of a block, or a statement that is a transaction of its own: a lock that is taken
-    -- earlier, because of SET CONSTRAINTS, would be held for as long as the transaction goes on.
-    IF now() <> statement_timestamp()
-        AND current_query() !~* '^\s*(/\*.*\*/\s*)*(commit|end)\M' THEN
+    -- The commit of a block or of a procedure, or a statement that is a transaction of its own: a lock that
+    -- is taken earlier, because of SET CONSTRAINTS, would be held for as long as the transaction goes on, and
+    -- that of a prepared one longer. Without a backslash: what that means is a setting of the caller.
+    IF current_query() ~* 'prepare[[:space:]]+transaction|constraints' OR now() <> statement_timestamp()
+        AND current_query() !~* '^[[:space:]]*(/[*].*[*]/[[:space:]]*)*(commit|end|call|do)([^a-z0-9_]|$)'
+    THEN
         RETURN NULL;
     END IF;
     IF slipring.queue_free(NEW.queue_id) THEN

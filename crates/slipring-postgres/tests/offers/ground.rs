@@ -45,9 +45,13 @@ impl Ground {
         soon("an offer", self.user.batch_execute(&sql)).await.unwrap();
     }
 
-    /// Receives and acks the first message, under the queue's lock, then offers others.
+    /// Receives and acks messages until a commit has noted one, then offers others.
     pub async fn until_offered(&self) -> Vec<String> {
-        let done = self.work().await.into_iter().collect();
+        let noted = "SELECT count(*) FROM slipring.state WHERE taken IS NOT NULL";
+        let mut done = Vec::new();
+        while one(&self.user, noted).await == 0 {
+            done.extend(self.work().await);
+        }
         self.offer(1).await;
         assert!(self.left(false).await > 0, "nothing was offered");
         done
