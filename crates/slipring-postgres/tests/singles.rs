@@ -12,7 +12,8 @@ use tokio_postgres::Client;
 
 /// The locks of a session that are not a table's or the transaction's own.
 const LOCKS: &str =
-    "SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'advisory'";
+    "SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'advisory'
+    AND objid <> pid";
 
 /// A queue `jobs` made by SQL, a store, and a user of SQL.
 struct Ground {
