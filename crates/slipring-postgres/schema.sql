@@ -605,7 +605,7 @@ CREATE INDEX state_newest ON ONLY slipring.state USING btree (queue_id, seq)
 CREATE UNIQUE INDEX store_pkey ON slipring.store USING btree (id)
 CREATE INDEX tally_queue ON ONLY slipring.tally USING btree (queue_id, entry)
 CREATE INDEX tally_sum_newest ON ONLY slipring.tally_sum USING btree (queue_id, seq)
-FUNCTION ack(receipt text) RETURNS void
+FUNCTION ack(receipt text) RETURNS void SECURITY DEFINER
 FUNCTION ack(receipts text[]) RETURNS bigint SECURITY DEFINER
 FUNCTION ack_enter(p_queue integer, p_generation bigint, p_before bigint, p_messages bigint[], p_fences bigint[], p_whole bigint[], p_ids int8multirange[]) RETURNS bigint
 FUNCTION ack_key(p_lock_key bigint, p_fence bigint) RETURNS bigint
@@ -794,7 +794,7 @@ FUNCTION mark_read(p_queue integer, p_kind integer) RETURNS slipring.mark
 FUNCTION mark_write(p_mark slipring.mark, p_turn bigint, p_id bigint, p_done int8multirange) RETURNS void
 FUNCTION message_check(p_queue slipring.queue, p_body bytea, p_priority bigint, p_group text, p_dedup_id text, p_headers text, p_index integer) RETURNS void
 FUNCTION message_fault(p_n integer, p_bytes integer, p_sent_ms bigint, p_priority bigint, p_lease_ms bigint, p_headers text, p_body bytea) RETURNS text
-FUNCTION message_gone(p_message bigint) RETURNS void
+FUNCTION message_gone(p_message bigint, p_queue text DEFAULT NULL::text) RETURNS void
 FUNCTION message_held(p_message bigint) RETURNS void
 FUNCTION message_queue(p_message bigint, p_now_ms bigint) RETURNS slipring.queue
 FUNCTION moment_now(p_written timestamp with time zone) RETURNS timestamp with time zone
@@ -870,11 +870,13 @@ FUNCTION queue_wait(p_queue integer, p_by_user boolean DEFAULT false) RETURNS vo
 FUNCTION queues_lock(p_queues integer[]) RETURNS void
 FUNCTION ready(queue text) RETURNS boolean SECURITY DEFINER
 FUNCTION reason_text(p_reason text) RETURNS text
+FUNCTION receipt_list(p_text text) RETURNS text[]
 FUNCTION receipt_open(p_receipts text[]) RETURNS TABLE(n integer, queue integer, message bigint, fence bigint)
 FUNCTION receipt_parts(p_receipts text[]) RETURNS TABLE(n bigint, receipt text, what text)
 FUNCTION receipt_right(p_key bytea, p_receipt text, p_what text) RETURNS boolean
 FUNCTION receipt_seal(p_key bytea, p_queue integer, p_message bigint, p_fence bigint) RETURNS text
 FUNCTION receipt_text(p_key bytea, p_what text) RETURNS text
+FUNCTION receipt_wrong(p_receipt text) RETURNS text
 FUNCTION receipts_by_queue(p_receipts text[]) RETURNS TABLE(queue integer, messages bigint[], fences bigint[], receipts text[])
 FUNCTION receive(queue text, n integer DEFAULT 1, lease interval DEFAULT NULL::interval) RETURNS TABLE(receipt text, body bytea, id bigint, priority bigint, attempts bigint, sent_at timestamp with time zone, lease_until timestamp with time zone, "group" text, dedup_id text, headers jsonb) SECURITY DEFINER
 FUNCTION receive_claim(p_queue slipring.queue, p_now_ms bigint, p_n integer, p_lease_ms bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text, ids bigint[], sents_ms bigint[], bodies bytea[], groups text[], dedup_ids text[], headers_each text[], ns integer[], firsts bigint[], counts integer[], place bigint)
