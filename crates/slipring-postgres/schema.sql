@@ -660,7 +660,7 @@ FUNCTION commit_mode(p_relaxed boolean) RETURNS void
 FUNCTION company(p_queue slipring.queue, p_attempts bigint, p_up_to bigint) RETURNS bigint
 FUNCTION configure(queue text, changes jsonb) RETURNS jsonb SECURITY DEFINER
 FUNCTION consumer_of_all() RETURNS boolean
-FUNCTION count_check(p_limit text, p_most integer, p_n integer, p_queue text DEFAULT NULL::text) RETURNS integer
+FUNCTION count_check(p_limit text, p_most integer, p_n integer, p_queue text DEFAULT NULL::text, p_argument text DEFAULT 'n'::text, p_load bigint DEFAULT NULL::bigint) RETURNS integer
 FUNCTION create_queue(name text, settings jsonb DEFAULT NULL::jsonb) RETURNS boolean SECURITY DEFINER
 FUNCTION cut(p_xid_base bigint) RETURNS int8multirange
 FUNCTION dead_letter_queue(p_queue slipring.queue) RETURNS slipring.queue
@@ -678,7 +678,7 @@ FUNCTION extend(receipt text, lease interval DEFAULT NULL::interval) RETURNS tim
 FUNCTION extend(receipts text[], lease interval DEFAULT NULL::interval) RETURNS timestamp with time zone[] SECURITY DEFINER
 FUNCTION extend_each(p_receipts text[], p_lease interval) RETURNS TABLE(receipt text, lease_until timestamp with time zone, error text, error_message text, error_context jsonb)
 FUNCTION fail(p_state text, p_message text, p_context jsonb) RETURNS void
-FUNCTION fail_limit(p_queue text, p_limit text, p_value bigint, p_asked bigint, p_index integer DEFAULT NULL::integer) RETURNS void
+FUNCTION fail_limit(p_queue text, p_limit text, p_value bigint, p_asked bigint, p_index integer DEFAULT NULL::integer, p_load bigint DEFAULT NULL::bigint) RETURNS void
 FUNCTION failures(message bigint) RETURNS TABLE(attempt integer, ended_at timestamp with time zone, ended_by text, reason text) SECURITY DEFINER
 FUNCTION failures_with(p_failures jsonb, p_attempt bigint, p_end text, p_reason text, p_now_ms bigint) RETURNS jsonb
 FUNCTION fence_least(p_now_ms bigint) RETURNS bigint
@@ -766,7 +766,7 @@ FUNCTION load_held(p_queue integer) RETURNS int8multirange
 FUNCTION load_lock(p_load bigint, p_alone boolean) RETURNS void
 FUNCTION load_open(p_load bigint) RETURNS slipring.load
 FUNCTION load_part_add(p_load slipring.load, p_part bigint, p_checksum bigint, p_now_ms bigint, p_priorities bigint[], p_sizes bigint[], p_count integer) RETURNS bigint
-FUNCTION load_parts_blocks(p_first bigint, p_parts integer) RETURNS bigint[]
+FUNCTION load_parts_blocks(p_first bigint, p_parts integer, p_queue text, p_load bigint DEFAULT NULL::bigint) RETURNS bigint[]
 FUNCTION load_publish(load bigint, messages bigint) RETURNS bigint SECURITY DEFINER
 FUNCTION load_reserve(load bigint, first bigint, parts integer DEFAULT 1024) RETURNS void SECURITY DEFINER
 FUNCTION load_reserve_blocks(p_queue slipring.queue, p_load integer, p_blocks bigint[]) RETURNS void
