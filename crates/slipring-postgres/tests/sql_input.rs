@@ -211,3 +211,19 @@ async fn settings_are_refused_or_can_be_read_by_every_program() {
         assert_eq!(after.settings, before.settings, "every setting is as it was");
     }
 }
+
+#[tokio::test]
+async fn numbers_of_messages_that_cannot_be_are_those_of_no_message() {
+    // S6.7
+    let (_, _, client) = setup().await;
+    let id = one(&client, "SELECT slipring.send('q', 'a'::text)").await;
+    let ids = format!("ARRAY[{}, -1, 0, NULL, {}, {id}]", i64::MIN, i64::MAX);
+    let redrive = format!("SELECT slipring.redrive('q', {ids}::bigint[], 'f')");
+    let told: Vec<String> = client.query_one(&redrive, &[]).await.unwrap().get(0);
+    let gone = "message_gone";
+    assert_eq!(told, [gone, gone, gone, gone, gone, "moved"]);
+    for number in [i64::MIN, -1, 0, i64::MAX] {
+        let failures = format!("SELECT count(*) FROM slipring.failures({number})");
+        assert_eq!(one(&client, &failures).await, 0);
+    }
+}
