@@ -689,6 +689,7 @@ FUNCTION fifo_groups_set(p_queue slipring.queue, p_names text[], p_ids bigint[],
 FUNCTION fifo_known(p_queue slipring.queue) RETURNS bigint
 FUNCTION fifo_open(p_queue integer, p_groups bigint, p_limit bigint, p_before bigint) RETURNS TABLE(turn bigint, name text, id bigint, attempts bigint, bytes integer, fence bigint)
 FUNCTION findings(queue text DEFAULT NULL::text) RETURNS TABLE(queue text, kind text, why text, messages bigint, set_aside_at timestamp with time zone, kept jsonb) SECURITY DEFINER
+FUNCTION findings_found(p_queue text) RETURNS SETOF slipring.aside
 FUNCTION flush() RETURNS text
 FUNCTION generation_empty(p_low bigint, p_tables text[]) RETURNS boolean
 FUNCTION generation_now(p_queue slipring.queue) RETURNS bigint
@@ -808,6 +809,7 @@ FUNCTION nack(receipt text, delay interval, reason text) RETURNS text SECURITY D
 FUNCTION nack(receipts text[], delay interval DEFAULT NULL::interval) RETURNS text[] SECURITY DEFINER
 FUNCTION nack(receipts text[], delay interval, reason text) RETURNS text[] SECURITY DEFINER
 FUNCTION nack_each(p_receipts text[], p_delay interval, p_reason text DEFAULT NULL::text) RETURNS TABLE(receipt text, outcome text, error text, error_message text, error_context jsonb)
+FUNCTION name_shown(p_name text) RETURNS text
 FUNCTION now_ms() RETURNS bigint
 FUNCTION offer_apart(p_queue slipring.queue, p_now_ms bigint, p_n bigint) RETURNS slipring.state
 FUNCTION offer_draw(p_queue slipring.queue, p_now_ms bigint, p_n bigint, OUT lane bigint, OUT parts int8multirange[], OUT sizes integer[], OUT todo int8multirange, OUT total bigint, OUT tables text[]) RETURNS record
@@ -911,6 +913,7 @@ FUNCTION send_batch(queue text, bodies text[], priority bigint DEFAULT 1024, del
 FUNCTION send_rows(p_queue text, p_bodies bytea[], p_priorities bigint[], p_delays_ms bigint[], p_groups text[], p_dedup_ids text[], p_headers text[]) RETURNS bigint[]
 FUNCTION set_aside(queue text) RETURNS bigint SECURITY DEFINER
 FUNCTION settings_backoff(p_backoff jsonb) RETURNS boolean
+FUNCTION settings_backoff_other(p_backoff jsonb) RETURNS text
 FUNCTION settings_check(p_settings jsonb, p_queue text) RETURNS void
 FUNCTION settings_default() RETURNS jsonb
 FUNCTION settings_fill(p_queue slipring.queue, p_settings jsonb) RETURNS slipring.queue

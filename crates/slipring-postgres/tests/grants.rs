@@ -225,6 +225,9 @@ async fn nobody_lends_a_right_in_one_queue_to_reach_others() {
     assert!(refused(&user, configure).await.starts_with("42501"), "dead letters");
     run(&user, &configure.replace("other", "mine")).await;
     assert_eq!(one(&user, "SELECT count(*) FROM slipring.findings()").await, 0);
+    assert_eq!(one(&user, "SELECT count(*) FROM slipring.findings('mine')").await, 0);
+    let why = refused(&user, "SELECT slipring.findings('other')").await;
+    assert!(why.starts_with("42501 permission denied for queue other"), "{why}");
 }
 
 #[tokio::test]

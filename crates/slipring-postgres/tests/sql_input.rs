@@ -180,6 +180,12 @@ async fn settings_are_refused_or_can_be_read_by_every_program() {
         r#"{"fifo": "yes"}"#,
         r#"{"in_flight_max": 99999999999999999999}"#,
         r#"{"no_such": null}"#,
+        r#"{"backoff": {"kind": "none", "delay_ms": 5000}}"#,
+        r#"{"backoff": {"kind": "fixed", "delay_ms": 1, "max_ms": 1}}"#,
+        r#"{"backoff": {"kind": "exponential", "base_ms": 1, "max_ms": 1, "delay_ms": 1}}"#,
+        r#"{"backoff": {}}"#,
+        r#"{"backoff": {"kind": null}}"#,
+        r#"{"backoff": []}"#,
     ];
     for settings in bad {
         let create = format!("SELECT slipring.create_queue('new', '{settings}')");
@@ -188,6 +194,9 @@ async fn settings_are_refused_or_can_be_read_by_every_program() {
         refused(&client, &configure, "SR007", "").await;
     }
     refused(&client, "SELECT slipring.configure('q', NULL)", "SR007", "null").await;
+    let keys = r#"{"backoff": {"kind": "fixed", "delay_ms": 1, "foo": 1, "base_ms": 1}}"#;
+    let says = r#"give no base_ms, foo with the kind "fixed""#;
+    refused(&client, &format!("SELECT slipring.configure('q', '{keys}')"), "SR007", says).await;
     let large = "SELECT slipring.configure('q', jsonb_build_object('attributes',
                      jsonb_build_object('a', repeat('x', 262144))))";
     refused(&client, large, "SR006", "queue_attribute_bytes_max").await;

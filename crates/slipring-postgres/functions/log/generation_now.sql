@@ -8,8 +8,7 @@ DECLARE
     v_generation bigint := pg_sequence_last_value(p_queue.generation);
 BEGIN
     IF v_generation < 0 THEN
-        PERFORM slipring.fail('SR001', format('queue %s does not exist', p_queue.name),
-            jsonb_build_object('queue', p_queue.name));
+        PERFORM slipring.queue_gone(p_queue.queue_id, p_queue.name);
     END IF;
     RETURN v_generation;
 END $$;
