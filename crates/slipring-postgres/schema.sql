@@ -669,7 +669,7 @@ CREATE INDEX state_newest ON ONLY slipring.state USING btree (queue_id, seq)
 CREATE UNIQUE INDEX store_pkey ON slipring.store USING btree (id)
 CREATE INDEX tally_queue ON ONLY slipring.tally USING btree (queue_id, entry)
 CREATE INDEX tally_sum_newest ON ONLY slipring.tally_sum USING btree (queue_id, seq)
-FUNCTION ack(receipt text) RETURNS void
+FUNCTION ack(receipt text) RETURNS void SECURITY DEFINER
 FUNCTION ack(receipts text[]) RETURNS bigint SECURITY DEFINER
 FUNCTION ack_enter(p_queue integer, p_generation bigint, p_before bigint, p_messages bigint[], p_fences bigint[], p_whole bigint[], p_ids int8multirange[]) RETURNS bigint
 FUNCTION ack_key(p_lock_key bigint, p_fence bigint) RETURNS bigint
@@ -725,7 +725,7 @@ FUNCTION commit_mode(p_relaxed boolean) RETURNS void
 FUNCTION company(p_queue slipring.queue, p_attempts bigint, p_up_to bigint) RETURNS bigint
 FUNCTION configure(queue text, changes jsonb) RETURNS jsonb SECURITY DEFINER
 FUNCTION consumer_of_all() RETURNS boolean
-FUNCTION count_check(p_limit text, p_most integer, p_n integer, p_queue text DEFAULT NULL::text) RETURNS integer
+FUNCTION count_check(p_limit text, p_most integer, p_n integer, p_queue text DEFAULT NULL::text, p_argument text DEFAULT 'n'::text, p_load bigint DEFAULT NULL::bigint) RETURNS integer
 FUNCTION create_queue(name text, settings jsonb DEFAULT NULL::jsonb) RETURNS boolean SECURITY DEFINER
 FUNCTION cut(p_xid_base bigint) RETURNS int8multirange
 FUNCTION dead_letter_queue(p_queue slipring.queue) RETURNS slipring.queue
@@ -743,7 +743,7 @@ FUNCTION extend(receipt text, lease interval DEFAULT NULL::interval) RETURNS tim
 FUNCTION extend(receipts text[], lease interval DEFAULT NULL::interval) RETURNS timestamp with time zone[] SECURITY DEFINER
 FUNCTION extend_each(p_receipts text[], p_lease interval) RETURNS TABLE(receipt text, lease_until timestamp with time zone, error text, error_message text, error_context jsonb)
 FUNCTION fail(p_state text, p_message text, p_context jsonb) RETURNS void
-FUNCTION fail_limit(p_queue text, p_limit text, p_value bigint, p_asked bigint, p_index integer DEFAULT NULL::integer) RETURNS void
+FUNCTION fail_limit(p_queue text, p_limit text, p_value bigint, p_asked bigint, p_index integer DEFAULT NULL::integer, p_load bigint DEFAULT NULL::bigint) RETURNS void
 FUNCTION failures(message bigint) RETURNS TABLE(attempt integer, ended_at timestamp with time zone, ended_by text, reason text) SECURITY DEFINER
 FUNCTION failures_with(p_failures jsonb, p_attempt bigint, p_end text, p_reason text, p_now_ms bigint) RETURNS jsonb
 FUNCTION fence_least(p_now_ms bigint) RETURNS bigint
@@ -754,6 +754,7 @@ FUNCTION fifo_groups_set(p_queue slipring.queue, p_names text[], p_ids bigint[],
 FUNCTION fifo_known(p_queue slipring.queue) RETURNS bigint
 FUNCTION fifo_open(p_queue integer, p_groups bigint, p_limit bigint, p_before bigint) RETURNS TABLE(turn bigint, name text, id bigint, attempts bigint, bytes integer, fence bigint)
 FUNCTION findings(queue text DEFAULT NULL::text) RETURNS TABLE(queue text, kind text, why text, messages bigint, set_aside_at timestamp with time zone, kept jsonb) SECURITY DEFINER
+FUNCTION findings_found(p_queue text) RETURNS SETOF slipring.aside
 FUNCTION flush() RETURNS text
 FUNCTION generation_empty(p_low bigint, p_tables text[]) RETURNS boolean
 FUNCTION generation_now(p_queue slipring.queue) RETURNS bigint
@@ -831,7 +832,7 @@ FUNCTION load_held(p_queue integer) RETURNS int8multirange
 FUNCTION load_lock(p_load bigint, p_alone boolean) RETURNS void
 FUNCTION load_open(p_load bigint) RETURNS slipring.load
 FUNCTION load_part_add(p_load slipring.load, p_part bigint, p_checksum bigint, p_now_ms bigint, p_priorities bigint[], p_sizes bigint[], p_count integer) RETURNS bigint
-FUNCTION load_parts_blocks(p_first bigint, p_parts integer) RETURNS bigint[]
+FUNCTION load_parts_blocks(p_first bigint, p_parts integer, p_queue text, p_load bigint DEFAULT NULL::bigint) RETURNS bigint[]
 FUNCTION load_publish(load bigint, messages bigint) RETURNS bigint SECURITY DEFINER
 FUNCTION load_reserve(load bigint, first bigint, parts integer DEFAULT 1024) RETURNS void SECURITY DEFINER
 FUNCTION load_reserve_blocks(p_queue slipring.queue, p_load integer, p_blocks bigint[]) RETURNS void
@@ -859,7 +860,7 @@ FUNCTION mark_read(p_queue integer, p_kind integer) RETURNS slipring.mark
 FUNCTION mark_write(p_mark slipring.mark, p_turn bigint, p_id bigint, p_done int8multirange) RETURNS void
 FUNCTION message_check(p_queue slipring.queue, p_body bytea, p_priority bigint, p_group text, p_dedup_id text, p_headers text, p_index integer) RETURNS void
 FUNCTION message_fault(p_n integer, p_bytes integer, p_sent_ms bigint, p_priority bigint, p_lease_ms bigint, p_headers text, p_body bytea) RETURNS text
-FUNCTION message_gone(p_message bigint) RETURNS void
+FUNCTION message_gone(p_message bigint, p_queue text DEFAULT NULL::text) RETURNS void
 FUNCTION message_held(p_message bigint) RETURNS void
 FUNCTION message_queue(p_message bigint, p_now_ms bigint) RETURNS slipring.queue
 FUNCTION moment_now(p_written timestamp with time zone) RETURNS timestamp with time zone
@@ -873,6 +874,7 @@ FUNCTION nack(receipt text, delay interval, reason text) RETURNS text SECURITY D
 FUNCTION nack(receipts text[], delay interval DEFAULT NULL::interval) RETURNS text[] SECURITY DEFINER
 FUNCTION nack(receipts text[], delay interval, reason text) RETURNS text[] SECURITY DEFINER
 FUNCTION nack_each(p_receipts text[], p_delay interval, p_reason text DEFAULT NULL::text) RETURNS TABLE(receipt text, outcome text, error text, error_message text, error_context jsonb)
+FUNCTION name_shown(p_name text) RETURNS text
 FUNCTION now_ms() RETURNS bigint
 FUNCTION number_take(p_queue text, p_new boolean, p_count integer) RETURNS integer
 FUNCTION numbers() RETURNS regclass
@@ -938,11 +940,13 @@ FUNCTION queue_wait(p_queue integer, p_by_user boolean DEFAULT false) RETURNS vo
 FUNCTION queues_lock(p_queues integer[]) RETURNS void
 FUNCTION ready(queue text) RETURNS boolean SECURITY DEFINER
 FUNCTION reason_text(p_reason text) RETURNS text
+FUNCTION receipt_list(p_text text) RETURNS text[]
 FUNCTION receipt_open(p_receipts text[]) RETURNS TABLE(n integer, queue integer, message bigint, fence bigint)
 FUNCTION receipt_parts(p_receipts text[]) RETURNS TABLE(n bigint, receipt text, what text)
 FUNCTION receipt_right(p_key bytea, p_receipt text, p_what text) RETURNS boolean
 FUNCTION receipt_seal(p_key bytea, p_queue integer, p_message bigint, p_fence bigint) RETURNS text
 FUNCTION receipt_text(p_key bytea, p_what text) RETURNS text
+FUNCTION receipt_wrong(p_receipt text) RETURNS text
 FUNCTION receipts_by_queue(p_receipts text[]) RETURNS TABLE(queue integer, messages bigint[], fences bigint[], receipts text[])
 FUNCTION receive(queue text, n integer DEFAULT 1, lease interval DEFAULT NULL::interval) RETURNS TABLE(receipt text, body bytea, id bigint, priority bigint, attempts bigint, sent_at timestamp with time zone, lease_until timestamp with time zone, "group" text, dedup_id text, headers jsonb) SECURITY DEFINER
 FUNCTION receive_claim(p_queue slipring.queue, p_now_ms bigint, p_n integer, p_lease_ms bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text, ids bigint[], sents_ms bigint[], bodies bytea[], groups text[], dedup_ids text[], headers_each text[], ns integer[], firsts bigint[], counts integer[], place bigint)
@@ -977,6 +981,7 @@ FUNCTION send_batch(queue text, bodies text[], priority bigint DEFAULT 1024, del
 FUNCTION send_rows(p_queue text, p_bodies bytea[], p_priorities bigint[], p_delays_ms bigint[], p_groups text[], p_dedup_ids text[], p_headers text[]) RETURNS bigint[]
 FUNCTION set_aside(queue text) RETURNS bigint SECURITY DEFINER
 FUNCTION settings_backoff(p_backoff jsonb) RETURNS boolean
+FUNCTION settings_backoff_other(p_backoff jsonb) RETURNS text
 FUNCTION settings_check(p_settings jsonb, p_queue text) RETURNS void
 FUNCTION settings_default() RETURNS jsonb
 FUNCTION settings_fill(p_queue slipring.queue, p_settings jsonb) RETURNS slipring.queue

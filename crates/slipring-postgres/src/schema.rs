@@ -87,6 +87,7 @@ impl State {
 pub(crate) async fn state(client: &impl GenericClient) -> Result<State, Error> {
     let row = one(client, queries::SERVER.text).await?;
     check_server(value(&row, 0)?, value(&row, 1)?, value(&row, 2)?, value(&row, 3)?)?;
+    check_encoding(value(&row, 8)?)?;
     if !value::<bool>(&row, 4)? {
         tracing::warn!("the server runs with fsync = off: a loss of power may damage everything");
     }
@@ -145,6 +146,19 @@ fn check_server(
         ));
     }
     Ok(())
+}
+
+/// Refuses a database whose texts cannot be UTF-8: names, groups and headers are. One without an
+/// encoding, `SQL_ASCII`, keeps what it is given.
+fn check_encoding(encoding: &str) -> Result<(), Error> {
+    if matches!(encoding, "UTF8" | "SQL_ASCII") {
+        return Ok(());
+    }
+    let text = format!(
+        "the encoding of the database is {encoding}, but the store needs UTF8: create a database \
+         with ENCODING 'UTF8' TEMPLATE template0"
+    );
+    Err(Error::new(ErrorKind::StorageUnavailable, text))
 }
 
 /// Refuses a schema that a newer program has made.

@@ -186,3 +186,29 @@ async fn what_is_refused_leaves_its_id_to_the_next() {
     let again = try_send(&ground.store, q, vec![with_id("c")], NEAR).await.unwrap();
     assert!(again[0].duplicate && again[0].id == one.id);
 }
+
+#[tokio::test]
+async fn an_id_of_which_a_snapshot_or_another_order_cannot_know_is_an_error_of_postgresql() {
+    // S8.1, S10.4
+    let ground = Ground::new().await;
+    let code = |sent: Result<i64, tokio_postgres::Error>| {
+        sent.expect_err("it fails").code().unwrap().code().to_owned()
+    };
+    let client = ground.cluster.client(&ground.database).await;
+    for (isolation, id) in [("REPEATABLE READ", "r"), ("SERIALIZABLE", "s")] {
+        let old = ground.cluster.begin(&ground.database, isolation).await;
+        run(&old, "SELECT count(*) FROM slipring.queue").await;
+        let first = send(&client, id).await.unwrap();
+        assert_eq!(code(send(&old, id).await), "40001");
+        run(&old, "ROLLBACK").await;
+        assert_eq!(send(&old, id).await.unwrap(), first, "a new transaction sees it");
+    }
+    let other = ground.cluster.begin(&ground.database, "READ COMMITTED").await;
+    run(&client, "BEGIN").await;
+    send(&client, "a").await.unwrap();
+    send(&other, "b").await.unwrap();
+    let (one, two) = tokio::join!(send(&client, "b"), send(&other, "a"));
+    let (lost, kept) = if one.is_err() { (one, two) } else { (two, one) };
+    assert_eq!(code(lost), "40P01");
+    kept.unwrap();
+}

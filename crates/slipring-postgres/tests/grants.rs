@@ -225,6 +225,33 @@ async fn nobody_lends_a_right_in_one_queue_to_reach_others() {
     assert!(refused(&user, configure).await.starts_with("42501"), "dead letters");
     run(&user, &configure.replace("other", "mine")).await;
     assert_eq!(one(&user, "SELECT count(*) FROM slipring.findings()").await, 0);
+    assert_eq!(one(&user, "SELECT count(*) FROM slipring.findings('mine')").await, 0);
+    let why = refused(&user, "SELECT slipring.findings('other')").await;
+    assert!(why.starts_with("42501 permission denied for queue other"), "{why}");
+}
+
+#[tokio::test]
+async fn a_redrive_needs_to_send_to_its_target_and_no_more() {
+    // S6.7
+    let g = ground().await;
+    let (role, user) = g.here("mover").await;
+    run(&g.owner, &format!("SELECT slipring.grant('admin', '{role}', 'mine')")).await;
+    let send = "SELECT slipring.send('mine', 'a'::text)";
+    let ids = [one(&g.owner, send).await, one(&g.owner, send).await];
+    let calls = [
+        format!("SELECT slipring.redrive('mine', ARRAY[{}], 'other')", ids[0]),
+        "SELECT slipring.redrive('mine', 'other', 1)".to_owned(),
+    ];
+    for call in &calls {
+        let why = refused(&user, call).await;
+        assert!(why.ends_with("is no producer of it"), "{call}: {why}");
+    }
+    run(&g.owner, &format!("SELECT slipring.grant('producer', '{role}', 'other')")).await;
+    for call in &calls {
+        run(&user, call).await;
+    }
+    let moved = "SELECT count(*) FROM slipring.peek('other')";
+    assert_eq!(one(&g.owner, moved).await, 2);
 }
 
 #[tokio::test]

@@ -186,6 +186,59 @@ async fn steps_of_a_load_are_refused_where_they_would_not_be_what_they_seem() {
 }
 
 #[tokio::test]
+async fn arguments_of_a_load_are_refused_by_their_names_with_load_and_queue() {
+    // S12.2, S15.2
+    let g = ground(Cluster::shared()).await;
+    let load = one(&g.client, "SELECT slipring.load_begin('plain', 2)").await;
+    for (call, code, says, of_load) in [
+        ("load_begin('plain', 0)", "SR007", "parts is 0; give 1 to 1024", false),
+        ("load_begin('plain', 1025)", "SR006", "load_parts_reserved_max is 1024", false),
+        ("load_reserve(L, 0, NULL)", "SR007", "parts is null; give 1 to 1024", true),
+        ("load_reserve(L, 0, 1025)", "SR006", "load_parts_reserved_max is 1024", true),
+        ("load_reserve(L, -1)", "SR007", "first is -1; give 0 to 4294967295", true),
+        ("load_reserve(L, NULL)", "SR007", "first is null; give 0 to 4294967295", true),
+        ("load_reserve(L, 9223372036854775807)", "SR007", "give 0 to 4294967295", true),
+        (
+            "load_reserve(L, 4294967295, 2)",
+            "SR007",
+            "with first = 4294967295 give at most 1 for parts",
+            true,
+        ),
+        ("load_append(L, 0, NULL::text[])", "SR007", "bodies is null; give an array", true),
+        ("load_append(L, 0, NULL::jsonb[])", "SR007", "bodies is null; give an array", true),
+        ("load_append(L, 0, NULL::bytea[])", "SR007", "bodies is null; give an array", true),
+    ] {
+        let sql = format!("SELECT slipring.{}", call.replace("(L,", &format!("({load},")));
+        let error = g.client.batch_execute(&sql).await.expect_err(&sql);
+        let error = error.as_db_error().unwrap();
+        assert_eq!(error.code().code(), code, "{sql}: {error}");
+        assert!(error.message().contains(says), "{sql}: {error}");
+        let facts: serde_json::Value = serde_json::from_str(error.detail().unwrap()).unwrap();
+        assert_eq!(facts["queue"], "plain", "{sql}: {facts}");
+        assert_eq!(facts["load"].as_i64(), of_load.then_some(load), "{sql}: {facts}");
+    }
+    let publish = format!("SELECT slipring.load_publish({load}, NULL)");
+    let error = g.client.batch_execute(&publish).await.expect_err(&publish);
+    let text = error.as_db_error().unwrap().message().to_owned();
+    assert!(text.starts_with("messages is null; give the number"), "{text}");
+    // Numbers are reserved for 16 parts at a time; a part of no messages is one.
+    let append = |part: i64, bodies: &str| {
+        format!("SELECT slipring.load_append({load}, {part}, {bodies})::int::int8")
+    };
+    for (appended, wanted) in [
+        (append(15, "ARRAY['a']"), 1),
+        (append(3, "'{}'::text[]"), 1),
+        (append(3, "'{}'::jsonb[]"), 0),
+    ] {
+        assert_eq!(one(&g.client, &appended).await, wanted, "{appended}");
+    }
+    let other = append(3, "ARRAY['b']");
+    let error = g.client.batch_execute(&other).await.expect_err(&other);
+    assert!(error.as_db_error().unwrap().message().contains("is there with other messages"));
+    assert_eq!(one(&g.client, &publish.replace("NULL", "1")).await, 1);
+}
+
+#[tokio::test]
 async fn a_crash_leaves_a_load_whole_or_shows_that_it_is_not() {
     // S15.4
     let cluster = Cluster::own();

@@ -113,6 +113,37 @@ async fn a_schema_of_another_program_is_left_alone() {
 }
 
 #[tokio::test]
+async fn a_database_of_another_encoding_than_utf8_is_refused_by_it() {
+    let cluster = Cluster::shared();
+    let database = cluster.empty().await;
+    let admin = cluster.superuser("postgres").await;
+    for (encoding, made) in [("LATIN1", "latin"), ("SQL_ASCII", "ascii")] {
+        let name = format!("{}_{made}", database.name);
+        let create = format!(
+            "CREATE DATABASE {name} OWNER {OWNER} ENCODING '{encoding}' TEMPLATE template0"
+        );
+        admin.batch_execute(&create).await.unwrap();
+        let address: Address = cluster.url(OWNER, "test", &name).parse().unwrap();
+        let migrated = slipring_postgres::migrate(&address, PostgresOptions::default(), false);
+        let says_what = format!("the encoding of the database is {encoding}");
+        if encoding == "SQL_ASCII" {
+            // Without an encoding it keeps what it is given.
+            migrated.await.unwrap();
+            let user = slipring_testbed::connect(&cluster.url(OWNER, "test", &name)).await;
+            let cut = "SET search_path = pg_catalog, slipring;
+                SELECT slipring.reason_text(repeat('x', 5000))";
+            user.batch_execute(cut).await.unwrap();
+            PostgresStore::open(&address, PostgresOptions::default()).await.unwrap();
+        } else {
+            says(&migrated.await.unwrap_err(), ErrorKind::StorageUnavailable, &says_what);
+            let opened = PostgresStore::open(&address, PostgresOptions::default()).await;
+            says(&opened.unwrap_err(), ErrorKind::StorageUnavailable, "with ENCODING 'UTF8'");
+        }
+        admin.batch_execute(&format!("DROP DATABASE {name} WITH (FORCE)")).await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn defaults_that_the_store_cannot_work_with_are_refused() {
     let cluster = Cluster::shared();
     for (setting, value, what) in [

@@ -97,7 +97,7 @@ async fn a_list_without_a_type_is_a_list() {
     run(&g.user, &format!("SELECT slipring.ack('{{{}}}')", receipts.join(","))).await;
     assert_eq!(g.left().await, NONE);
     assert_eq!(refused(&g.user, "SELECT slipring.ack('{made up}')").await, "SR005");
-    assert_eq!(refused(&g.user, "SELECT slipring.ack('{made up')").await, "22P02");
+    assert_eq!(refused(&g.user, "SELECT slipring.ack('{made up')").await, "SR005");
 }
 
 #[tokio::test]

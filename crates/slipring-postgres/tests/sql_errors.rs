@@ -191,6 +191,80 @@ async fn why_a_lease_is_lost_is_told_as_far_as_it_is_known() {
 }
 
 #[tokio::test]
+async fn an_ack_in_a_fifo_queue_after_the_deadline_says_so() {
+    // S3.4
+    let (_, _, client) = setup().await;
+    run(&client, "SELECT slipring.create_queue('f.fifo')").await;
+    run(&client, "SELECT slipring.send('f.fifo', 'a'::text)").await;
+    let receive = "SELECT receipt FROM slipring.receive('f.fifo', 1, '0 s')";
+    let late: String = client.query_one(receive, &[]).await.unwrap().get(0);
+    let ack = format!("SELECT slipring.ack('{late}')");
+    let facts = refused(&client, &ack, "SR004", ": its deadline has passed").await;
+    assert_eq!(facts["queue"], "f.fifo");
+    run(&client, "CALL slipring.maintain()").await;
+    refused(&client, &ack, "SR004", "or its deadline had passed").await;
+    run(&client, &receive.replace("0 s", "1 hour")).await;
+    refused(&client, &ack, "SR004", ": another hand-out is newer").await;
+}
+
+#[tokio::test]
+async fn an_ack_of_a_lease_that_was_ended_is_refused_though_nobody_got_the_message() {
+    // S3.4
+    let (_, _, client) = setup().await;
+    run(&client, "SELECT slipring.send_batch('q', '{a,b}'::text[])").await;
+    let (late, lapsed) = (receipt(&client, "0 s").await, receipt(&client, "0 s").await);
+    run(&client, &format!("SELECT slipring.ack('{late}')")).await;
+    run(&client, "CALL slipring.maintain()").await;
+    let ack = format!("SELECT slipring.ack('{lapsed}')");
+    refused(&client, &ack, "SR004", "or its deadline had passed").await;
+}
+
+#[tokio::test]
+async fn a_name_is_shown_so_that_it_can_be_read() {
+    // S14.1
+    let (_, _, client) = setup().await;
+    let long = "x".repeat(80);
+    for (name, shown) in [
+        ("''", "''"),
+        ("' q'", "' q'"),
+        ("'no\"pe'", "'no\"pe'"),
+        ("repeat('x', 80)", long.as_str()),
+        ("repeat('x', 81)", &format!("{long}... (81 characters)")),
+        ("repeat('\u{e9}', 100000)", "\u{e9}'... (100000 characters)"),
+    ] {
+        for call in ["send(N, 'a'::text)", "receive(N)", "stats(N)", "findings(N)"] {
+            let sql = format!("SELECT slipring.{}", call.replace('N', name));
+            let (code, message, facts) = refusal(&client, &sql).await;
+            assert_eq!(code, "SR001", "{sql}: {message}");
+            assert!(message.ends_with(&format!("{shown} does not exist")), "{sql}: {message}");
+            assert!(message.len() < 300, "{sql}: {}", message.len());
+            assert!(facts["queue"].as_str().unwrap().len() < 500, "{sql}");
+        }
+    }
+    let create = "SELECT slipring.create_queue(repeat('q', 201))";
+    let says = "q... (201 characters) is not 1 to 200 of a-z, A-Z, 0-9 and - +";
+    refused(&client, create, "SR007", says).await;
+    let setting = "SELECT slipring.configure('q', jsonb_build_object(repeat('s', 5000), 1))";
+    let (_, message, _) = refusal(&client, setting).await;
+    assert!(message.contains("s... (5000 characters); the settings are"), "{message}");
+}
+
+#[tokio::test]
+async fn what_a_queue_has_left_is_found_and_a_wrong_name_is_an_error() {
+    // S11.4
+    let (_, _, client) = setup().await;
+    run(&client, "SELECT * FROM slipring.findings('q')").await;
+    let facts =
+        refused(&client, "SELECT slipring.findings('typo')", "SR001", "queue typo does not exist");
+    assert_eq!(facts.await["queue"], "typo");
+    let left = "INSERT INTO slipring.aside (queue_id, queue, kind, why, messages, kept)
+                VALUES (999, 'gone', 'message', 'it is wrong', 1, '{}')";
+    run(&client, left).await;
+    let found = client.query("SELECT * FROM slipring.findings('gone')", &[]).await.unwrap();
+    assert_eq!(found.len(), 1);
+}
+
+#[tokio::test]
 async fn a_queue_that_is_gone_or_given_twice_is_told_by_its_name() {
     let (cluster, database, client) = setup().await;
     let same = "source and target are the same queue";

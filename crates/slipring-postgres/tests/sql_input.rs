@@ -180,6 +180,12 @@ async fn settings_are_refused_or_can_be_read_by_every_program() {
         r#"{"fifo": "yes"}"#,
         r#"{"in_flight_max": 99999999999999999999}"#,
         r#"{"no_such": null}"#,
+        r#"{"backoff": {"kind": "none", "delay_ms": 5000}}"#,
+        r#"{"backoff": {"kind": "fixed", "delay_ms": 1, "max_ms": 1}}"#,
+        r#"{"backoff": {"kind": "exponential", "base_ms": 1, "max_ms": 1, "delay_ms": 1}}"#,
+        r#"{"backoff": {}}"#,
+        r#"{"backoff": {"kind": null}}"#,
+        r#"{"backoff": []}"#,
     ];
     for settings in bad {
         let create = format!("SELECT slipring.create_queue('new', '{settings}')");
@@ -188,6 +194,9 @@ async fn settings_are_refused_or_can_be_read_by_every_program() {
         refused(&client, &configure, "SR007", "").await;
     }
     refused(&client, "SELECT slipring.configure('q', NULL)", "SR007", "null").await;
+    let keys = r#"{"backoff": {"kind": "fixed", "delay_ms": 1, "foo": 1, "base_ms": 1}}"#;
+    let says = r#"give no base_ms, foo with the kind "fixed""#;
+    refused(&client, &format!("SELECT slipring.configure('q', '{keys}')"), "SR007", says).await;
     let large = "SELECT slipring.configure('q', jsonb_build_object('attributes',
                      jsonb_build_object('a', repeat('x', 262144))))";
     refused(&client, large, "SR006", "queue_attribute_bytes_max").await;
@@ -209,5 +218,21 @@ async fn settings_are_refused_or_can_be_read_by_every_program() {
     let after = store.queues().await.unwrap();
     for (before, after) in before.iter().zip(&after) {
         assert_eq!(after.settings, before.settings, "every setting is as it was");
+    }
+}
+
+#[tokio::test]
+async fn numbers_of_messages_that_cannot_be_are_those_of_no_message() {
+    // S6.7
+    let (_, _, client) = setup().await;
+    let id = one(&client, "SELECT slipring.send('q', 'a'::text)").await;
+    let ids = format!("ARRAY[{}, -1, 0, NULL, {}, {id}]", i64::MIN, i64::MAX);
+    let redrive = format!("SELECT slipring.redrive('q', {ids}::bigint[], 'f')");
+    let told: Vec<String> = client.query_one(&redrive, &[]).await.unwrap().get(0);
+    let gone = "message_gone";
+    assert_eq!(told, [gone, gone, gone, gone, gone, "moved"]);
+    for number in [i64::MIN, -1, 0, i64::MAX] {
+        let failures = format!("SELECT count(*) FROM slipring.failures({number})");
+        assert_eq!(one(&client, &failures).await, 0);
     }
 }

@@ -21,7 +21,7 @@ impl fmt::Display for QueueId {
     }
 }
 
-/// A queue's name, checked (S14.1): 1 to 200 of letters, digits and `- + / ; . $ _ ( )`, not
+/// A queue's name, checked (S14.1): 1 to 200 of `a-z`, `A-Z`, `0-9` and `- + / ; . $ _ ( )`, not
 /// beginning with `-`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -52,7 +52,7 @@ impl QueueName {
         let allowed = |b: u8| b.is_ascii_alphanumeric() || b"-+/;.$_()".contains(&b);
         if let Some(bad) = name.chars().find(|c| !c.is_ascii() || !allowed(*c as u8)) {
             return refuse(&format!(
-                "has the character {bad:?}; allowed are letters, digits and - + / ; . $ _ ( )"
+                "has the character {bad:?}; allowed are a-z, A-Z, 0-9 and - + / ; . $ _ ( )"
             ));
         }
         Ok(QueueName(name.into()))

@@ -6,8 +6,9 @@ CREATE OR REPLACE FUNCTION slipring.ack_refused(
     p_queue slipring.queue, p_message bigint, p_fence bigint)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-    -- Whoever holds it now is not who asks.
-    v_why text := (SELECT CASE WHEN i.state = 2 THEN 'newer' ELSE 'ended' END
+    -- Who asks may be the last one that it was handed to: in a FIFO queue its deadline has passed.
+    v_why text := (SELECT CASE WHEN i.state <> 2 THEN 'ended' WHEN i.fence = p_fence THEN 'late'
+            ELSE 'newer' END
         FROM slipring.item_now(p_message) i WHERE i.queue_id = p_queue.queue_id);
 BEGIN
     IF v_why IS NULL AND slipring.log_holds(p_queue, p_message, p_fence) THEN
@@ -15,7 +16,7 @@ BEGIN
     END IF;
     IF v_why IS NOT NULL THEN
         PERFORM slipring.fail('SR004', slipring.lease_lost(v_why),
-            jsonb_build_object('message', p_message));
+            jsonb_build_object('message', p_message, 'queue', p_queue.name));
     END IF;
-    PERFORM slipring.message_gone(p_message);
+    PERFORM slipring.message_gone(p_message, p_queue.name);
 END $$;

@@ -1,7 +1,7 @@
 -- Purpose: acks messages inside the caller's transaction (S10.2, S10.3): takes effect if and only
 --          if that commits; an error when a lease is lost.
 -- Inputs:  receipts of slipring.receive, repeated ones counting once; all of them or, with an
---          error, none.
+--          error, none. A text that begins with a brace is an array of them, see receipt_list.
 -- Lock:    the messages' lease locks, shared; for all messages of one lease, that lease's lock for acks.
 --          They are held to the end of the transaction. Until then no other receive is handed the
 --          messages, also when their deadline passes.
@@ -35,8 +35,9 @@ BEGIN
     RETURN v_count;
 END $$;
 
--- Some drivers send a list without a type, which is taken for a text: no receipt begins with a brace.
 CREATE OR REPLACE FUNCTION slipring.ack(receipt text)
-RETURNS void LANGUAGE sql SET search_path = pg_catalog, slipring, pg_temp AS $$
-    SELECT slipring.ack(CASE WHEN $1 LIKE '{%' THEN $1::text[] ELSE ARRAY[$1] END) WHERE true
+RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
+    SELECT slipring.ack(CASE WHEN $1 LIKE '{%' THEN slipring.receipt_list($1) ELSE ARRAY[$1] END)
+    WHERE true
 $$;

@@ -23,9 +23,11 @@ RETURNS timestamptz[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp
 SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    -- All of them before the first is looked for: a join might leave out what finds no receipt.
+    v_untils jsonb := (SELECT jsonb_object_agg(a.receipt, a.lease_until)
+        FROM slipring.extend_each(receipts, lease) a);
 BEGIN
-    RETURN ARRAY(SELECT a.lease_until
-        FROM slipring.extend_each(receipts, lease) a
-        JOIN unnest(receipts) WITH ORDINALITY AS u(r, n) ON u.r = a.receipt
-        ORDER BY u.n);
+    RETURN ARRAY(SELECT (v_untils ->> u.r)::timestamptz
+        FROM unnest(receipts) WITH ORDINALITY AS u(r, n) ORDER BY u.n);
 END $$;

@@ -1,7 +1,8 @@
 -- Purpose: appends a part to a load in the caller's transaction: it is there if and only if that
 --          commits.
 -- Inputs:  the load's number; the part's number, which is reserved; the bodies, at most 10,000 and
---          64 MiB; priority and group of all; headers with one entry for each body, or null.
+--          64 MiB, of none a part without messages; priority and group of all; headers with one
+--          entry for each body, or null.
 -- Lock:    the load's lock, shared, to the end of the transaction: its publication waits for it.
 --          The queue's lock where the priority has no lane yet.
 -- Index:   as load_append_rows.
@@ -28,6 +29,9 @@ BEGIN
     SELECT * INTO v_queue FROM slipring.queue q WHERE q.queue_id = v_load.queue_id;
     IF v_queue.queue_id IS NULL THEN
         PERFORM slipring.queue_gone(v_load.queue_id);
+    ELSIF $3 IS NULL THEN
+        PERFORM slipring.fail('SR007', 'bodies is null; give an array, an empty one for a part '
+            'without messages', jsonb_build_object('load', $1, 'part', $2, 'queue', v_queue.name));
     ELSIF v_last > {{BATCH_MESSAGES_MAX}} THEN
         PERFORM slipring.fail_limit(v_queue.name, 'load_part_messages_max', {{BATCH_MESSAGES_MAX}},
             v_last);
@@ -64,14 +68,16 @@ CREATE OR REPLACE FUNCTION slipring.load_append(
     load bigint, part bigint, bodies jsonb[], priority bigint DEFAULT {{PRIORITY_DEFAULT}},
     "group" text DEFAULT NULL, headers jsonb[] DEFAULT NULL)
 RETURNS boolean LANGUAGE sql SET search_path = pg_catalog, slipring, pg_temp AS $$
-    SELECT slipring.load_append($1, $2, ARRAY(SELECT convert_to(b::text, 'UTF8')
-        FROM unnest($3) WITH ORDINALITY u(b, n) ORDER BY n), $4, $5, $6)
+    SELECT slipring.load_append($1, $2, CASE WHEN $3 IS NOT NULL THEN ARRAY(
+        SELECT convert_to(b::text, 'UTF8') FROM unnest($3) WITH ORDINALITY u(b, n) ORDER BY n) END,
+        $4, $5, $6)
 $$;
 
 CREATE OR REPLACE FUNCTION slipring.load_append(
     load bigint, part bigint, bodies text[], priority bigint DEFAULT {{PRIORITY_DEFAULT}},
     "group" text DEFAULT NULL, headers jsonb[] DEFAULT NULL)
 RETURNS boolean LANGUAGE sql SET search_path = pg_catalog, slipring, pg_temp AS $$
-    SELECT slipring.load_append($1, $2, ARRAY(SELECT convert_to(b, 'UTF8')
-        FROM unnest($3) WITH ORDINALITY u(b, n) ORDER BY n), $4, $5, $6)
+    SELECT slipring.load_append($1, $2, CASE WHEN $3 IS NOT NULL THEN ARRAY(
+        SELECT convert_to(b, 'UTF8') FROM unnest($3) WITH ORDINALITY u(b, n) ORDER BY n) END,
+        $4, $5, $6)
 $$;

@@ -10,7 +10,7 @@ RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, slipring, pg_temp AS $$
 DECLARE
     v_queue slipring.queue := slipring.queue_named($1, 'producer');
-    v_blocks bigint[] := slipring.load_parts_blocks(0, $2);
+    v_blocks bigint[] := slipring.load_parts_blocks(0, $2, $1);
 BEGIN
     PERFORM slipring.load_alone('load_begin');
     RETURN slipring.store_load_begin(v_queue.queue_id, slipring.now_ms(), cardinality(v_blocks));

@@ -9,5 +9,9 @@ RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, slipring, pg_temp AS $$
 BEGIN
     PERFORM slipring.load_alone('load_publish'), slipring.load_allow($1);
+    IF $2 IS NULL THEN
+        PERFORM slipring.fail('SR007', 'messages is null; give the number of messages that the '
+            'load has', jsonb_build_object('load', $1));
+    END IF;
     RETURN (slipring.store_load_publish($1, $2, slipring.now_ms())).messages;
 END $$;

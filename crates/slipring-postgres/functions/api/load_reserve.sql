@@ -7,12 +7,14 @@ CREATE OR REPLACE FUNCTION slipring.load_reserve(
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, slipring, pg_temp AS $$
 DECLARE
-    v_blocks bigint[] := slipring.load_parts_blocks($2, $3);
+    v_blocks bigint[];
     v_load slipring.load;
     v_queue slipring.queue;
 BEGIN
     PERFORM slipring.load_alone('load_reserve'), slipring.load_allow($1);
     v_load := slipring.load_open($1);
+    v_blocks := slipring.load_parts_blocks($2, $3, (SELECT q.name FROM slipring.queue q
+        WHERE q.queue_id = v_load.queue_id), $1);
     v_queue := slipring.queue_lock(v_load.queue_id);
     v_load := slipring.load_open($1);
     PERFORM slipring.load_reserve_blocks(v_queue, v_load.load_id, v_blocks);

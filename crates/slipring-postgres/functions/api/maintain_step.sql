@@ -17,7 +17,7 @@ BEGIN
     IF at IS NULL OR step IS NULL OR step <> ALL (ARRAY['due', 'lapse', 'retention', 'load',
         'queues', 'shared', 'moves', 'journal', 'shelf', 'dedup', 'places']) THEN
         PERFORM slipring.fail('SR007', format('%s at %s is no step; take one that maintenance '
-            'answers', coalesce(step, 'null'), coalesce(at::text, 'null')), '{}');
+            'answers', slipring.name_shown(step), coalesce(at::text, 'null')), '{}');
     END IF;
     CASE step
     WHEN 'due' THEN

@@ -12,8 +12,7 @@ BEGIN
     IF p_name IS NULL THEN
         PERFORM slipring.fail('SR007', 'the name of the queue is null', '{}');
     ELSIF v_queue.queue_id IS NULL THEN
-        PERFORM slipring.fail('SR001', format('queue %s does not exist', p_name),
-            jsonb_build_object('queue', p_name));
+        PERFORM slipring.queue_gone(NULL, p_name);
     END IF;
     PERFORM slipring.queue_allow(p_kind, v_queue);
     RETURN v_queue;

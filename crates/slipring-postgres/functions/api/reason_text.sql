@@ -17,5 +17,6 @@ BEGIN
     WHILE get_byte(v_bytes, v_n) & 192 = 128 LOOP
         v_n := v_n - 1;
     END LOOP;
-    RETURN convert_from(substring(v_bytes FOR v_n), 'UTF8') || '…';
+    RETURN convert_from(substring(v_bytes FOR v_n), 'UTF8')
+        || convert_from(decode('e280a6', 'hex'), 'UTF8');
 END $$;

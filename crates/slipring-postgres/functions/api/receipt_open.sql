@@ -9,7 +9,7 @@ LANGUAGE plpgsql AS $$
 DECLARE
     v_key bytea := (SELECT s.receipt_key FROM slipring.store s);
     v_opened bigint;
-    v_wrong bigint;
+    v_wrong record;
 BEGIN
     RETURN QUERY SELECT w.n::int, split_part(w.what, '.', 1)::int,
         split_part(w.what, '.', 2)::bigint, split_part(w.what, '.', 3)::bigint
@@ -17,9 +17,9 @@ BEGIN
     WHERE slipring.receipt_right(v_key, w.receipt, w.what);
     GET DIAGNOSTICS v_opened = ROW_COUNT;
     IF v_opened < cardinality(p_receipts) THEN
-        SELECT min(w.n) - 1 INTO v_wrong FROM slipring.receipt_parts(p_receipts) w
-        WHERE slipring.receipt_right(v_key, w.receipt, w.what) IS NOT TRUE;
-        PERFORM slipring.fail('SR005', 'the receipt is not one that slipring.receive has given '
-            'here', jsonb_build_object('index', v_wrong));
+        SELECT w.n, w.receipt INTO v_wrong FROM slipring.receipt_parts(p_receipts) w
+        WHERE slipring.receipt_right(v_key, w.receipt, w.what) IS NOT TRUE ORDER BY w.n LIMIT 1;
+        PERFORM slipring.fail('SR005', slipring.receipt_wrong(v_wrong.receipt),
+            jsonb_build_object('index', v_wrong.n - 1));
     END IF;
 END $$;

@@ -37,7 +37,7 @@ DECLARE
 BEGIN
     PERFORM slipring.isolation_check();
     IF target IS NOT NULL THEN
-        v_target := (slipring.queue_named(target, 'admin')).queue_id;
+        v_target := (slipring.queue_named(target, 'producer')).queue_id;
     END IF;
     IF cardinality(v_messages) > {{REDRIVE_IDS_MAX}} THEN
         PERFORM slipring.fail_limit(source, 'redrive_ids_max', {{REDRIVE_IDS_MAX}},

@@ -12,4 +12,5 @@ RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
             AND slipring.settings_whole(p_backoff -> 'base_ms', 0,
                 CASE WHEN slipring.settings_whole(p_backoff -> 'max_ms', 0, {{DURATION_MS_MAX}})
                     THEN (p_backoff ->> 'max_ms')::bigint END) END, false)
+        AND slipring.settings_backoff_other(p_backoff) IS NULL
 $$;

@@ -12,8 +12,8 @@ BEGIN
     v_bad := (SELECT min(k) FROM jsonb_object_keys(p_settings) k
               WHERE NOT slipring.settings_default() ? k);
     IF v_bad IS NOT NULL THEN
-        PERFORM slipring.fail('SR007', format('there is no setting %s; the settings are %s', v_bad,
-            (SELECT string_agg(k, ', ' ORDER BY k)
+        PERFORM slipring.fail('SR007', format('there is no setting %s; the settings are %s',
+            slipring.name_shown(v_bad), (SELECT string_agg(k, ', ' ORDER BY k)
              FROM jsonb_object_keys(slipring.settings_default()) k)),
             jsonb_build_object('queue', p_queue));
     END IF;
@@ -46,9 +46,10 @@ BEGIN
         ('attributes', jsonb_typeof(p_settings -> 'attributes') = 'object'
             AND NOT p_settings @? 'strict $.attributes.* ? (@.type() <> "string")',
             'an object of texts'),
-        ('backoff', slipring.settings_backoff(p_settings -> 'backoff'), '{"kind": "none"}, '
+        ('backoff', slipring.settings_backoff(p_settings -> 'backoff'), coalesce(
+            slipring.settings_backoff_other(p_settings -> 'backoff'), '{"kind": "none"}, '
             '{"kind": "fixed", "delay_ms": n} or {"kind": "exponential", "base_ms": n, '
-            '"max_ms": n}, n whole and from 0 to {{DURATION_MS_MAX}}, base_ms not above max_ms'))
+            '"max_ms": n}, n whole and from 0 to {{DURATION_MS_MAX}}, base_ms not above max_ms')))
         AS s(name, ok, wanted)
     WHERE s.ok IS NOT TRUE;
     IF v_bad IS NOT NULL THEN

@@ -47,7 +47,7 @@ BEGIN
         target := NULL;
         error := NULL;
         error_message := NULL;
-        IF v_row.queue_id <> p_source
+        IF v_row.queue_id <> p_source OR v_row.id < 0
             OR v_row.nth > 1 AND v_row.id = ANY (v_ids || v_logged) THEN
             error := 'message_gone';
         ELSIF v_row.state IN (0, 2) THEN
