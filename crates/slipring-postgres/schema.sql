@@ -97,8 +97,9 @@ TABLE grantee
   role text NOT NULL
   kind text NOT NULL
   queue_id integer NOT NULL DEFAULT 0
+  role_id oid NOT NULL DEFAULT 0
   CONSTRAINT grantee_kind_check CHECK ((kind = ANY (ARRAY['producer'::text, 'consumer'::text, 'admin'::text])))
-  CONSTRAINT grantee_pkey PRIMARY KEY (role, kind, queue_id)
+  CONSTRAINT grantee_pkey PRIMARY KEY (queue_id, kind, role_id)
 
 TABLE incarnation
   id integer NOT NULL DEFAULT 1
@@ -569,7 +570,7 @@ CREATE INDEX fifo_group_line ON ONLY slipring.fifo_group USING btree (((queue_id
 CREATE INDEX fifo_group_name ON ONLY slipring.fifo_group USING btree (queue_id, name, seq)
 CREATE INDEX fifo_group_new ON ONLY slipring.fifo_group USING btree (((queue_id * (4)::bigint)), entry) WHERE ((turn + 1) IS NOT NULL)
 CREATE INDEX fifo_touched_queue ON ONLY slipring.fifo_touched USING btree (queue_id, entry)
-CREATE UNIQUE INDEX grantee_pkey ON slipring.grantee USING btree (role, kind, queue_id)
+CREATE UNIQUE INDEX grantee_pkey ON slipring.grantee USING btree (queue_id, kind, role_id)
 CREATE UNIQUE INDEX incarnation_pkey ON slipring.incarnation USING btree (id)
 CREATE INDEX item_body_id ON ONLY slipring.item_body USING btree (id)
 CREATE INDEX item_group ON ONLY slipring.item_picture USING btree (queue_id, fifo_group, id) WHERE ((fifo_group IS NOT NULL) AND (state < 3))
@@ -696,6 +697,7 @@ FUNCTION generation_step(p_now regclass, p_low regclass, p_mark regclass, p_sinc
 FUNCTION generations_enter() RETURNS void
 FUNCTION generations_gather() RETURNS void
 FUNCTION grant(kind text, role text, queue text DEFAULT NULL::text) RETURNS void SECURITY DEFINER
+FUNCTION grantees_now(p_restored boolean) RETURNS void
 FUNCTION headers_bytes(p_headers text) RETURNS integer
 FUNCTION headers_text(p_headers jsonb, p_queue text, p_index integer DEFAULT NULL::integer) RETURNS text
 FUNCTION headers_whole(p_headers text) RETURNS boolean
