@@ -97,8 +97,9 @@ TABLE grantee
   role text NOT NULL
   kind text NOT NULL
   queue_id integer NOT NULL DEFAULT 0
+  role_id oid NOT NULL DEFAULT 0
   CONSTRAINT grantee_kind_check CHECK ((kind = ANY (ARRAY['producer'::text, 'consumer'::text, 'admin'::text])))
-  CONSTRAINT grantee_pkey PRIMARY KEY (role, kind, queue_id)
+  CONSTRAINT grantee_pkey PRIMARY KEY (queue_id, kind, role_id)
 
 TABLE incarnation
   id integer NOT NULL DEFAULT 1
@@ -633,7 +634,7 @@ CREATE INDEX fifo_group_line ON ONLY slipring.fifo_group USING btree (((queue_id
 CREATE INDEX fifo_group_name ON ONLY slipring.fifo_group USING btree (queue_id, name, seq)
 CREATE INDEX fifo_group_new ON ONLY slipring.fifo_group USING btree (((queue_id * (4)::bigint)), entry) WHERE ((turn + 1) IS NOT NULL)
 CREATE INDEX fifo_touched_queue ON ONLY slipring.fifo_touched USING btree (queue_id, entry)
-CREATE UNIQUE INDEX grantee_pkey ON slipring.grantee USING btree (role, kind, queue_id)
+CREATE UNIQUE INDEX grantee_pkey ON slipring.grantee USING btree (queue_id, kind, role_id)
 CREATE UNIQUE INDEX incarnation_pkey ON slipring.incarnation USING btree (id)
 CREATE INDEX item_body_id ON ONLY slipring.item_body USING btree (id)
 CREATE INDEX item_group ON ONLY slipring.item_picture USING btree (queue_id, fifo_group, id) WHERE ((fifo_group IS NOT NULL) AND (state < 3))
@@ -762,6 +763,7 @@ FUNCTION generation_step(p_now regclass, p_low regclass, p_mark regclass, p_sinc
 FUNCTION generations_enter() RETURNS void
 FUNCTION generations_gather() RETURNS void
 FUNCTION grant(kind text, role text, queue text DEFAULT NULL::text) RETURNS void SECURITY DEFINER
+FUNCTION grantees_now(p_restored boolean) RETURNS void
 FUNCTION headers_bytes(p_headers text) RETURNS integer
 FUNCTION headers_text(p_headers jsonb, p_queue text, p_index integer DEFAULT NULL::integer) RETURNS text
 FUNCTION headers_whole(p_headers text) RETURNS boolean
@@ -805,18 +807,21 @@ FUNCTION lease_ack_runs(p_queue integer, INOUT p_state slipring.state, p_lows bi
 FUNCTION lease_add(p_queue slipring.queue, INOUT p_state slipring.state, p_now_ms bigint, p_lane bigint, p_region int8multirange, p_ids bigint[], p_bytes integer[], p_own_ms bigint[], p_demands integer[], p_lease_ms bigint[], p_session boolean[], p_holder bigint, OUT fences bigint[], OUT deadlines bigint[]) RETURNS record
 FUNCTION lease_check(p_error text, p_message text, p_context jsonb) RETURNS void
 FUNCTION lease_fault(p_lease slipring.lease, p_state slipring.state) RETURNS text
-FUNCTION lease_free(p_lock_key bigint, p_fence bigint, p_message bigint) RETURNS boolean
+FUNCTION lease_find(p_queue integer, p_messages bigint[], p_fences bigint[]) RETURNS TABLE(n integer, message bigint, fence bigint, part bigint, lane bigint, deadline_ms bigint, leased_ms bigint)
+FUNCTION lease_free(p_queue slipring.queue, p_fence bigint, p_message bigint) RETURNS boolean
 FUNCTION lease_key(p_lock_key bigint, p_fence bigint, p_message bigint) RETURNS bigint
 FUNCTION lease_lost(p_why text) RETURNS text
 FUNCTION lease_members(p_from text, p_lease slipring.lease, p_limit bigint) RETURNS TABLE(id bigint, bytes integer, sent_ms bigint)
 FUNCTION lease_newest(p_queue integer, p_fences bigint[]) RETURNS SETOF slipring.lease
 FUNCTION lease_open(p_queue integer) RETURNS SETOF slipring.lease
 FUNCTION lease_prolong(p_queue slipring.queue, p_state slipring.state, p_ids bigint[], p_fences bigint[], p_untils_ms bigint[]) RETURNS void
+FUNCTION lease_single(p_queue integer, p_fence bigint) RETURNS boolean
 FUNCTION leased_log(p_queue slipring.queue, p_state slipring.state, p_limit bigint) RETURNS TABLE(lane bigint, id bigint, leased_ms bigint, deadline_ms bigint)
 FUNCTION leases_in(p_queue integer, p_fences int8multirange) RETURNS SETOF slipring.lease
 FUNCTION leases_mark(p_queue integer, p_state slipring.state) RETURNS void
 FUNCTION leases_meeting(p_queue integer, p_table text, p_lanes bigint[]) RETURNS SETOF slipring.lease
 FUNCTION leases_members(p_from text, p_leases slipring.lease[], p_limit bigint) RETURNS TABLE(id bigint, lane bigint, fence bigint, deadline_ms bigint, leased_ms bigint, holder bigint)
+FUNCTION leases_own(p_queue slipring.queue, p_state slipring.state, p_messages bigint[], p_fences bigint[], p_leases_ms bigint[]) RETURNS bigint[]
 FUNCTION live_table_names(p_queue slipring.queue, p_state slipring.state) RETURNS text[]
 FUNCTION live_tables(p_names text[]) RETURNS text
 FUNCTION live_tables(p_queue slipring.queue, p_state slipring.state) RETURNS text
@@ -837,6 +842,7 @@ FUNCTION load_publish(load bigint, messages bigint) RETURNS bigint SECURITY DEFI
 FUNCTION load_reserve(load bigint, first bigint, parts integer DEFAULT 1024) RETURNS void SECURITY DEFINER
 FUNCTION load_reserve_blocks(p_queue slipring.queue, p_load integer, p_blocks bigint[]) RETURNS void
 FUNCTION load_room(p_queue slipring.queue, p_load integer, p_messages bigint, p_bytes bigint) RETURNS void
+FUNCTION locks_fit(p_queue slipring.queue, p_messages bigint[], p_fences bigint[], p_kinds text[]) RETURNS void
 FUNCTION log_any(p_table text, p_lanes bigint[], p_ids int8multirange[]) RETURNS boolean
 FUNCTION log_count(p_from text, p_lane bigint, p_low bigint, p_high bigint, OUT n bigint, OUT urgent bigint, OUT bytes bigint) RETURNS record
 FUNCTION log_cut_out(p_queue slipring.queue, INOUT p_state slipring.state, p_message bigint, OUT lane bigint) RETURNS record

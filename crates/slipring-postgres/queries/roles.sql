@@ -11,3 +11,5 @@ FROM (VALUES
   ('slipring_admin', 'admin', 'slipring.stats(text)')) AS n (name, kind, does)
 JOIN slipring.grantee AS g ON g.role = n.name AND g.kind = n.kind AND g.queue_id = 0
 LEFT JOIN pg_roles AS r ON r.rolname = n.name
+-- One that was renamed has its rights under its new name.
+WHERE NOT EXISTS (SELECT FROM pg_roles AS o WHERE o.oid = g.role_id AND o.rolname <> n.name)

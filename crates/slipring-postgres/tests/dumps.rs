@@ -183,3 +183,54 @@ async fn dumps_beside_rotations(own_tables_max: u32, messages: &str) {
         assert!(moved > 2, "{generation} has rotated {moved} times only");
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rights_in_a_queue_are_those_of_the_roles_of_the_same_names_after_an_import() {
+    if !programs().join("pg_dump").exists() {
+        let why = "SKIPPED dumps: this package of PostgreSQL has no pg_dump";
+        let _ = writeln!(std::io::stderr(), "{why}");
+        return;
+    }
+    let cluster = Cluster::own();
+    let database = cluster.database().await;
+    let admin = cluster.superuser(&database.name).await;
+    run(&admin, "CREATE ROLE stays; CREATE ROLE goes; CREATE ROLE old").await;
+    let owner = cluster.client(&database).await;
+    run(&owner, "SELECT slipring.create_queue('mine'), slipring.create_queue('other')").await;
+    for role in ["stays", "goes", "old"] {
+        run(&owner, &format!("SELECT slipring.grant('consumer', '{role}', 'mine')")).await;
+    }
+    // An import that is not needed changes nothing.
+    run(&admin, "ALTER ROLE goes RENAME TO went").await;
+    import(&database.address, PostgresOptions::default()).await.unwrap();
+    let kept = "SELECT count(*) FROM slipring.grantee WHERE role = 'went'";
+    assert_eq!(one(&owner, kept).await, 1);
+    run(&admin, "ALTER ROLE went RENAME TO goes").await;
+    run(&owner, "SELECT slipring.grant('consumer', 'goes', 'mine')").await;
+    // Nothing was granted between this and the dump, so that the row has the older name.
+    run(&admin, "ALTER ROLE old RENAME TO newer; CREATE ROLE old").await;
+    let copied = copy(&cluster, &database, 0).await;
+    // As in another cluster: the OIDs of the dump are of no role, or of another one.
+    let moved = cluster.superuser(&copied.name).await;
+    let swap = "UPDATE slipring.grantee SET role_id = CASE role
+                    WHEN 'goes' THEN 'stays'::regrole::oid WHEN 'stays' THEN 4000000000
+                    ELSE role_id END
+                WHERE queue_id > 0;
+                DROP OWNED BY goes";
+    run(&moved, swap).await;
+    let give = "SELECT slipring.grant('consumer', 'goes', 'other')";
+    let before = moved.batch_execute(give).await.unwrap_err();
+    assert_eq!(before.code().map(|code| code.code()), Some("SR010"), "{before}");
+    import(&copied.address, PostgresOptions::default()).await.unwrap();
+    let may = async |role: &str| {
+        let sql = format!("SET SESSION AUTHORIZATION {role}; SELECT slipring.ready('mine')");
+        let may = moved.batch_execute(&sql).await.is_ok();
+        run(&moved, "RESET SESSION AUTHORIZATION").await;
+        may
+    };
+    assert_eq!((may("stays").await, may("goes").await, may("old").await), (true, false, false));
+    let rows = "SELECT count(*) FROM slipring.grantee WHERE queue_id > 0";
+    assert_eq!(one(&moved, rows).await, 1, "rows of which nothing is certain are gone");
+    run(&moved, "SELECT slipring.grant('consumer', 'newer', 'mine')").await;
+    assert!(may("newer").await);
+}

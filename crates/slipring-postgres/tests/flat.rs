@@ -50,13 +50,18 @@ impl Ground {
         let mut read = 0;
         for _ in 0..2 {
             // An inner function is called with the path of the outer ones.
-            run(&client, "BEGIN; SET LOCAL search_path = pg_catalog, slipring").await;
+            let begin = "BEGIN; SET LOCAL search_path = pg_catalog, slipring";
+            // Rows that are kept in memory to be walked again and again are seen on the disk.
+            run(&client, &format!("{begin}; SET LOCAL work_mem = '64kB'")).await;
             let explain = format!("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {sql}");
             let row = client.query_one(&explain, &[]).await.unwrap();
             run(&client, "ROLLBACK").await;
             let plan: serde_json::Value = row.get(0);
             let of = |name| plan[0]["Plan"][name].as_i64().unwrap();
-            read = of("Shared Hit Blocks") + of("Shared Read Blocks");
+            read = of("Shared Hit Blocks")
+                + of("Shared Read Blocks")
+                + of("Temp Read Blocks")
+                + of("Temp Written Blocks");
         }
         read
     }
@@ -100,4 +105,90 @@ async fn a_table_with_many_leases_is_not_asked_for_each_of_them() {
     run(&g.client, "SET search_path = pg_catalog, slipring").await;
     let stay: String = g.client.query_one(&asked, &[]).await.unwrap().get(0);
     assert_eq!(stay, "true", "its messages are leased");
+}
+
+/// Hands out so many more messages, each under a lease of its own, and keeps the receipts.
+async fn receipts(g: &Ground, count: usize) {
+    let keep = format!(
+        "CREATE TABLE IF NOT EXISTS public.receipts (receipt text);
+         SELECT slipring.send_batch('plain', array_fill('m'::text, ARRAY[{count}]))"
+    );
+    run(&g.client, &keep).await;
+    // Each call is another one by its lease.
+    for _ in 0..count / 100 {
+        let receive = "INSERT INTO public.receipts SELECT r.receipt FROM generate_series(1, 100) n
+                       CROSS JOIN LATERAL (
+                           SELECT receipt
+                           FROM slipring.receive('plain', 1, n * '1 hour'::interval)) r";
+        run(&g.client, receive).await;
+    }
+}
+
+#[tokio::test]
+async fn each_of_many_leases_is_looked_up_once_by_an_ack_an_extend_and_a_nack() {
+    let g = Ground::new().await;
+    let all = "ARRAY(SELECT receipt FROM public.receipts)";
+    let calls = [
+        format!("SELECT slipring.extend({all}, '2 hours')"),
+        format!("SELECT slipring.extend({all})"),
+        format!("SELECT slipring.ack({all})"),
+        format!("SELECT slipring.nack({all})"),
+        "SELECT slipring.purge('plain')".to_owned(),
+    ];
+    receipts(&g, 400).await;
+    let mut few = Vec::new();
+    for call in &calls {
+        few.push(g.buffers(call).await);
+    }
+    receipts(&g, 2400).await;
+    for (call, few) in calls.iter().zip(few) {
+        let many = g.buffers(call).await;
+        assert!(many <= few * 7 * 6 / 5, "{call}: {few} blocks for 400, and {many} for 2,800");
+    }
+}
+
+#[tokio::test]
+async fn a_nack_of_more_leases_than_there_are_locks_for_is_refused_and_a_purge_is_not() {
+    let g = Ground::new().await;
+    receipts(&g, 1200).await;
+    let half = "SELECT current_setting('max_locks_per_transaction')::int8
+        * (current_setting('max_connections')::int
+            + current_setting('max_prepared_transactions')::int) / 2";
+    let half = one(&g.client, half).await;
+    let held = half - 1000;
+    let lock = format!("SELECT pg_advisory_xact_lock(n, 0) FROM generate_series(1, {held}) n");
+    let nack = async |count: i64| {
+        run(&g.client, &format!("BEGIN; {lock}")).await;
+        let all = format!("ARRAY(SELECT receipt FROM public.receipts LIMIT {count})");
+        let done = g.client.batch_execute(&format!("SELECT slipring.nack({all})")).await;
+        let mine = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'
+                    AND pid = pg_backend_pid()";
+        let taken = if done.is_ok() { one(&g.client, mine).await - held } else { 0 };
+        run(&g.client, "ROLLBACK").await;
+        (done, taken)
+    };
+    let refused = nack(1200).await.0.unwrap_err();
+    let refused = refused.as_db_error().unwrap();
+    assert_eq!(refused.code().code(), "SR006", "{refused}");
+    let (why, what) = refused.message().split_once(": ").unwrap();
+    let may = "to give back 1200 messages of 1200 hand-outs takes 1200 locks, and this \
+               transaction may take ";
+    let left: i64 = why.strip_prefix(may).unwrap_or_else(|| panic!("{why}")).parse().unwrap();
+    assert!((990..=1000).contains(&left), "{left}");
+    let todo = format!(
+        "give back fewer in one transaction, of at most {left} hand-outs of one message; or \
+         raise max_locks_per_transaction of the server"
+    );
+    assert_eq!(what, todo);
+    let (done, taken) = nack(left).await;
+    done.unwrap();
+    assert!(taken < left + 10, "{taken} locks for {left} hand-outs of one message");
+    run(&g.client, &format!("BEGIN; {lock}")).await;
+    assert_eq!(one(&g.client, "SELECT slipring.purge('plain')").await, 1200);
+    let mine = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'
+                AND pid = pg_backend_pid()";
+    let taken = one(&g.client, mine).await - held;
+    assert!(taken < 10, "{taken} locks of a purge");
+    run(&g.client, "COMMIT").await;
+    assert_eq!(one(&g.client, "SELECT slipring.purge('plain')").await, 0);
 }

@@ -24,11 +24,9 @@ async fn ground() -> Ground {
     let database = cluster.database().await;
     let owner = cluster.client(&database).await;
     let role = format!("{}_sender", database.name);
-    let made = format!(
-        "SELECT slipring.create_queue('q'), slipring.create_queue('other');
-         CREATE TABLE public.work (n int); GRANT INSERT ON public.work TO PUBLIC"
-    );
-    run(&owner, &made).await;
+    let made = "SELECT slipring.create_queue('q'), slipring.create_queue('other');
+        CREATE TABLE public.work (n int); GRANT INSERT ON public.work TO PUBLIC";
+    run(&owner, made).await;
     let admin = cluster.superuser(&database.name).await;
     run(&admin, &format!("CREATE ROLE {role}")).await;
     run(&owner, &format!("SELECT slipring.grant('producer', '{role}')")).await;

@@ -1,8 +1,8 @@
 -- Purpose: acks all messages of one lease of several that a receive by SQL made without the queue's lock,
 --          by few statements: see ack_queue, which does it in all cases.
 -- Inputs:  p_receipts. The caller has entered the generations of the journal.
--- Lock:    the lease's lock for acks, exclusively, to the end of the transaction. A nack, a lapse and a
---          removal try the same lock, see lease_free.
+-- Lock:    the lease's lock for acks, exclusively, to the end of the transaction. A nack and a lapse try the
+--          same lock, see lease_free.
 -- Index:   queue_pkey; lease_newest and ack_N_once, one step in each slot; ack's indexes grow.
 -- Answers: how many. Null where no ack is entered, though a number and the lock may be taken: a receipt is
 --          wrong, stands twice or is that of another lease, the lease is over or has more messages, some

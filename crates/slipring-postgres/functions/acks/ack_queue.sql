@@ -1,7 +1,7 @@
 -- Purpose: acks messages of one queue inside the caller's transaction.
 -- Inputs:  p_queue; p_messages with p_fences.
 -- Lock:    the leases' locks, shared; see ack_whole, ack_enter.
--- Index:   lease_newest, item_picture_N_newest; see ack_whole, ack_enter.
+-- Index:   see lease_find; item_picture_N_newest; see ack_whole, ack_enter.
 CREATE OR REPLACE FUNCTION slipring.ack_queue(
     p_queue int, p_messages bigint[], p_fences bigint[])
 RETURNS void LANGUAGE plpgsql AS $$
@@ -30,15 +30,11 @@ BEGIN
     END IF;
     SELECT array_agg(w.fence), array_agg(w.ids) INTO v_whole, v_ids
     FROM slipring.ack_whole(v_queue, p_messages, p_fences) w;
-    WITH l AS MATERIALIZED (
-        SELECT * FROM slipring.lease_newest(p_queue, p_fences) WHERE n > 0)
     SELECT min(a.message) INTO v_lost
-    FROM unnest(p_messages, p_fences) AS a(message, fence)
-    WHERE a.fence <> ALL (coalesce(v_whole, '{}'))
-        AND NOT EXISTS (SELECT FROM l WHERE l.fence = a.fence AND a.message <@ l.open)
-        AND NOT EXISTS (SELECT FROM slipring.item_now(a.message) i
-            WHERE i.queue_id = p_queue AND i.fence = a.fence AND i.state = 2
-                AND (NOT v_queue.fifo OR slipring.now_ms() < i.turn));
+    FROM slipring.lease_find(p_queue, p_messages, p_fences) a
+    WHERE a.lane IS NULL AND NOT EXISTS (SELECT FROM slipring.item_now(a.message) i
+        WHERE i.queue_id = p_queue AND i.fence = a.fence AND i.state = 2
+            AND (NOT v_queue.fifo OR slipring.now_ms() < i.turn) OFFSET 0);
     IF v_lost IS NOT NULL THEN
         PERFORM slipring.ack_refused(v_queue, v_lost,
             p_fences[array_position(p_messages, v_lost)]);

@@ -40,7 +40,7 @@ BEGIN
             WHEN NOT v_row.leased THEN 'ended'
             WHEN p_now_ms >= v_row.turn THEN 'late'
             WHEN v_row.kind = 'ack' THEN 'done'
-            WHEN NOT slipring.lease_free(p_queue.lock_key, p_fences[v_row.n], v_row.message)
+            WHEN NOT slipring.lease_free(p_queue, p_fences[v_row.n], v_row.message)
                 THEN 'acked'
             WHEN v_row.next = 'dead_letter' AND p_target.queue_id IS NULL THEN 'parked'
             WHEN v_row.next = 'dead_letter' THEN 'dead_lettered'

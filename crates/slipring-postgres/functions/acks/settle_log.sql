@@ -2,7 +2,7 @@
 -- Inputs:  p_target, the dead-letter queue or null; p_ns, which of the entries to look at, no
 --          message twice; the rest as store_settle.
 -- Lock:    the queue's lock; the leases' locks are tried.
--- Index:   lease_newest; the partitions' order indexes for what stays.
+-- Index:   see lease_find; the partitions' order indexes for what stays.
 -- Answers: the entries that a lease of the log covers, done with or refused.
 CREATE OR REPLACE FUNCTION slipring.settle_log(
     p_queue slipring.queue, p_target slipring.queue, p_now_ms bigint, p_ns int[],
@@ -12,25 +12,26 @@ RETURNS TABLE (n int, outcome text, until_ms bigint, target int)
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
+    v_messages bigint[] := ARRAY(SELECT p_messages[u.n]
+        FROM unnest(p_ns) WITH ORDINALITY AS u(n, o) ORDER BY u.o);
+    v_held bigint[] := ARRAY(SELECT p_fences[u.n]
+        FROM unnest(p_ns) WITH ORDINALITY AS u(n, o) ORDER BY u.o);
     v_row record;
     v_moves slipring.move[] := '{}';
     v_ids bigint[] := '{}';
     v_fences bigint[] := '{}';
 BEGIN
     FOR v_row IN
-        WITH l AS MATERIALIZED (
-            SELECT * FROM slipring.lease_newest(p_queue.queue_id,
-                ARRAY(SELECT p_fences[u] FROM unnest(p_ns) u))
-            WHERE n > 0)
-        SELECT u.n, p_messages[u.n] AS id, p_fences[u.n] AS fence, p_kinds[u.n] AS kind,
-            p_priorities[u.n] AS priority, l.lane, l.leased_ms,
-            CASE WHEN p_kinds[u.n] = 'ack' THEN NULL WHEN p_now_ms >= l.deadline_ms THEN 'late'
-                WHEN NOT slipring.lease_free(p_queue.lock_key, l.fence, p_messages[u.n])
+        SELECT l.n, l.message AS id, l.fence, p_kinds[l.n] AS kind,
+            p_priorities[l.n] AS priority, l.lane, l.leased_ms,
+            CASE WHEN p_kinds[l.n] = 'ack' THEN NULL WHEN p_now_ms >= l.deadline_ms THEN 'late'
+                WHEN NOT slipring.lease_free(p_queue, l.fence, l.message)
                 THEN 'acked' END AS lost, s.next, s.delay_ms
-        FROM unnest(p_ns) AS u(n)
-        JOIN l ON l.fence = p_fences[u.n] AND p_messages[u.n] <@ l.open
-        CROSS JOIN LATERAL slipring.settle_next(p_queue, p_kinds[u.n], 1, p_delays_ms[u.n],
-            p_jitter[u.n]) s
+        FROM (SELECT p_ns[l.n] AS n, l.message, l.fence, l.lane, l.deadline_ms, l.leased_ms
+              FROM slipring.lease_find(p_queue.queue_id, v_messages, v_held) l
+              WHERE l.lane IS NOT NULL ORDER BY l.n) l
+        CROSS JOIN LATERAL slipring.settle_next(p_queue, p_kinds[l.n], 1, p_delays_ms[l.n],
+            p_jitter[l.n]) s
     LOOP
         n := v_row.n;
         until_ms := NULL;

@@ -28,6 +28,7 @@ BEGIN
             s.target) r;
         RETURN;
     ELSIF cardinality(p_messages) > 1 THEN
+        PERFORM slipring.locks_fit(p_queue, p_messages, p_fences, p_kinds);
         v_turns := ARRAY(SELECT row_number() OVER (PARTITION BY u.message ORDER BY u.n)
             FROM unnest(p_messages) WITH ORDINALITY AS u(message, n) ORDER BY u.n);
         v_rounds := (SELECT max(t) FROM unnest(v_turns) t);

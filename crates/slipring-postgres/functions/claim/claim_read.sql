@@ -53,8 +53,8 @@ BEGIN
                 THEN min(bytes) END, min(lease_ms), min(lease_ms) < max(lease_ms),
             array_agg(id), array_agg(sent_ms), array_agg(body), array_agg(bytes), count(n),
             count(lease_ms), count(coalesce(headers, group_name, dedup_id)), array_agg(n::int),
-            array_agg(bytes_each)%s FROM (%s) m', CASE WHEN v_one THEN '' ELSE
-                ', array_agg(range)' END, v_rows)
+            array_agg(bytes_each), %s FROM (%s) m', CASE WHEN v_one THEN 'NULL::int8range[]'
+                ELSE 'array_agg(range)' END, v_rows)
         INTO v_found, v_read.bytes, v_read.bytes_each, v_read.lease_each, v_read.leases_differ,
             v_read.ids, v_read.sents_ms, v_read.bodies, v_read.sizes, v_packs, v_own, v_extras,
             v_read.ns, v_read.eachs_bytes, v_ranges

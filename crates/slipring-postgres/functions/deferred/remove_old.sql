@@ -1,39 +1,35 @@
 -- Purpose: removes messages in any state that were sent at or before a moment, at most p_limit.
 -- Inputs:  p_queue; p_sent_until_ms; p_limit; p_all: nearly all that there are.
--- Lock:    the caller holds the queue's lock; messages with an ack in a user's open transaction
---          are left alone.
--- Index:   the partitions' order indexes, see lease_open; see items_first for p_all, else item_sent.
--- Answers: how many; fewer than there are where more than about 2,000 locks would be needed, for
---          the server has only so many.
+-- Lock:    the caller holds the queue's lock. None of the leases: an ack in a user's open transaction has
+--          the same outcome, and counts as the earlier one.
+-- Index:   see lease_open; the partitions' order indexes; see items_first for p_all, else item_sent.
+-- Answers: how many.
 CREATE OR REPLACE FUNCTION slipring.remove_old(
     p_queue slipring.queue, p_sent_until_ms bigint, p_limit bigint, p_all boolean)
 RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     v_state slipring.state := slipring.acks_take(p_queue, slipring.state_read(p_queue), 0);
     v_from text := slipring.live_tables(p_queue, v_state);
-    v_lease slipring.lease;
+    v_ids bigint[];
+    v_fences bigint[];
     v_old record;
     v_removed bigint := 0;
-    v_locks bigint := 0;
     v_before slipring.state := v_state;
 BEGIN
     v_state.seq := v_state.seq + 1;
     IF v_state.leased > 0 THEN
-        FOR v_lease IN SELECT * FROM slipring.lease_open(p_queue.queue_id) l
-            ORDER BY l.leased_ms, l.fence LOOP
-            EXIT WHEN v_removed >= p_limit OR v_locks >= 2000;
-            SELECT array_agg(m.id) AS ids, count(*) AS n INTO v_old
-            FROM slipring.lease_members(v_from, v_lease, p_limit - v_removed) m
-            WHERE m.sent_ms <= p_sent_until_ms
-                AND slipring.lease_free(p_queue.lock_key, v_lease.fence, m.id);
-            CONTINUE WHEN v_old.n = 0;
-            v_state := (slipring.lease_ack(p_queue, v_state, v_old.ids,
-                array_fill(v_lease.fence, ARRAY[v_old.n::int]))).p_state;
+        EXECUTE format('SELECT array_agg(m.id), array_agg(m.fence) FROM (
+            SELECT m.id, l.fence FROM (
+                SELECT l.* FROM slipring.lease_open($1) l ORDER BY l.leased_ms, l.fence OFFSET 0) l
+            CROSS JOIN LATERAL unnest(l.open) r
+            CROSS JOIN LATERAL (SELECT m.id FROM %s m WHERE m.sent_ms <= $2 LIMIT $3) m
+            LIMIT $3) m', slipring.log_rows(v_from, 'l.lane', 'lower(r)', 'upper(r)'))
+        INTO v_ids, v_fences USING p_queue.queue_id, p_sent_until_ms, p_limit;
+        IF v_ids IS NOT NULL THEN
+            v_state := (slipring.lease_ack(p_queue, v_state, v_ids, v_fences)).p_state;
             PERFORM slipring.endings_note(p_queue, NULL);
-            v_removed := v_removed + v_old.n;
-            -- See lease_key.
-            v_locks := v_locks + least(v_old.n, 64);
-        END LOOP;
+            v_removed := cardinality(v_ids);
+        END IF;
     END IF;
     IF v_state.taken IS NOT NULL THEN
         -- A message that an open transaction has received stays.
@@ -52,10 +48,9 @@ BEGIN
     END IF;
     IF p_all THEN
         -- The first ones of each order; only newer ones may stand before others.
-        SELECT array_agg(f.id) FILTER (WHERE f.sent_ms <= p_sent_until_ms AND (f.state <> 2
-                OR slipring.lease_free(p_queue.lock_key, f.fence, f.id))) AS ids,
+        SELECT array_agg(f.id) FILTER (WHERE f.sent_ms <= p_sent_until_ms) AS ids,
             max(f.many) AS many INTO v_old
-        FROM (SELECT i.id, i.sent_ms, i.state, i.fence, count(*) OVER (PARTITION BY k) AS many
+        FROM (SELECT i.id, i.sent_ms, count(*) OVER (PARTITION BY k) AS many
               FROM unnest(ARRAY[0, 1, 7, 8, 2, 3]) k
               CROSS JOIN LATERAL slipring.items_first(slipring.mark_read(p_queue.queue_id, k),
                   '{[0,)}', p_limit - v_removed) i
@@ -68,10 +63,8 @@ BEGIN
         END IF;
     END IF;
     RETURN v_removed + slipring.item_remove(p_queue, ARRAY(
-        SELECT i.id FROM (
-            SELECT i.id, i.sent_ms, i.state, i.fence, i.queue_id FROM item i
-            WHERE i.queue_id * 2::bigint = p_queue.queue_id * 2::bigint AND i.state + 2 < 6
-                AND i.sent_ms <= p_sent_until_ms
-            ORDER BY i.sent_ms, i.id LIMIT p_limit - v_removed) i
-        WHERE (i.state <> 2 OR slipring.lease_free(p_queue.lock_key, i.fence, i.id))));
+        SELECT i.id FROM item i
+        WHERE i.queue_id * 2::bigint = p_queue.queue_id * 2::bigint AND i.state + 2 < 6
+            AND i.sent_ms <= p_sent_until_ms
+        ORDER BY i.sent_ms, i.id LIMIT p_limit - v_removed));
 END $$;

@@ -1,7 +1,8 @@
 -- Purpose: notes that leases have ended other than by ack, so that an ack in a transaction with an older
 --          snapshot, which does not see it, fails. While there are such acks (see ack_older): a row
---          for each lease, which the ack meets in a unique index. Else, and where an ack of the lease
---          is open, whose row would be waited for: the number of this transaction, for the queue.
+--          for each lease, which the ack meets in a unique index. Else, where there are many leases, and
+--          where an ack of one is open, whose row would be waited for: the number of this transaction, for
+--          the queue.
 -- Inputs:  p_queue; p_fences of the leases, or null for those of the whole queue.
 -- Lock:    the caller holds the queue's lock and those of the leases; the leases' locks for acks are
 --          tried, see ack_whole.
@@ -11,7 +12,7 @@ RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_now bigint := pg_sequence_last_value('slipring.journal');
 BEGIN
-    IF p_fences IS NOT NULL
+    IF (SELECT count(DISTINCT f) FROM unnest(p_fences) f) BETWEEN 1 AND {{LOCKS_COUNTED}}
         AND slipring.now_ms() < pg_sequence_last_value('slipring.older_acks') + 3600000
         AND (SELECT bool_and(pg_try_advisory_xact_lock(slipring.ack_key(p_queue.lock_key, f)))
              FROM (SELECT DISTINCT f FROM unnest(p_fences) f) f) THEN

@@ -12,7 +12,7 @@ DECLARE
     v_ids bigint[] := ARRAY(SELECT i.id FROM unnest(p_ids) u
         CROSS JOIN LATERAL slipring.item_now(u) i
         WHERE i.queue_id = p_queue.queue_id AND i.state = 2
-            AND slipring.lease_free(p_queue.lock_key, i.fence, i.id));
+            AND slipring.lease_free(p_queue, i.fence, i.id));
     -- Before they change.
     v_fences bigint[] := ARRAY(SELECT i.fence FROM unnest(v_ids) u
         CROSS JOIN LATERAL slipring.item_now(u) i);

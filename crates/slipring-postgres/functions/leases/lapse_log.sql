@@ -52,7 +52,7 @@ BEGIN
         -- What is larger than a turn goes alone.
         SELECT coalesce(array_agg(m.id ORDER BY m.id) FILTER (WHERE m.free), '{}') AS ids,
             count(*) AS n, sum(m.bytes) FILTER (WHERE m.free) AS bytes INTO v_part
-        FROM (SELECT m.id, m.bytes, slipring.lease_free(p_queue.lock_key, v_lease.fence, m.id) AS free
+        FROM (SELECT m.id, m.bytes, slipring.lease_free(p_queue, v_lease.fence, m.id) AS free
               FROM (SELECT m.id, m.bytes, sum(m.bytes) OVER (ORDER BY m.id) - m.bytes AS before
                     FROM slipring.lease_members(v_from, v_lease, p_left - cost) m OFFSET 0) m
               WHERE NOT slipring.turn_over('infinity', v_bytes + m.before)) m;

@@ -1,5 +1,5 @@
 -- Purpose: the number of the advisory lock of a message's lease. A user's transaction that acks some
---          messages of a lease holds it shared. A nack, a lapse or a removal needs it exclusively,
+--          messages of a lease holds it shared. A nack or a lapse needs it exclusively,
 --          see lease_free. The messages of a lease
 --          have 64 locks between them, so that an ack of a thousand takes few and an ack of one
 --          does not stand in the way of most others.

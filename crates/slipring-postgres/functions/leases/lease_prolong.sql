@@ -3,7 +3,7 @@
 -- Inputs:  p_state; entry by entry p_ids, p_fences, p_untils_ms; of several entries for one
 --          message the last counts.
 -- Lock:    the queue's lock.
--- Index:   lease_newest; the partitions' order indexes where sizes differ.
+-- Index:   see lease_find; lease_newest, one step for each lease; the partitions' order indexes where sizes differ.
 CREATE OR REPLACE FUNCTION slipring.lease_prolong(
     p_queue slipring.queue, p_state slipring.state, p_ids bigint[], p_fences bigint[],
     p_untils_ms bigint[])
@@ -18,25 +18,32 @@ DECLARE
 BEGIN
     p_state.seq := p_state.seq + 1;
     v_number := p_state.seq << 16;
-    FOR v_lease IN SELECT * FROM slipring.lease_newest(p_queue.queue_id, p_fences) WHERE n > 0
+    FOR v_part IN
+        SELECT e.*, l.newest
+        FROM (
+            SELECT u.fence, u.part, u.until_ms, array_agg(u.message) AS ids, count(*) AS n,
+                range_agg(int8range(u.message, u.message + 1)) AS taken,
+                row_number() OVER (PARTITION BY u.fence, u.part ORDER BY u.until_ms) AS nth,
+                count(*) OVER (PARTITION BY u.fence, u.part) AS many
+            FROM (SELECT DISTINCT ON (f.fence, f.message) f.*, p_untils_ms[f.n] AS until_ms
+                  FROM slipring.lease_find(p_queue.queue_id, p_ids, p_fences) f
+                  WHERE f.part IS NOT NULL ORDER BY f.fence, f.message, f.n DESC) u
+            GROUP BY u.fence, u.part, u.until_ms) e
+        LEFT JOIN LATERAL (
+            SELECT l AS newest FROM lease l WHERE l.queue_id = p_queue.queue_id
+                AND l.fence = e.fence AND l.part = e.part
+            ORDER BY l.seq DESC LIMIT 1) l ON e.nth = 1
+        ORDER BY e.fence, e.part, e.nth
     LOOP
-        v_lease.slot := v_slot;
-        v_lease.seq := p_state.seq;
-        FOR v_part IN
-            SELECT u.until_ms, array_agg(u.id) AS ids, count(*) AS n,
-                range_agg(int8range(u.id, u.id + 1)) AS taken
-            FROM (SELECT DISTINCT ON (u.id) u.*
-                  FROM unnest(p_ids, p_fences, p_untils_ms)
-                      WITH ORDINALITY AS u(id, fence, until_ms, n)
-                  WHERE u.fence = v_lease.fence AND u.id <@ v_lease.open
-                  ORDER BY u.id, u.n DESC) u
-            GROUP BY u.until_ms ORDER BY u.until_ms
-        LOOP
-            p_state.lapse_ms := least(p_state.lapse_ms, v_part.until_ms);
-            IF v_part.n = v_lease.n THEN
-                v_lease.deadline_ms := v_part.until_ms;
-                EXIT;
-            END IF;
+        p_state.lapse_ms := least(p_state.lapse_ms, v_part.until_ms);
+        IF v_part.nth = 1 THEN
+            v_lease := v_part.newest;
+            v_lease.slot := v_slot;
+            v_lease.seq := p_state.seq;
+        END IF;
+        IF v_part.n = v_lease.n THEN
+            v_lease.deadline_ms := v_part.until_ms;
+        ELSE
             IF v_lease.bytes_each IS NOT NULL THEN
                 v_bytes := v_part.n * v_lease.bytes_each;
             ELSE
@@ -51,8 +58,10 @@ BEGIN
             v_lease.n := v_lease.n - v_part.n;
             v_lease.bytes := v_lease.bytes - v_bytes;
             v_lease.open := v_lease.open - v_part.taken;
-        END LOOP;
-        INSERT INTO slipring.lease SELECT (v_lease).*;
+        END IF;
+        IF v_part.nth = v_part.many THEN
+            INSERT INTO slipring.lease SELECT (v_lease).*;
+        END IF;
     END LOOP;
     PERFORM slipring.state_write(p_queue, p_state);
 END $$;

@@ -8,7 +8,8 @@ BEGIN
     IF has_type_privilege(slipring.caller(), 'slipring.right_' || p_kind, 'USAGE') THEN
         RETURN true;
     END IF;
-    RETURN EXISTS (SELECT FROM slipring.grantee g JOIN pg_roles r ON r.rolname = g.role
+    -- Nobody has a role that is gone.
+    RETURN EXISTS (SELECT FROM slipring.grantee g
         WHERE g.queue_id = p_queue AND g.kind IN (p_kind, 'admin')
-            AND pg_has_role(slipring.caller(), r.oid, 'USAGE'));
+            AND pg_has_role(slipring.caller(), g.role_id, 'USAGE'));
 END $$;

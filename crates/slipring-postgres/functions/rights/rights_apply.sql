@@ -9,9 +9,9 @@ DECLARE
     v_role oid := (SELECT r.oid FROM pg_roles r WHERE r.rolname = p_role);
     v_names text[] := ARRAY(SELECT DISTINCT f FROM slipring.grantee g
         CROSS JOIN LATERAL unnest(slipring.right_functions(g.kind, g.queue_id = 0)) f
-        WHERE g.role = p_role);
+        WHERE g.role_id = v_role);
     v_kinds text[] := ARRAY(SELECT DISTINCT g.kind FROM slipring.grantee g
-        WHERE g.role = p_role AND g.queue_id = 0);
+        WHERE g.role_id = v_role AND g.queue_id = 0);
     v_thing record;
 BEGIN
     IF v_role = (SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'slipring') THEN

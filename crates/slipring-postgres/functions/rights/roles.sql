@@ -9,9 +9,14 @@ DO $$
 DECLARE
     v_role text;
 BEGIN
-    FOR v_role IN SELECT g.role FROM slipring.grantee g WHERE g.queue_id = 0
-            AND g.role IN ('slipring_producer', 'slipring_consumer', 'slipring_admin')
-            AND NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = g.role) LOOP
+    IF (SELECT s.home_at <> s.written_at FROM slipring.store s) THEN
+        -- Restored from a dump: the rows may have the OIDs of another cluster. The import does it.
+        RETURN;
+    END IF;
+    FOR v_role IN SELECT g.role FROM slipring.grantee g
+            WHERE g.queue_id = 0 AND g.role = 'slipring_' || g.kind
+            AND NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = g.role OR r.oid = g.role_id)
+    LOOP
         BEGIN
             EXECUTE format('CREATE ROLE %I NOLOGIN', v_role);
         EXCEPTION
@@ -23,6 +28,7 @@ BEGIN
                 NULL;
         END;
     END LOOP;
+    PERFORM slipring.grantees_now(false);
     PERFORM slipring.rights_apply(r.rolname) FROM pg_roles r
-    WHERE r.rolname IN (SELECT g.role FROM slipring.grantee g);
+    WHERE r.oid IN (SELECT g.role_id FROM slipring.grantee g);
 END $$;

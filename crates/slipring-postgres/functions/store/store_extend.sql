@@ -19,6 +19,7 @@ DECLARE
     v_state slipring.state;
     v_row record;
     v_outcome text;
+    v_own bigint[];
     v_ids bigint[] := '{}';
     v_fences bigint[] := '{}';
     v_untils bigint[] := '{}';
@@ -28,25 +29,18 @@ DECLARE
 BEGIN
     IF v_queue.queue_id IS NOT NULL THEN
         v_state := slipring.acks_take(v_queue, slipring.state_read(v_queue), p_now_ms);
+        v_own := slipring.leases_own(v_queue, v_state, p_messages, p_fences, p_leases_ms);
     END IF;
     FOR v_row IN
-        WITH l AS MATERIALIZED (
-            SELECT * FROM slipring.lease_newest(v_queue.queue_id, p_fences) WHERE n > 0)
-        SELECT e.n::int, e.message, e.fence, l.lane, l.deadline_ms AS lapses, i.id,
-            i.fence = e.fence AS newest, i.state = 2 AS leased, i.turn,
-            e.take_up AND NOT v_queue.fifo AS take_up,
+        SELECT l.n, l.message, l.fence, l.lane, l.deadline_ms AS lapses, i.id,
+            i.fence = l.fence AS newest, i.state = 2 AS leased, i.turn,
+            p_take_up[l.n] AND NOT v_queue.fifo AS take_up,
             i.state IN (1, 2) AND i.attempts > 0 AS free,
-            p_now_ms + coalesce(e.lease_ms, i.lease_ms,
-                CASE WHEN l.lane IS NOT NULL
-                    THEN (SELECT m.lease_ms FROM slipring.log_messages(
-                        slipring.live_tables(v_queue, v_state), ARRAY[l.lane],
-                        ARRAY[e.message]) m) END,
+            p_now_ms + coalesce(p_leases_ms[l.n], i.lease_ms, v_own[l.n],
                 v_queue.visibility_timeout_ms) AS until_ms
-        FROM unnest(p_messages, p_fences, p_leases_ms, p_take_up)
-            WITH ORDINALITY AS e(message, fence, lease_ms, take_up, n)
-        LEFT JOIN l ON l.fence = e.fence AND e.message <@ l.open
-        LEFT JOIN LATERAL slipring.item_now(e.message) i ON i.queue_id = p_queue
-        ORDER BY e.n
+        FROM slipring.lease_find(v_queue.queue_id, p_messages, p_fences) l
+        LEFT JOIN LATERAL slipring.item_now(l.message) i ON i.queue_id = p_queue
+        ORDER BY l.n
     LOOP
         v_outcome := CASE
             WHEN v_queue.queue_id IS NULL THEN 'gone'

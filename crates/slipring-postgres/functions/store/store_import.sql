@@ -1,8 +1,9 @@
 -- Purpose: makes the store usable after its database was restored from a dump. In another cluster
 --          transaction numbers begin anew: raises what is added to them, so that new message
---          numbers are above all old ones.
+--          numbers are above all old ones. Roles are found by their names anew.
 -- Inputs:  none. Nobody may use the store meanwhile.
--- Lock:    the table of queues against all other writers; the lock of administration.
+-- Lock:    the table of queues against all other writers; the lock of administration; the
+--          catalogue's.
 -- Index:   the partitions' order indexes, one step for each lane; all of item_picture, tally,
 --          tally_sum, mark, fifo_group and load_block.
 -- Answers: what is added now, and how many queues there are.
@@ -17,6 +18,7 @@ DECLARE
     v_most bigint := (SELECT max(greatest(i.id, i.entry)) FROM slipring.item_picture i);
     v_found bigint;
     v_base bigint;
+    v_restored boolean := (SELECT s.home_at <> s.written_at FROM slipring.store s);
 BEGIN
     LOCK TABLE slipring.lock_administration IN SHARE UPDATE EXCLUSIVE MODE;
     LOCK TABLE slipring.queue IN EXCLUSIVE MODE;
@@ -54,5 +56,8 @@ BEGIN
     UPDATE slipring.place p SET mark = NULL WHERE p.mark IS NOT NULL;
     PERFORM setval('slipring.journal_mark', 0), setval('slipring.shelf_mark', 0),
         setval('slipring.dedup_mark', 0);
+    PERFORM slipring.grantees_now(v_restored);
+    PERFORM slipring.rights_apply(r.rolname) FROM pg_roles r
+    WHERE r.oid IN (SELECT g.role_id FROM slipring.grantee g);
     RETURN QUERY SELECT v_base, count(*) FROM slipring.queue;
 END $$;
