@@ -278,7 +278,7 @@ async fn a_grant_that_cannot_be_is_refused_with_what_is_wrong() {
     for (arguments, wanted) in [
         ("'reader', 'slipring_consumer'", "SR007 reader is no kind of right; take producer,"),
         ("NULL, 'slipring_consumer'", "SR007 null is no kind of right"),
-        ("'consumer', 'nobody at all'", "SR007 there is no role nobody at all"),
+        ("'consumer', 'nobody at all'", "SR007 there is no role 'nobody at all'"),
         ("'consumer', 'public'", "SR007 there is no role public"),
         ("'consumer', NULL", "SR007 there is no role null"),
         ("'consumer', 'slipring_consumer', 'nowhere'", "SR001 queue nowhere does not exist"),

@@ -1,3 +1,5 @@
+-- Its commits note no hand-outs, which one in eight does otherwise, so that each round is like the one before: they do not
+-- where the text has SET CONSTRAINTS (see taken_fold).
 DO $$
 DECLARE
     v_retry int := (SELECT queue_id FROM slipring.queue WHERE name = 'retry');
