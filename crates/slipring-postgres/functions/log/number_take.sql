@@ -1,9 +1,9 @@
 -- Purpose: reserves the next of the numbers that this transaction has for its messages and acks.
 -- Inputs:  p_queue, the name, for errors; p_new, whether the transaction had no number before; p_count, how
 --          many. It has its number by now.
--- Lock:    an advisory one of this session, by which it knows that the transaction has been here. The session's
---          sequence, shared. Both to the end of the transaction.
--- Index:   none; where the session has no value of its sequence, it reads pg_locks.
+-- Lock:    an advisory one, by which it knows that the transaction has been here: it is tried, and nobody else
+--          has it. The session's sequence, shared. Both to the end of the transaction.
+-- Index:   store_pkey; where the session has no value of its sequence, it reads pg_locks.
 -- Answers: the first one, from 1 on. What was given last is remembered as the value that this session has set
 --          its sequence to: no caller can set that, nor go back to an older one (decision 0037). A savepoint
 --          that is rolled back does not give numbers back.
@@ -12,6 +12,8 @@ RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
     v_numbers regclass := slipring.numbers();
     v_base bigint := pg_current_xact_id()::text::bigint << {{XID_SHIFT}};
+    -- Of this transaction alone, so that nobody knows it before.
+    v_been bigint := (SELECT hashtextextended(encode(s.receipt_key, 'hex'), v_base) FROM slipring.store s);
     v_last bigint;
     v_next int := 1;
     v_told bigint;
@@ -22,7 +24,7 @@ BEGIN
         EXCEPTION WHEN object_not_in_prerequisite_state THEN
             -- The session has not been here yet, or has called DISCARD SEQUENCES since.
             IF EXISTS (SELECT FROM pg_locks l WHERE l.pid = pg_backend_pid() AND l.locktype = 'advisory'
-                AND l.classid::bigint = {{NUMBERS_CLASS}} AND l.objid::bigint = l.pid AND l.objsubid = 2)
+                AND l.objsubid = 1 AND (l.classid::bigint << 32) + l.objid::bigint = v_been)
             THEN
                 RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state', MESSAGE = format(
                     'queue %s: this transaction has sent messages and discarded its sequences since',
@@ -37,7 +39,7 @@ BEGIN
         PERFORM slipring.fail_limit(p_queue, 'transaction_messages_max', {{XID_MESSAGES_MAX}},
             v_next - 1 + p_count);
     END IF;
-    PERFORM pg_advisory_xact_lock_shared({{NUMBERS_CLASS}}, pg_backend_pid());
+    PERFORM pg_try_advisory_xact_lock_shared(v_been);
     v_told := setval(v_numbers, v_base + v_next + p_count - 1);
     RETURN v_next;
 END $$;
