@@ -28,6 +28,14 @@ BEGIN
                 NULL;
         END;
     END LOOP;
+    IF (SELECT bool_and(NOT EXISTS (SELECT FROM slipring.grantee h
+            WHERE h.queue_id = g.queue_id AND h.kind = g.kind AND h.role_id = r.oid))
+        FROM slipring.grantee g JOIN pg_roles r ON r.rolname = g.role WHERE g.role_id = 0) THEN
+        -- Of roles that were made above. The table is written anew, so that no row is updated or deleted.
+        ALTER TABLE slipring.grantee ALTER COLUMN role_id TYPE oid
+            USING CASE role_id WHEN 0 THEN coalesce(to_regrole(quote_ident(role))::oid, 0)
+                ELSE role_id END;
+    END IF;
     PERFORM slipring.grantees_now(false);
     PERFORM slipring.rights_apply(r.rolname) FROM pg_roles r
     WHERE r.oid IN (SELECT g.role_id FROM slipring.grantee g);
