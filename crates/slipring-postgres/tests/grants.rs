@@ -8,7 +8,7 @@
 )]
 
 use slipring_postgres::{PostgresOptions, migrate};
-use slipring_testbed::{Cluster, Database, one, run};
+use slipring_testbed::{Cluster, Database, one, refusal, run};
 use tokio_postgres::Client;
 
 /// A database with the queues `mine` and `other`, a session of its owner, and roles of its own.
@@ -66,8 +66,7 @@ impl Ground {
 
 /// SQLSTATE and message of what a call fails with.
 async fn refused(client: &Client, call: &str) -> String {
-    let error = client.batch_execute(call).await.expect_err(call);
-    let error = error.as_db_error().expect("the server answers");
+    let error = refusal(client, call).await;
     format!("{} {}", error.code().code(), error.message())
 }
 

@@ -7,7 +7,7 @@
     reason = "a failed step fails the test"
 )]
 
-use slipring_testbed::{Cluster, Database, one, run};
+use slipring_testbed::{Cluster, Database, one, refusal, run};
 use tokio_postgres::Client;
 
 /// A database with the queues `q` and `other`, a session of its owner, and one of a role that may
@@ -50,8 +50,7 @@ impl Ground {
 }
 
 async fn refused(client: &Client, sql: &str) -> String {
-    let error = client.batch_execute(sql).await.expect_err(sql);
-    let error = error.as_db_error().unwrap_or_else(|| panic!("{error:?}")).clone();
+    let error = refusal(client, sql).await;
     format!("{}: {}", error.code().code(), error.message())
 }
 

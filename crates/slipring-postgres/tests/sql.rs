@@ -13,7 +13,7 @@ use slipring::store::Store;
 use slipring::{AdminStore, MessageState};
 use slipring_conformance::verbs::{self, at, bodies, claim, counts};
 use slipring_postgres::PostgresStore;
-use slipring_testbed::{Cluster, Database, connect, run};
+use slipring_testbed::{Cluster, Database, connect, refusal, run};
 use tokio_postgres::Client;
 
 async fn setup() -> (&'static Cluster, Database, Client) {
@@ -26,8 +26,7 @@ async fn setup() -> (&'static Cluster, Database, Client) {
 
 /// The SQLSTATE that a statement fails with.
 async fn refused(client: &Client, sql: &str) -> String {
-    let error = client.batch_execute(sql).await.expect_err(sql);
-    error.code().unwrap_or_else(|| panic!("{error:?}")).code().to_owned()
+    refusal(client, sql).await.code().code().to_owned()
 }
 
 async fn text(client: &Client, sql: &str) -> String {

@@ -13,7 +13,7 @@ use std::time::Duration;
 use slipring::{QueueId, QueueSettings, Store, Timestamp};
 use slipring_conformance::verbs::{ack_all, at, claim, counts, drain, plain, queue};
 use slipring_postgres::PostgresStore;
-use slipring_testbed::{Cluster, Database, one, rotation_step, run, waiting};
+use slipring_testbed::{Cluster, Database, one, refusal, rotation_step, run, waiting};
 use tokio_postgres::Client;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -85,8 +85,7 @@ fn ack(receipts: &[String]) -> String {
 
 /// The SQLSTATE that a statement fails with.
 async fn refused(client: &Client, sql: &str) -> String {
-    let error = client.batch_execute(sql).await.expect_err(sql);
-    error.code().unwrap_or_else(|| panic!("{error:?}")).code().to_owned()
+    refusal(client, sql).await.code().code().to_owned()
 }
 
 #[tokio::test]

@@ -10,8 +10,9 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use slipring_testbed::{Cluster, Database, run, waiting};
+use slipring_testbed::{Cluster, Database, refused_with, run, waiting};
 use tokio_postgres::Client;
+use tokio_postgres::error::DbError;
 
 async fn setup() -> (&'static Cluster, Database, Client) {
     let cluster = Cluster::shared();
@@ -22,18 +23,17 @@ async fn setup() -> (&'static Cluster, Database, Client) {
 }
 
 /// The error of a statement: its code, what it says, and the facts beside it.
+fn facts(error: &DbError) -> Value {
+    error.detail().map_or(Value::Null, |facts| serde_json::from_str(facts).unwrap())
+}
+
 async fn refusal(client: &Client, sql: &str) -> (String, String, Value) {
-    let error = client.batch_execute(sql).await.expect_err(sql);
-    let error = error.as_db_error().unwrap_or_else(|| panic!("{sql}: {error:?}"));
-    let facts = error.detail().map_or(Value::Null, |facts| serde_json::from_str(facts).unwrap());
-    (error.code().code().to_owned(), error.message().to_owned(), facts)
+    let error = slipring_testbed::refusal(client, sql).await;
+    (error.code().code().to_owned(), error.message().to_owned(), facts(&error))
 }
 
 async fn refused(client: &Client, sql: &str, code: &str, says: &str) -> Value {
-    let (seen, message, facts) = refusal(client, sql).await;
-    assert_eq!(seen, code, "{sql}: {message}");
-    assert!(message.contains(says), "{sql}: {message}");
-    facts
+    facts(&refused_with(client, sql, code, says).await)
 }
 
 async fn receipt(client: &Client, lease: &str) -> String {

@@ -10,7 +10,7 @@
 use serde_json::{Value, json};
 use slipring::{AdminStore, Fence, MessageId, QueueId, Receipt};
 use slipring_conformance::verbs::at;
-use slipring_testbed::{Cluster, Database, run};
+use slipring_testbed::{Cluster, Database, refused_with, run};
 use tokio_postgres::Client;
 
 async fn setup() -> (&'static Cluster, Database, Client) {
@@ -23,10 +23,7 @@ async fn setup() -> (&'static Cluster, Database, Client) {
 
 /// The facts of the error of a statement, whose kind and text are as expected.
 async fn refused(client: &Client, sql: &str, code: &str, says: &str) -> Value {
-    let error = client.batch_execute(sql).await.expect_err(sql);
-    let error = error.as_db_error().unwrap_or_else(|| panic!("{sql}: {error:?}"));
-    assert_eq!(error.code().code(), code, "{sql}: {error}");
-    assert!(error.message().contains(says), "{sql}: {error}");
+    let error = refused_with(client, sql, code, says).await;
     serde_json::from_str(error.detail().unwrap_or_default()).unwrap()
 }
 

@@ -10,6 +10,7 @@
 
 pub mod pair;
 pub mod pooler;
+mod refusal;
 pub mod server;
 
 use std::path::{Path, PathBuf};
@@ -22,6 +23,7 @@ use slipring_postgres::{Address, PostgresOptions, PostgresStore};
 use tokio::sync::OnceCell;
 use tokio_postgres::{Client, NoTls};
 
+pub use refusal::{refusal, refused_with};
 use server::Server;
 
 /// The role that owns the databases: no superuser.
