@@ -769,6 +769,7 @@ FUNCTION headers_text(p_headers jsonb, p_queue text, p_index integer DEFAULT NUL
 FUNCTION headers_whole(p_headers text) RETURNS boolean
 FUNCTION id_take(p_queue slipring.queue, p_count integer) RETURNS bigint
 FUNCTION import_generation(p_queue slipring.queue, p_now_ms bigint) RETURNS void
+FUNCTION import_needed(p_facts jsonb) RETURNS void
 FUNCTION in_turn(p_what anyelement, p_wait_ms integer) RETURNS anyelement
 FUNCTION interval_ms(p_interval interval, p_name text, p_queue text DEFAULT NULL::text, p_receipts text[] DEFAULT NULL::text[]) RETURNS bigint
 FUNCTION isolation_check() RETURNS void
@@ -953,7 +954,7 @@ FUNCTION receipt_right(p_key bytea, p_receipt text, p_what text) RETURNS boolean
 FUNCTION receipt_seal(p_key bytea, p_queue integer, p_message bigint, p_fence bigint) RETURNS text
 FUNCTION receipt_text(p_key bytea, p_what text) RETURNS text
 FUNCTION receipt_wrong(p_receipt text) RETURNS text
-FUNCTION receipts_by_queue(p_receipts text[]) RETURNS TABLE(queue integer, messages bigint[], fences bigint[], receipts text[])
+FUNCTION receipts_by_queue(p_receipts text[]) RETURNS TABLE(queue integer, messages bigint[], fences bigint[], receipts text[], facts jsonb)
 FUNCTION receive(queue text, n integer DEFAULT 1, lease interval DEFAULT NULL::interval) RETURNS TABLE(receipt text, body bytea, id bigint, priority bigint, attempts bigint, sent_at timestamp with time zone, lease_until timestamp with time zone, "group" text, dedup_id text, headers jsonb) SECURITY DEFINER
 FUNCTION receive_claim(p_queue slipring.queue, p_now_ms bigint, p_n integer, p_lease_ms bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text, ids bigint[], sents_ms bigint[], bodies bytea[], groups text[], dedup_ids text[], headers_each text[], ns integer[], firsts bigint[], counts integer[], place bigint)
 FUNCTION receive_one(p_queue slipring.queue, p_now_ms bigint, p_lease_ms bigint, OUT message slipring.message, OUT fence bigint, OUT deadline_ms bigint, OUT ended boolean) RETURNS record
@@ -969,6 +970,7 @@ FUNCTION revoke(kind text, role text, queue text DEFAULT NULL::text) RETURNS voi
 FUNCTION right_change(p_kind text, p_role text, p_queue text, p_give boolean) RETURNS void
 FUNCTION right_functions(p_kind text, p_whole boolean) RETURNS text[]
 FUNCTION rights_apply(p_role text) RETURNS void
+FUNCTION rights_apply_all() RETURNS void
 FUNCTION rotate_dedup(p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint) RETURNS boolean
 FUNCTION rotate_journal(p_after integer, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint, OUT done boolean, OUT after integer) RETURNS record
 FUNCTION rotate_moves(p_after integer, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint, OUT done boolean, OUT after integer) RETURNS record

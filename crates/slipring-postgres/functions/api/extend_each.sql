@@ -11,14 +11,11 @@ LANGUAGE plpgsql AS $$
 DECLARE
     v_lease_ms bigint := slipring.interval_ms(p_lease, 'the lease', NULL, p_receipts);
     v_part record;
-    v_facts jsonb;
 BEGIN
     PERFORM slipring.isolation_check();
     FOR v_part IN SELECT * FROM slipring.receipts_by_queue(p_receipts) LOOP
-        v_facts := coalesce((SELECT jsonb_build_object('queue', q.name) FROM slipring.queue q
-            WHERE q.queue_id = v_part.queue), '{}');
         RETURN QUERY SELECT v_part.receipts[s.ord], to_timestamp(s.deadline_ms / 1000.0), s.error,
-            s.error_message, s.error_context || v_facts
+            s.error_message, s.error_context || v_part.facts
         FROM slipring.store_extend(v_part.queue, slipring.now_ms(), v_part.messages,
             v_part.fences, array_fill(v_lease_ms, ARRAY[cardinality(v_part.messages)])) s;
     END LOOP;

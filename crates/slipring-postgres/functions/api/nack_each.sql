@@ -12,16 +12,13 @@ LANGUAGE plpgsql AS $$
 DECLARE
     v_delay_ms bigint := slipring.interval_ms(p_delay, 'the delay', NULL, p_receipts);
     v_part record;
-    v_facts jsonb;
     v_n int;
 BEGIN
     PERFORM slipring.isolation_check();
     FOR v_part IN SELECT * FROM slipring.receipts_by_queue(p_receipts) LOOP
         v_n := cardinality(v_part.messages);
-        v_facts := coalesce((SELECT jsonb_build_object('queue', q.name) FROM slipring.queue q
-            WHERE q.queue_id = v_part.queue), '{}');
         RETURN QUERY SELECT v_part.receipts[s.ord], s.outcome, s.error, s.error_message,
-            s.error_context || v_facts
+            s.error_context || v_part.facts
         FROM slipring.store_settle(v_part.queue, slipring.now_ms(), v_part.messages,
             v_part.fences, array_fill('nack'::text, ARRAY[v_n]),
             array_fill(v_delay_ms, ARRAY[v_n]), array_fill(NULL::bigint, ARRAY[v_n]),

@@ -7,7 +7,6 @@ CREATE OR REPLACE FUNCTION slipring.queue_at_home(p_queue slipring.queue)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     IF p_queue.home_at <> p_queue.written_at THEN
-        PERFORM slipring.fail('SR010', 'the database was restored from a dump: stop all servers on '
-            'it and run `slipring import`', jsonb_build_object('queue', p_queue.name));
+        PERFORM slipring.import_needed(jsonb_build_object('queue', p_queue.name));
     END IF;
 END $$;

@@ -20,8 +20,7 @@ BEGIN
     END IF;
     IF (SELECT s.home_at <> s.written_at FROM slipring.store s) THEN
         -- The rows may have the OIDs of another cluster.
-        PERFORM slipring.fail('SR010', 'the database was restored from a dump: stop all servers on '
-            'it and run `slipring import`', '{}');
+        PERFORM slipring.import_needed('{}');
     END IF;
     PERFORM slipring.administration_lock();
     PERFORM slipring.grantees_now(false);
@@ -37,8 +36,7 @@ BEGIN
         -- a role that had rights in a deleted queue may still call.
         REVOKE USAGE ON DOMAIN slipring.right_producer, slipring.right_consumer,
             slipring.right_admin FROM PUBLIC;
-        PERFORM slipring.rights_apply(r.rolname) FROM pg_roles r
-        WHERE r.oid IN (SELECT g.role_id FROM slipring.grantee g);
+        PERFORM slipring.rights_apply_all();
     END IF;
     PERFORM slipring.rights_apply(p_role);
 END $$;

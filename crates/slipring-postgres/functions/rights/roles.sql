@@ -37,6 +37,5 @@ BEGIN
                 ELSE role_id END;
     END IF;
     PERFORM slipring.grantees_now(false);
-    PERFORM slipring.rights_apply(r.rolname) FROM pg_roles r
-    WHERE r.oid IN (SELECT g.role_id FROM slipring.grantee g);
+    PERFORM slipring.rights_apply_all();
 END $$;

@@ -57,7 +57,6 @@ BEGIN
     PERFORM setval('slipring.journal_mark', 0), setval('slipring.shelf_mark', 0),
         setval('slipring.dedup_mark', 0);
     PERFORM slipring.grantees_now(v_restored);
-    PERFORM slipring.rights_apply(r.rolname) FROM pg_roles r
-    WHERE r.oid IN (SELECT g.role_id FROM slipring.grantee g);
+    PERFORM slipring.rights_apply_all();
     RETURN QUERY SELECT v_base, count(*) FROM slipring.queue;
 END $$;
