@@ -1,5 +1,5 @@
--- Purpose: which lease of the log holds each of several messages in the hands of a fence. Ranges of leases
---          and messages are walked once in one order: no message is compared with each lease.
+-- Purpose: finds the lease of each of several messages that are leased from the log. Ranges of leases and
+--          messages are sorted together and walked once, so the time is that of a sort.
 -- Inputs:  p_queue; p_messages with p_fences, entry by entry.
 -- Lock:    the caller holds the queue's lock where it will write.
 -- Index:   lease_newest, a few steps for each fence.

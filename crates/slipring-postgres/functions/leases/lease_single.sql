@@ -1,5 +1,4 @@
--- Purpose: whether a hand-out was of one message. No ack can be of more of it, so that nobody takes its
---          lock for acks.
+-- Purpose: whether a lease was given for one message. Acks of such a lease do not take its lock for acks.
 -- Inputs:  p_queue; p_fence.
 -- Lock:    none.
 -- Index:   lease_newest, one step in each slot.

@@ -1,5 +1,5 @@
 -- Purpose: raises the error for a queue that is not there.
--- Inputs:  p_queue, or null; p_name, or null where nobody knows it any more.
+-- Inputs:  p_queue, or null; p_name, or null where it is not known.
 -- Lock:    none.
 -- Index:   none.
 CREATE OR REPLACE FUNCTION slipring.queue_gone(p_queue int, p_name text DEFAULT NULL)

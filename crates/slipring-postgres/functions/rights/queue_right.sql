@@ -8,7 +8,7 @@ BEGIN
     IF has_type_privilege(slipring.caller(), 'slipring.right_' || p_kind, 'USAGE') THEN
         RETURN true;
     END IF;
-    -- Nobody has a role that is gone.
+    -- For the OID of a dropped role pg_has_role answers null.
     RETURN EXISTS (SELECT FROM slipring.grantee g
         WHERE g.queue_id = p_queue AND g.kind IN (p_kind, 'admin')
             AND pg_has_role(slipring.caller(), g.role_id, 'USAGE'));

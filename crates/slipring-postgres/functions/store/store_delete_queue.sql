@@ -1,9 +1,10 @@
 -- Purpose: deletes a queue with all that is in it. Its tables are emptied by the next
 --          step of store_rotate that may.
 -- Inputs:  p_queue.
--- Lock:    the lock of administration, then the queue's and its row, which are waited for 50 ms at most: so
---          nobody waits for one of them for long because this waits for another, and a transaction that has
---          created a queue may wait for this one. A server tries again, see in_turn.
+-- Lock:    the lock of administration, then the queue's lock and its row. The last two are waited for 50 ms at
+--          most, so a waiting deletion delays creations by no more than that. It does not hold the queue's lock
+--          while it waits for administration: a transaction that has created a queue may wait for the queue's
+--          lock without a deadlock. A server tries again, see in_turn.
 --          It waits for no load either: those that somebody appends to or publishes stay until they
 --          are pruned, without a queue.
 -- Index:   queue_pkey, load_queue, place_move_pkey. What is on the shelf is not copied any more.
