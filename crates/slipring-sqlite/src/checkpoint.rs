@@ -58,10 +58,16 @@ pub(crate) struct Checkpoints {
 pub(crate) trait Beside {
     /// Until this is dropped only small calls of queues that are not ahead of the others write.
     fn calm(&self) -> impl Drop;
-    /// Until this is dropped nothing is written.
-    fn hold(&self) -> impl Drop;
+    /// Until what is returned is dropped nothing is written.
+    fn hold(&self) -> impl Held;
     /// Takes a step that makes the file smaller, and answers when it wants to be called again.
     fn give_back(&self, reclaim: &mut Reclaim) -> Duration;
+}
+
+/// The writer while it writes nothing.
+pub(crate) trait Held {
+    /// Its connection, which waits for no lock; `None` once the store is closed.
+    fn connection(&self) -> Option<&Connection>;
 }
 
 /// What the writing connection tells of the log.
@@ -238,8 +244,10 @@ impl Checkpoints {
         let held = writer.hold();
         let pages = self.pause.measure(|| copy(connection, "passive"))?;
         let mut whole = pages.rest() == 0;
-        if whole && cut && log.bytes() > CUT_FROM * self.grow_pages * PAGE_BYTES {
-            whole = !self.pause.measure(|| copy(connection, "truncate"))?.busy;
+        let large = log.bytes() > CUT_FROM * self.grow_pages * PAGE_BYTES;
+        // Cut by another connection, the log would look changed by another process to the writer.
+        if let (true, Some(writer)) = (whole && cut && large, held.connection()) {
+            whole = !self.pause.measure(|| copy(writer, "truncate"))?.busy;
             log.ahead.forget();
         }
         self.next_from(if pages.rest() == 0 { 0 } else { pages.log });

@@ -12,11 +12,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
+use rusqlite::Connection;
 use slipring::Error;
 use slipring::clock::monotonic_ns;
 
-use crate::checkpoint::{Beside, Checkpoints};
+use crate::checkpoint::{Beside, Checkpoints, Held};
 use crate::clearing::Clearing;
 use crate::company::{Company, InFlight};
 use crate::fault::closed;
@@ -303,12 +304,18 @@ impl Beside for Driver {
         Calm(self)
     }
 
-    fn hold(&self) -> impl Drop {
+    fn hold(&self) -> impl Held {
         self.core.lock()
     }
 
     fn give_back(&self, reclaim: &mut Reclaim) -> Duration {
         Driver::give_back(self, reclaim)
+    }
+}
+
+impl Held for MutexGuard<'_, Option<Core>> {
+    fn connection(&self) -> Option<&Connection> {
+        self.as_ref().map(Core::connection)
     }
 }
 

@@ -17,6 +17,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use slipring::NewMessage;
+use slipring::store::Store;
 use slipring_conformance::verbs::{at, plain, try_send};
 use slipring_sqlite::SqliteOptions;
 use tracing::field::{Field, Visit};
@@ -123,9 +124,11 @@ async fn a_long_reader_is_named_once_and_the_log_is_cut_when_it_ends() {
         try_send(&store, q, large(), at(0)).await.unwrap();
     }
     assert_eq!(warnings().len(), 1, "once for each reader");
+    let changes = store.foreign_changes().await.unwrap();
     drop(child.stdin.take());
     assert!(child.wait().unwrap().success());
     // Nothing is written any more; the space comes back all the same.
     until("the log is cut", || log_bytes() == 0).await;
     assert_eq!(warnings().len(), 1);
+    assert_eq!(store.foreign_changes().await.unwrap(), changes, "no other process wrote");
 }

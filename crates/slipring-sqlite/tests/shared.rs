@@ -72,12 +72,14 @@ async fn copying_the_log_is_no_change_by_others() {
     let store = open_copying(folder.path());
     let q = plain(&store).await;
     let before = store.foreign_changes().await.unwrap();
-    for _ in 0..200 {
-        let large = vec![NewMessage::new(vec![b'x'; 5000])];
-        try_send(&store, q, large, at(0)).await.unwrap();
-    }
-    let file = std::fs::metadata(support::database(folder.path())).unwrap().len();
-    assert!(file > 400_000, "the log was not copied into the file, which has {file} bytes");
+    let file_bytes = || std::fs::metadata(support::database(folder.path())).unwrap().len();
+    let copied = async {
+        while file_bytes() < 400_000 {
+            let large = vec![NewMessage::new(vec![b'x'; 5000])];
+            try_send(&store, q, large, at(0)).await.unwrap();
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), copied).await.expect("the log is copied");
     assert_eq!(store.foreign_changes().await.unwrap(), before);
 }
 

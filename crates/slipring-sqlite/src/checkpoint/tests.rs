@@ -19,10 +19,13 @@ impl Drop for Quiet<'_> {
     }
 }
 
-struct Held;
+/// A writer whose log is never to be cut.
+struct Still;
 
-impl Drop for Held {
-    fn drop(&mut self) {}
+impl Held for Still {
+    fn connection(&self) -> Option<&Connection> {
+        None
+    }
 }
 
 impl Beside for Account {
@@ -31,10 +34,10 @@ impl Beside for Account {
         Quiet(self)
     }
 
-    fn hold(&self) -> impl Drop {
+    fn hold(&self) -> impl Held {
         assert!(self.calm.load(Ordering::Relaxed), "a calm pass comes before the hold");
         self.holds.fetch_add(1, Ordering::Relaxed);
-        Held
+        Still
     }
 
     fn give_back(&self, reclaim: &mut Reclaim) -> Duration {
