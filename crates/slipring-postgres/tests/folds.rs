@@ -125,3 +125,28 @@ async fn a_receive_of_a_paused_queue_keeps_no_lock() {
         run(&idle, "COMMIT").await;
     }
 }
+
+#[tokio::test]
+async fn who_has_the_lock_leaves_hand_outs_that_no_commit_noted_as_few_ranges() {
+    let g = ground().await;
+    let receive = "SELECT receipt FROM slipring.receive('jobs')";
+    let held: String = g.client.query_one(receive, &[]).await.unwrap().get(0);
+    let noted = g.noted().await;
+    let holder = g.session().await;
+    let nack = format!("SELECT slipring.nack('{held}')");
+    run(&holder, "BEGIN").await;
+    run(&holder, &nack).await;
+    // Each is a transaction of its own, and the queue's lock is not free for any of them.
+    for _ in 0..200 {
+        run(&g.client, receive).await;
+    }
+    run(&holder, "ROLLBACK").await;
+    assert_eq!(g.noted().await, noted, "a commit has noted it");
+    run(&holder, &nack).await;
+    assert_eq!(g.noted().await, 200);
+    let ranges = "SELECT count(*) FROM unnest((SELECT taken FROM slipring.state
+        ORDER BY seq DESC LIMIT 1))";
+    let ranges: i64 = one(&g.client, ranges).await;
+    // As many as there are open transactions, of which other tests have some.
+    assert!(ranges < 50, "{ranges} ranges");
+}

@@ -1,12 +1,14 @@
--- Purpose: takes in acks that users' transactions have committed.
+-- Purpose: takes in acks that users' transactions have committed. Hand-outs of theirs that the state has
+--          read are made few ranges: each reader of the state looks a fence up in these for each lease.
 -- Inputs:  p_queue, p_state, p_now_ms.
 -- Lock:    the caller holds the queue's lock.
 -- Index:   see acks_read, lease_ack_ids, lease_ack.
--- Answers: the state, changed where there were acks; the change is written.
+-- Answers: the state, changed where there were acks or many ranges; the change is written.
 CREATE OR REPLACE FUNCTION slipring.acks_take(
     p_queue slipring.queue, p_state slipring.state, p_now_ms bigint)
 RETURNS slipring.state LANGUAGE plpgsql AS $$
 DECLARE
+    v_many boolean := pg_column_size(p_state.taken) > {{TAKEN_BYTES}};
     v_done int8multirange;
     v_messages bigint[];
     v_fences bigint[];
@@ -14,7 +16,7 @@ DECLARE
     v_whole_ids int8multirange[];
     v_answer record;
 BEGIN
-    IF NOT slipring.acks_wait(p_queue, p_state) THEN
+    IF v_many IS NOT TRUE AND NOT slipring.acks_wait(p_queue, p_state) THEN
         RETURN p_state;
     END IF;
     v_done := slipring.cut(p_queue.xid_base);
@@ -30,6 +32,10 @@ BEGIN
     INTO v_messages, v_fences, v_whole_fences, v_whole_ids
     FROM slipring.acks_read(p_queue.queue_id, p_state.acks * v_done) a;
     IF coalesce(v_messages, v_whole_fences) IS NULL THEN
+        IF v_many THEN
+            p_state.seq := p_state.seq + 1;
+            PERFORM slipring.state_write(p_queue, p_state);
+        END IF;
         RETURN p_state;
     END IF;
     p_state.seq := p_state.seq + 1;
