@@ -137,16 +137,16 @@ async fn who_has_the_lock_leaves_hand_outs_that_no_commit_noted_as_few_ranges() 
     run(&holder, "BEGIN").await;
     run(&holder, &nack).await;
     // Each is a transaction of its own, and the queue's lock is not free for any of them.
-    for _ in 0..200 {
+    for _ in 0..600 {
         run(&g.client, receive).await;
     }
     run(&holder, "ROLLBACK").await;
     assert_eq!(g.noted().await, noted, "a commit has noted it");
     run(&holder, &nack).await;
-    assert_eq!(g.noted().await, 200);
+    assert_eq!(g.noted().await, 600);
     let ranges = "SELECT count(*) FROM unnest((SELECT taken FROM slipring.state
         ORDER BY seq DESC LIMIT 1))";
     let ranges: i64 = one(&g.client, ranges).await;
     // As many as there are open transactions, of which other tests have some.
-    assert!(ranges < 50, "{ranges} ranges");
+    assert!(ranges < 100, "{ranges} ranges");
 }
