@@ -843,6 +843,7 @@ FUNCTION load_publish(load bigint, messages bigint) RETURNS bigint SECURITY DEFI
 FUNCTION load_reserve(load bigint, first bigint, parts integer DEFAULT 1024) RETURNS void SECURITY DEFINER
 FUNCTION load_reserve_blocks(p_queue slipring.queue, p_load integer, p_blocks bigint[]) RETURNS void
 FUNCTION load_room(p_queue slipring.queue, p_load integer, p_messages bigint, p_bytes bigint) RETURNS void
+FUNCTION lock_row_class() RETURNS integer
 FUNCTION locks_fit(p_queue slipring.queue, p_messages bigint[], p_fences bigint[], p_kinds text[]) RETURNS void
 FUNCTION log_any(p_table text, p_lanes bigint[], p_ids int8multirange[]) RETURNS boolean
 FUNCTION log_count(p_from text, p_lane bigint, p_low bigint, p_high bigint, OUT n bigint, OUT urgent bigint, OUT bytes bigint) RETURNS record

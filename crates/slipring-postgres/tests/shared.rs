@@ -155,10 +155,22 @@ async fn what_queues_leave_is_moved_and_comes_once() {
     assert_eq!(drain(store, busy).await, ["again"; 4]);
 }
 
+/// The first half of the advisory lock of a transaction that has the lock of one queue.
+const SEEN: &str = "SELECT DISTINCT classid::int::bigint FROM pg_locks
+    WHERE locktype = 'advisory' AND objsubid = 2
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+
 #[tokio::test]
 async fn a_transaction_that_holds_one_waits_for_no_other() {
     let ground = Ground::with(3).await;
     let [a, b, _] = ground.queues[..] else { panic!("three queues") };
+    // Whoever may connect can read which advisory locks there are, and take the same ones.
+    let before = ground.cluster.holder(&ground.database, a).await;
+    let stranger = ground.cluster.client(&ground.database).await;
+    let seen = one(&stranger, SEEN).await;
+    run(&before, "COMMIT").await;
+    let taken = "SELECT count(pg_advisory_lock($1, queue_id)) FROM slipring.queue";
+    run(&stranger, &taken.replace("$1", &seen.to_string())).await;
     let of_a = ground.cluster.holder(&ground.database, a).await;
     let of_b = ground.cluster.holder(&ground.database, b).await;
     // Each has one and wants the other's: neither waits for long, and neither is a deadlock's.

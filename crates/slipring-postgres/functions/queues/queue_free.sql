@@ -12,7 +12,7 @@ BEGIN
         PERFORM FROM slipring.lock_row l WHERE l.queue_id = p_queue AND l.kind = 0
             FOR UPDATE SKIP LOCKED;
         IF FOUND THEN
-            PERFORM pg_try_advisory_xact_lock_shared({{LOCK_ROW_CLASS}}, p_queue);
+            PERFORM pg_try_advisory_xact_lock_shared(slipring.lock_row_class(), p_queue);
             RETURN true;
         END IF;
         RETURN NOT EXISTS (SELECT FROM slipring.lock_row l WHERE l.queue_id = p_queue AND l.kind = 0);

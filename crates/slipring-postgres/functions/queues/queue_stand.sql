@@ -9,9 +9,8 @@ BEGIN
         -- Outside of the block: see queue_wait.
         PERFORM FROM slipring.lock_row l WHERE l.queue_id = p_queue AND l.kind = 0
             FOR UPDATE;
-        -- pg_locks does not show locks of rows: queue_holds_other looks for this one, which is only
-        -- tried.
-        PERFORM pg_try_advisory_xact_lock_shared({{LOCK_ROW_CLASS}}, p_queue) WHERE FOUND;
+        -- What queue_holds_other looks for; it is only tried.
+        PERFORM pg_try_advisory_xact_lock_shared(slipring.lock_row_class(), p_queue) WHERE FOUND;
         RETURN;
     END IF;
     BEGIN
