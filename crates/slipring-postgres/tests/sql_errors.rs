@@ -181,13 +181,15 @@ async fn why_a_lease_is_lost_is_told_as_far_as_it_is_known() {
     refused(&client, &verbs(&held)[0], "SR004", says).await;
     run(&other, "COMMIT").await;
     for sql in verbs(&held) {
-        refused(&client, &sql, "SR003", "is not in the queue any more").await;
+        let facts = refused(&client, &sql, "SR003", "is not in the queue any more").await;
+        assert_eq!(facts["queue"], "q", "{sql}");
     }
     run(&client, "SELECT slipring.send('q', 'a'::text)").await;
     let held = receipt(&client, "1 hour").await;
     let twice =
         format!("BEGIN; {}; {}", verbs(&held).last().unwrap(), verbs(&held).last().unwrap());
-    refused(&client, &twice, "SR003", "is not in the queue any more").await;
+    let facts = refused(&client, &twice, "SR003", "is not in the queue any more").await;
+    assert_eq!(facts["queue"], "q", "{twice}");
 }
 
 #[tokio::test]

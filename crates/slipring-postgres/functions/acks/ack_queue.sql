@@ -58,7 +58,8 @@ BEGIN
                     WHERE d.fence = a.fence AND d.message_id IN (0, a.message)
                         AND (d.message_id > 0 OR a.message <@ d.ids) AND d.id >= 0
                         AND d.id NOT BETWEEN v_before + 1
-                            AND v_before + cardinality(p_messages))), p_messages[1]));
+                            AND v_before + cardinality(p_messages))), p_messages[1]),
+                v_queue.name);
         END IF;
     END LOOP;
 END $$;
