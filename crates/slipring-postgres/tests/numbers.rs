@@ -135,3 +135,26 @@ async fn a_sender_sets_no_sequence_of_the_store() {
         assert!(refused(&sender, call).await.starts_with("42501: "), "{call}");
     }
 }
+
+/// How many records of the log a send writes as the only work of its transaction, or behind another
+/// write: the fewest of some tries, for now and then a page of an index is split.
+async fn records(session: &Client, before: &str) -> i64 {
+    let mut fewest = i64::MAX;
+    for _ in 0..5 {
+        run(session, &format!("BEGIN; {before}")).await;
+        let explain = "EXPLAIN (ANALYZE, WAL, FORMAT JSON) SELECT slipring.send('q', 'a'::text)";
+        let plan: serde_json::Value = session.query_one(explain, &[]).await.unwrap().get(0);
+        run(session, "COMMIT").await;
+        fewest = fewest.min(plan[0]["Plan"]["WAL Records"].as_i64().unwrap());
+    }
+    fewest
+}
+
+#[tokio::test]
+async fn a_number_that_is_remembered_is_not_in_the_log() {
+    let g = ground().await;
+    let session = g.cluster.client(&g.database).await;
+    let first = records(&session, "").await;
+    assert!(first > 0);
+    assert_eq!(records(&session, "INSERT INTO public.work VALUES (1)").await, first);
+}

@@ -9,7 +9,8 @@ SELECT line FROM (
             CASE WHEN c.relispartition
                 THEN ' OF ' || i.inhparent::regclass || ' ' || pg_get_expr(c.relpartbound, c.oid)
                 ELSE '' END
-            || COALESCE(' WITH (' || array_to_string(c.reloptions, ', ') || ')', '')) AS line
+            || COALESCE(' WITH (' || array_to_string(c.reloptions, ', ') || ')', '')
+            || CASE c.relpersistence WHEN 'u' THEN ' UNLOGGED' ELSE '' END) AS line
     FROM pg_class c LEFT JOIN pg_inherits i ON i.inhrelid = c.oid
     WHERE c.relnamespace = 'slipring'::regnamespace AND c.relkind IN ('r', 'p', 'S')
   UNION ALL
