@@ -129,7 +129,7 @@ async fn a_receive_of_a_paused_queue_keeps_no_lock() {
 #[tokio::test]
 async fn who_has_the_lock_leaves_hand_outs_that_no_commit_noted_as_few_ranges() {
     let g = ground().await;
-    let receive = "SELECT receipt FROM slipring.receive('jobs')";
+    let receive = "SELECT receipt FROM slipring.receive('jobs', 1, '1 hour')";
     let held: String = g.client.query_one(receive, &[]).await.unwrap().get(0);
     let noted = g.noted().await;
     let holder = g.session().await;
