@@ -34,7 +34,7 @@ BEGIN
         -- A crash undoes the last steps, and they are done again.
         PERFORM set_config('synchronous_commit', 'off', true);
         SELECT r.done, r.after INTO v_rotated
-        FROM slipring.store_rotate(step, v_now, 67108864, 60000, at) r;
+        FROM slipring.store_rotate(step, v_now, {{ROTATE_BYTES}}, {{ROTATE_AGE_MS}}, at) r;
         RETURN coalesce(v_rotated.after, CASE WHEN v_rotated.done THEN 0 END);
     END CASE;
     RETURN CASE WHEN v_next <= v_now THEN at END;

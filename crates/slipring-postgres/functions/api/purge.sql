@@ -15,7 +15,7 @@ DECLARE
 BEGIN
     PERFORM slipring.isolation_check();
     LOOP
-        v_step := slipring.store_purge(v_queue.queue_id, 10000, v_now_ms);
+        v_step := slipring.store_purge(v_queue.queue_id, {{BATCH_MESSAGES_MAX}}, v_now_ms);
         EXIT WHEN v_step = 0;
         v_all := v_all + v_step;
     END LOOP;

@@ -7,12 +7,12 @@ CREATE OR REPLACE FUNCTION slipring.reason_text(p_reason text)
 RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
     v_bytes bytea;
-    v_n int := 4093;
+    v_n int := {{REASON_BYTES_MAX}} - 3;
 BEGIN
-    IF p_reason IS NULL OR octet_length(p_reason) <= 4096 THEN
+    IF p_reason IS NULL OR octet_length(p_reason) <= {{REASON_BYTES_MAX}} THEN
         RETURN p_reason;
     END IF;
-    v_bytes := convert_to(left(p_reason, 4096), 'UTF8');
+    v_bytes := convert_to(left(p_reason, {{REASON_BYTES_MAX}}), 'UTF8');
     -- Bytes that begin with 10 go on with a character.
     WHILE get_byte(v_bytes, v_n) & 192 = 128 LOOP
         v_n := v_n - 1;

@@ -21,7 +21,7 @@ DECLARE
     v_ended boolean;
 BEGIN
     PERFORM slipring.isolation_check(),
-        slipring.count_check('receive_messages_max', 10000, receive.n, receive.queue);
+        slipring.count_check('receive_messages_max', {{BATCH_MESSAGES_MAX}}, receive.n, receive.queue);
     v_lease_ms := slipring.interval_ms(receive.lease, 'the lease', receive.queue);
     IF receive.n = 1 THEN
         PERFORM slipring.generations_enter();

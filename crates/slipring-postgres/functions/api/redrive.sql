@@ -20,7 +20,7 @@ BEGIN
         v_target := (slipring.queue_named(target, 'producer')).queue_id;
     END IF;
     RETURN (SELECT coalesce(sum(m.moved), 0) FROM slipring.store_move(v_source.queue_id, v_target,
-        slipring.count_check('redrive_messages_max', 10000, n, source), slipring.now_ms()) m);
+        slipring.count_check('redrive_messages_max', {{BATCH_MESSAGES_MAX}}, n, source), slipring.now_ms()) m);
 END $$;
 
 CREATE OR REPLACE FUNCTION slipring.redrive(

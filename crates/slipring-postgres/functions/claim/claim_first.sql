@@ -13,8 +13,8 @@ BEGIN
     -- One row without aggregates: that is planned in a fifth of the time.
     EXECUTE 'SELECT m.id, m.sent_ms, m.bytes, m.n, m.bytes_each, m.lease_ms, m.group_name,
             m.dedup_id, m.headers, m.body FROM ' || p_from || ' m WHERE m.lane = $1 AND m.id >= $2
-        AND m.id < $3 + 64 AND m.id - coalesce(m.n, 1) + 1 < $3 ORDER BY m.id LIMIT 1'
-    INTO v_row USING p_lane, lower(p_todo), least(upper(p_todo), 9223372036854775743);
+        AND m.id < $3 + {{PACK_MESSAGES_MAX}} AND m.id - coalesce(m.n, 1) + 1 < $3 ORDER BY m.id LIMIT 1'
+    INTO v_row USING p_lane, lower(p_todo), least(upper(p_todo), {{PACK_LOOK_MAX}});
     IF v_row.n IS NOT NULL THEN
         RETURN v_read;
     END IF;

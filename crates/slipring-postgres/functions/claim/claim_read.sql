@@ -11,7 +11,7 @@ CREATE OR REPLACE FUNCTION slipring.claim_read(
 RETURNS slipring.lane_read LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_rows text := 'SELECT *%4$s FROM %1$s m WHERE lane = $1 AND id >= %2$s
-        AND id < %3$s + 64 AND id - coalesce(n, 1) + 1 < %3$s ORDER BY id LIMIT $2';
+        AND id < %3$s + {{PACK_MESSAGES_MAX}} AND id - coalesce(n, 1) + 1 < %3$s ORDER BY id LIMIT $2';
     v_one boolean := p_todo = int8multirange(range_merge(p_todo));
     v_read slipring.lane_read;
     v_lane bigint := p_state.lanes[p_at];

@@ -26,11 +26,11 @@ BEGIN
         FROM (SELECT p.sent_ms, p.id, p.bytes FROM item_picture p
               WHERE p.slot = p_from AND p.queue_id * 2::bigint = p_queue.queue_id * 2::bigint
                   AND p.state + 2 < 6 AND (p.sent_ms, p.id) > (v_copied.turn, v_copied.id)
-              ORDER BY p.sent_ms, p.id LIMIT 250) p) p
+              ORDER BY p.sent_ms, p.id LIMIT {{PICTURES_STEP}}) p) p
     WHERE NOT slipring.turn_over('infinity', p.before::bigint)
     ORDER BY p.sent_ms DESC, p.id DESC LIMIT 1;
     IF v_last IS NULL THEN
-        SELECT 9223372036854775807 AS sent_ms, 9223372036854775807 AS id INTO v_last;
+        SELECT {{BIGINT_MAX}} AS sent_ms, {{BIGINT_MAX}} AS id INTO v_last;
         PERFORM slipring.tally_fold(p_queue, 0);
         IF p_queue.fifo THEN
             -- Groups of which nothing lives here lose their pictures: what the log has of them gets

@@ -18,6 +18,6 @@ RETURNS TABLE (queue_id int) LANGUAGE sql STABLE AS $$
             WHERE m.slot = p_from AND m.queue_id = q.queue_id AND m.kind < 6))
         AND NOT EXISTS (SELECT FROM slipring.mark_read(q.queue_id, 6) m
             WHERE m.unseen = int8multirange(int8range(p_shelf, p_shelf + 1))
-                AND m.turn = 9223372036854775807)
+                AND m.turn = {{BIGINT_MAX}})
     ORDER BY q.queue_id
 $$;

@@ -57,7 +57,7 @@ BEGIN
     END IF;
     v_bytes := (SELECT sum(octet_length(a.key) + octet_length(a.value))
                 FROM jsonb_each_text(p_settings -> 'attributes') a);
-    IF v_bytes > 262144 THEN
-        PERFORM slipring.fail_limit(p_queue, 'queue_attribute_bytes_max', 262144, v_bytes);
+    IF v_bytes > {{ATTRIBUTES_BYTES_MAX}} THEN
+        PERFORM slipring.fail_limit(p_queue, 'queue_attribute_bytes_max', {{ATTRIBUTES_BYTES_MAX}}, v_bytes);
     END IF;
 END $$;

@@ -11,7 +11,7 @@ DECLARE
 BEGIN
     FOR v_range IN SELECT unnest(p_ids) LOOP
         v_fences := v_fences + int8multirange(int8range(
-            lower(v_range) - 9223372036854775807 - 1, upper(v_range) - 9223372036854775807 - 1));
+            lower(v_range) - {{BIGINT_MAX}} - 1, upper(v_range) - {{BIGINT_MAX}} - 1));
     END LOOP;
     RETURN v_fences;
 END $$;

@@ -8,6 +8,6 @@ CREATE OR REPLACE FUNCTION slipring.taken_look(p_tables text[], p_low text, p_hi
 RETURNS text LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN '(SELECT m.id, m.n, m.bytes FROM ' || slipring.live_tables(p_tables) || ' m WHERE m.lane = $1
-        AND m.id >= ' || p_low || ' AND m.id < least(' || p_high || ', 9223372036854775743) + 64
+        AND m.id >= ' || p_low || ' AND m.id < least(' || p_high || ', {{PACK_LOOK_MAX}}) + {{PACK_MESSAGES_MAX}}
         AND m.id - coalesce(m.n, 1) + 1 < ' || p_high || ' ORDER BY m.id LIMIT $3 + $4)';
 END $$;
