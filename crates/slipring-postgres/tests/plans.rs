@@ -18,9 +18,9 @@ use tokio_postgres::Client;
 const SETUP: &str = include_str!("plans/setup.sql");
 /// Rounds of everything that happens to messages, which leave as much as there was.
 const CHURN: &str = include_str!("plans/churn.sql");
-/// The verbs, a line each: its name, or `-` for what is not counted, and the statement. One that has
-/// SET CONSTRAINTS in a comment notes no hand-out when it commits (see churn.sql): else one in eight
-/// would, and what the next verb finds to do would be a matter of chance.
+/// The verbs, a line each: its name, or `-` for what is not counted, and the statement. One that
+/// has SET CONSTRAINTS in a comment notes no hand-out when it commits (see churn.sql): else one in
+/// eight would, and what the next verb finds to do would be a matter of chance.
 const VERBS: &str = include_str!("plans/verbs.txt");
 
 const STATES: [&str; 6] =
