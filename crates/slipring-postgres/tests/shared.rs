@@ -164,7 +164,7 @@ const SEEN: &str = "SELECT DISTINCT classid::int::bigint FROM pg_locks
 async fn a_transaction_that_holds_one_waits_for_no_other() {
     let ground = Ground::with(3).await;
     let [a, b, _] = ground.queues[..] else { panic!("three queues") };
-    // Whoever may connect can read which advisory locks there are, and take the same ones.
+    // Any role that may connect can read the keys of advisory locks in pg_locks, and lock them.
     let before = ground.cluster.holder(&ground.database, a).await;
     let stranger = ground.cluster.client(&ground.database).await;
     let seen = one(&stranger, SEEN).await;

@@ -1,8 +1,8 @@
 -- Purpose: reserves the next of the numbers that this transaction has for its messages and acks.
 -- Inputs:  p_queue, the name, for errors; p_new, whether the transaction had no number before; p_count, how
 --          many. It has its number by now.
--- Lock:    an advisory lock, which marks that this transaction has taken numbers. It is tried, never waited for;
---          no other session uses its key. The session's sequence, shared. Both to the end of the transaction.
+-- Lock:    an advisory lock, which marks that this transaction has taken numbers. It is tried, never waited for, see
+--          transaction_key. The session's sequence, shared. Both to the end of the transaction.
 -- Index:   store_pkey; where the session has no value of its sequence, it reads pg_locks.
 -- Answers: the first one, from 1 on. What was given last is remembered as the value that this session has set
 --          its sequence to: no caller can set that, nor go back to an older one (decision 0037). A savepoint
@@ -12,9 +12,7 @@ RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
     v_numbers regclass := slipring.numbers();
     v_base bigint := pg_current_xact_id()::text::bigint << {{XID_SHIFT}};
-    -- The key of the advisory lock. It is made from a secret and the transaction's number, so that no other
-    -- session can take the lock first.
-    v_been bigint := (SELECT hashtextextended(encode(s.receipt_key, 'hex'), v_base) FROM slipring.store s);
+    v_been bigint := (SELECT slipring.transaction_key(s.receipt_key, 'numbers') FROM slipring.store s);
     v_last bigint;
     v_next int := 1;
     v_told bigint;

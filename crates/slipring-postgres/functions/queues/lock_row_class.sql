@@ -1,11 +1,10 @@
 -- Purpose: the first half of the advisory lock that says whose row of lock_row this transaction has locked:
---          pg_locks does not show locks of rows. It is made from a secret and the transaction's number, so that
---          no other session can take the lock first.
+--          pg_locks does not show locks of rows.
+-- Inputs:  p_secret, see transaction_key.
 -- Lock:    none.
--- Index:   store_pkey. Volatile like what it reads, so that it is inlined.
+-- Index:   none. Inlined where its argument is a column.
 -- Answers: null where the transaction has no number; it then has no row.
-CREATE OR REPLACE FUNCTION slipring.lock_row_class()
+CREATE OR REPLACE FUNCTION slipring.lock_row_class(p_secret bytea)
 RETURNS int LANGUAGE sql VOLATILE AS $$
-    SELECT (hashtextextended(encode(s.receipt_key, 'hex'),
-        pg_current_xact_id_if_assigned()::text::bigint) >> 32)::int FROM slipring.store s
+    SELECT (slipring.transaction_key(p_secret, 'row') >> 32)::int
 $$;

@@ -10,7 +10,7 @@ RETURNS boolean LANGUAGE sql VOLATILE AS $$
         WHERE l.pid = pg_backend_pid() AND l.granted AND l.mode = 'ShareUpdateExclusiveLock'
             AND c.relnamespace = 'slipring'::regnamespace AND c.relname ~ '^lock_[0-9]+$'
             AND c.relname <> 'lock_' || p_queue)
-        OR EXISTS (SELECT FROM pg_locks l WHERE l.pid = pg_backend_pid() AND l.granted
+        OR EXISTS (SELECT FROM slipring.store s CROSS JOIN pg_locks l WHERE l.pid = pg_backend_pid() AND l.granted
             AND l.locktype = 'advisory' AND l.objsubid = 2
-            AND l.classid = slipring.lock_row_class()::oid AND l.objid::bigint <> p_queue)
+            AND l.classid = slipring.lock_row_class(s.receipt_key)::oid AND l.objid::bigint <> p_queue)
 $$;

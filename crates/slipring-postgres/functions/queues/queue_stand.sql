@@ -1,7 +1,7 @@
 -- Purpose: stands in line for the lock of a queue, as long as lock_timeout allows.
 -- Inputs:  p_queue, which may be deleted meanwhile.
 -- Lock:    the queue's, see queue_free; to the end of the transaction.
--- Index:   lock_row_pkey.
+-- Index:   lock_row_pkey, store_pkey.
 CREATE OR REPLACE FUNCTION slipring.queue_stand(p_queue int)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
@@ -10,7 +10,8 @@ BEGIN
         PERFORM FROM slipring.lock_row l WHERE l.queue_id = p_queue AND l.kind = 0
             FOR UPDATE;
         -- What queue_holds_other looks for; it is only tried.
-        PERFORM pg_try_advisory_xact_lock_shared(slipring.lock_row_class(), p_queue) WHERE FOUND;
+        PERFORM pg_try_advisory_xact_lock_shared(slipring.lock_row_class(s.receipt_key), p_queue)
+        FROM slipring.store s WHERE FOUND;
         RETURN;
     END IF;
     BEGIN
