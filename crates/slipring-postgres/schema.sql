@@ -887,6 +887,7 @@ FUNCTION now_ms() RETURNS bigint
 FUNCTION number_take(p_queue text, p_new boolean, p_count integer) RETURNS integer
 FUNCTION numbers() RETURNS regclass
 FUNCTION offer_apart(p_queue slipring.queue, p_now_ms bigint, p_n bigint) RETURNS slipring.state
+FUNCTION offer_beside(p_queue integer, p_n bigint, p_now_ms bigint) RETURNS void
 FUNCTION offer_draw(p_queue slipring.queue, p_now_ms bigint, p_n bigint, OUT lane bigint, OUT parts int8multirange[], OUT sizes integer[], OUT todo int8multirange, OUT total bigint, OUT tables text[]) RETURNS record
 FUNCTION offer_ids(p_tables text[], p_lane bigint, p_ready int8multirange, p_limit bigint) RETURNS bigint[]
 FUNCTION offer_last(p_queue integer, OUT first bigint, OUT past bigint, OUT rows bigint, OUT made_ms bigint) RETURNS record
@@ -895,6 +896,7 @@ FUNCTION offer_make(p_queue slipring.queue, p_state slipring.state, p_now_ms big
 FUNCTION offer_open(p_queue slipring.queue, p_lane bigint, p_id bigint) RETURNS int8multirange
 FUNCTION offer_over(p_queue integer, p_now_ms bigint) RETURNS boolean
 FUNCTION offer_parts(p_tables text[], p_lane bigint, p_ready int8multirange, p_limit bigint, p_part bigint, p_parts bigint, OUT ids bigint[], OUT sizes integer[]) RETURNS record
+FUNCTION offer_short(p_queue integer, p_now_ms bigint) RETURNS boolean
 FUNCTION offer_take(p_queue slipring.queue, p_now_ms bigint, p_lease_ms bigint, OUT message slipring.message, OUT fence bigint, OUT deadline_ms bigint) RETURNS record
 FUNCTION pack_bodies(p_bodies bytea[]) RETURNS TABLE(last integer, body bytea, n integer, bytes_each integer)
 FUNCTION pack_body(p_pack bytea, p_n integer, p_k integer) RETURNS bytea

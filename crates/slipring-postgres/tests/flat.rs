@@ -34,10 +34,18 @@ impl Ground {
 
     /// Sends so many messages and hands each out under a lease of its own.
     async fn hand_out(&self, count: usize) {
+        self.send(count).await;
+        self.receive(count).await;
+    }
+
+    async fn send(&self, count: usize) {
         let send =
             format!("SELECT slipring.send_batch('plain', array_fill('m'::text, ARRAY[{count}]))");
         run(&self.client, &send).await;
-        // Each in a transaction of its own: it is noted when that commits.
+    }
+
+    /// Each in a transaction of its own: it is noted when that commits, where the queue is free.
+    async fn receive(&self, count: usize) {
         run(&self.client, "SET synchronous_commit = off").await;
         for _ in 0..count {
             run(&self.client, "SELECT FROM slipring.receive('plain', 1, '1 hour')").await;
@@ -105,6 +113,31 @@ async fn a_table_with_many_leases_is_not_asked_for_each_of_them() {
     run(&g.client, "SET search_path = pg_catalog, slipring").await;
     let stay: String = g.client.query_one(&asked, &[]).await.unwrap().get(0);
     assert_eq!(stay, "true", "its messages are leased");
+}
+
+#[tokio::test]
+async fn a_receive_beside_a_nack_that_stays_open_reads_as_much_after_many_as_after_a_few() {
+    let g = Ground::new().await;
+    g.send(4000).await;
+    let receive = "SELECT receipt FROM slipring.receive('plain', 1, '1 hour')";
+    let mine: String = g.client.query_one(receive, &[]).await.unwrap().get(0);
+    let holder = g.cluster.begin(&g.database, "READ COMMITTED").await;
+    run(&holder, &format!("SELECT slipring.nack('{mine}')")).await;
+    // The least of several: what is offered counts for two seconds of the database's clock.
+    let least = async || {
+        let mut least = i64::MAX;
+        for _ in 0..8 {
+            g.receive(8).await;
+            least = least.min(g.buffers(receive).await);
+        }
+        least
+    };
+    g.receive(100).await;
+    let few = least().await;
+    g.receive(3000).await;
+    let many = least().await;
+    assert!(many <= few * 6 / 5, "{few} buffers after 100 receives, and {many} after 3,100");
+    run(&holder, "ROLLBACK").await;
 }
 
 /// Hands out so many more messages, each under a lease of its own, and keeps the receipts.
