@@ -898,6 +898,7 @@ FUNCTION offer_over(p_queue integer, p_now_ms bigint) RETURNS boolean
 FUNCTION offer_parts(p_tables text[], p_lane bigint, p_ready int8multirange, p_limit bigint, p_part bigint, p_parts bigint, OUT ids bigint[], OUT sizes integer[]) RETURNS record
 FUNCTION offer_short(p_queue integer, p_now_ms bigint) RETURNS boolean
 FUNCTION offer_take(p_queue slipring.queue, p_now_ms bigint, p_lease_ms bigint, OUT message slipring.message, OUT fence bigint, OUT deadline_ms bigint) RETURNS record
+FUNCTION offer_turn(p_queue slipring.queue, p_n bigint, p_now_ms bigint) RETURNS boolean
 FUNCTION pack_bodies(p_bodies bytea[]) RETURNS TABLE(last integer, body bytea, n integer, bytes_each integer)
 FUNCTION pack_body(p_pack bytea, p_n integer, p_k integer) RETURNS bytea
 FUNCTION pack_end(p_pack bytea, p_k integer) RETURNS integer

@@ -120,6 +120,10 @@ async fn a_receive_beside_a_nack_that_stays_open_reads_as_much_after_many_as_aft
     let g = Ground::new().await;
     g.send(4000).await;
     let receive = "SELECT receipt FROM slipring.receive('plain', 1, '1 hour')";
+    // As in a queue that is in use: a commit has noted what was handed out.
+    while one(&g.client, "SELECT count(*) FROM slipring.state WHERE taken IS NOT NULL").await == 0 {
+        g.receive(1).await;
+    }
     let mine: String = g.client.query_one(receive, &[]).await.unwrap().get(0);
     let holder = g.cluster.begin(&g.database, "READ COMMITTED").await;
     run(&holder, &format!("SELECT slipring.nack('{mine}')")).await;

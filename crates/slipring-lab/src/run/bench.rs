@@ -153,7 +153,12 @@ impl<'a> Bench<'a> {
         let mut meter = None;
         if let Some((databases, database)) = inside {
             if matches!(settings.work, Work::Queues | Work::Idle) {
-                make_queues(&mut driver, settings).await?;
+                prepare(&mut driver, settings, Work::MakeQueues).await?;
+                if settings.work == Work::Idle {
+                    // What a first wait in a queue costs is not what waiting costs.
+                    let short = Settings { seconds: settings.warmup, ..settings.clone() };
+                    prepare(&mut driver, &short, Work::Idle).await?;
+                }
                 let still = settings.work == Work::Idle && !self.sizes.smoke;
                 databases.clean_up(database, still).await?;
             }
@@ -212,12 +217,12 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// Makes the queues of some rows.
-async fn make_queues(driver: &mut Driver, settings: &Settings) -> Result<()> {
-    driver.give(&Settings { work: Work::MakeQueues, ..settings.clone() }).await?;
+/// Lets the driver do what some rows have done before they are measured.
+async fn prepare(driver: &mut Driver, settings: &Settings, work: Work) -> Result<()> {
+    driver.give(&Settings { work, ..settings.clone() }).await?;
     match driver.step(limit(settings)).await? {
         Step::Done(_) => Ok(()),
-        Step::Window(window) => bail!("a window while making queues: {window:?}"),
+        Step::Window(window) => bail!("a window before the measurement: {window:?}"),
     }
 }
 

@@ -2,7 +2,7 @@
 --          drawn: so each of them tries messages of its own, see offer_take and offer_apart.
 -- Inputs:  p_queue; p_state, its newest one; p_now_ms; p_n, how many a receive of those for which it is has
 --          been handed.
--- Lock:    the caller holds the queue's lock.
+-- Lock:    see offer_turn. The queue's lock is not needed, see offer_beside.
 -- Index:   offer_newest, which grows by an entry for each row of the offer; see offer_ids, offer_parts.
 CREATE OR REPLACE FUNCTION slipring.offer_make(
     p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_n bigint)
@@ -58,6 +58,9 @@ BEGIN
         v_before.again := NULL;
         v_before.again_next := NULL;
         v_before.front_ms := NULL;
+    END IF;
+    IF NOT slipring.offer_turn(p_queue, p_n, p_now_ms) THEN
+        RETURN;
     END IF;
     v_ready := p_state.open[1] * slipring.cut(p_queue.xid_base);
     IF v_left > 0 THEN
