@@ -205,6 +205,22 @@ TABLE load_part
   counts bigint[] NOT NULL
   sizes bigint[] NOT NULL
   CONSTRAINT load_part_pkey PRIMARY KEY (load_id, part)
+SEQUENCE load_reserving_0
+SEQUENCE load_reserving_1
+SEQUENCE load_reserving_10
+SEQUENCE load_reserving_11
+SEQUENCE load_reserving_12
+SEQUENCE load_reserving_13
+SEQUENCE load_reserving_14
+SEQUENCE load_reserving_15
+SEQUENCE load_reserving_2
+SEQUENCE load_reserving_3
+SEQUENCE load_reserving_4
+SEQUENCE load_reserving_5
+SEQUENCE load_reserving_6
+SEQUENCE load_reserving_7
+SEQUENCE load_reserving_8
+SEQUENCE load_reserving_9
 
 TABLE lock_row
   queue_id integer NOT NULL
@@ -842,7 +858,9 @@ FUNCTION load_parts_blocks(p_first bigint, p_parts integer, p_queue text, p_load
 FUNCTION load_publish(load bigint, messages bigint) RETURNS bigint SECURITY DEFINER
 FUNCTION load_reserve(load bigint, first bigint, parts integer DEFAULT 1024) RETURNS void SECURITY DEFINER
 FUNCTION load_reserve_blocks(p_queue slipring.queue, p_load integer, p_blocks bigint[]) RETURNS void
+FUNCTION load_reserving(p_queue integer) RETURNS regclass
 FUNCTION load_room(p_queue slipring.queue, p_load integer, p_messages bigint, p_bytes bigint) RETURNS void
+FUNCTION load_show(p_queue integer, p_own bigint) RETURNS bigint
 FUNCTION lock_row_class(p_secret bytea) RETURNS integer
 FUNCTION locks_fit(p_queue slipring.queue, p_messages bigint[], p_fences bigint[], p_kinds text[]) RETURNS void
 FUNCTION log_any(p_table text, p_lanes bigint[], p_ids int8multirange[]) RETURNS boolean
@@ -1068,6 +1086,7 @@ FUNCTION taken_apart(p_queue slipring.queue, p_want bigint, p_all boolean, p_tab
 FUNCTION taken_ask(p_queue slipring.queue) RETURNS boolean
 FUNCTION taken_asked(p_queue integer) RETURNS regclass
 FUNCTION taken_base(p_queue slipring.queue, p_now_ms bigint) RETURNS bigint
+FUNCTION taken_cut(p_queue slipring.queue) RETURNS int8multirange
 FUNCTION taken_expected(p_queue integer) RETURNS boolean
 FUNCTION taken_fences(p_ids int8multirange) RETURNS int8multirange
 FUNCTION taken_first(p_queue slipring.queue, p_tables text[], p_lane bigint, p_todo int8multirange, OUT message slipring.message, OUT id bigint, OUT region int8multirange) RETURNS record

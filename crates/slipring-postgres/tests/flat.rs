@@ -140,7 +140,7 @@ async fn a_receive_beside_a_nack_that_stays_open_reads_as_much_after_many_as_aft
     let few = least().await;
     g.receive(3000).await;
     let many = least().await;
-    assert!(many <= few * 6 / 5, "{few} buffers after 100 receives, and {many} after 3,100");
+    assert!(many <= few * 6 / 5 + 10, "{few} buffers after 100 receives, and {many} after 3,100");
     run(&holder, "ROLLBACK").await;
 }
 

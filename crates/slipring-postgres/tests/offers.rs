@@ -4,6 +4,7 @@
 
 mod offers {
     pub mod ground;
+    mod loads;
     mod several;
 }
 

@@ -1,7 +1,7 @@
 -- Purpose: takes numbers for parts of a load out of all lanes of its queue.
 -- Inputs:  p_queue as locked; p_load; p_blocks, at most 64, see load_block; those that it has
 --          stay.
--- Lock:    the caller holds the queue's lock.
+-- Lock:    the caller holds the queue's lock; see load_show.
 -- Index:   load_block_pkey; state_newest grows by one entry.
 CREATE OR REPLACE FUNCTION slipring.load_reserve_blocks(
     p_queue slipring.queue, p_load int, p_blocks bigint[])
@@ -13,15 +13,21 @@ DECLARE
     v_base bigint;
     v_taken int8multirange := '{}';
     v_state slipring.state;
+    v_past bigint;
 BEGIN
     FOR v_block IN SELECT b FROM unnest(p_blocks) b WHERE NOT EXISTS (SELECT
             FROM slipring.load_block k WHERE k.load_id = p_load AND k.block = b) ORDER BY b LOOP
+        v_past := coalesce(v_past, slipring.load_show(p_queue.queue_id, v_own));
         BEGIN
             -- The number of a subtransaction is one that nobody sends with: id_take knows those of
             -- transactions only. xmin has its lower half.
             INSERT INTO slipring.load_block (load_id, block) VALUES (p_load, v_block)
             RETURNING xmin::text::bigint INTO v_xid;
             v_xid := v_own + ((v_xid - (v_own & 4294967295)) & 4294967295);
+            IF v_xid >= v_past THEN
+                RAISE EXCEPTION USING ERRCODE = '40001', MESSAGE = 'more than {{LOAD_RESERVING_XIDS}} '
+                    'other transactions began while parts of a load were reserved', HINT = 'Try again.';
+            END IF;
             v_base := (v_xid + p_queue.xid_base) << {{XID_SHIFT}};
             UPDATE slipring.load_block b SET base = v_base
             WHERE b.load_id = p_load AND b.block = v_block;

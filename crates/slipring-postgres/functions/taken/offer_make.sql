@@ -1,7 +1,7 @@
 -- Purpose: lists the next ready messages of a queue for receives by SQL, where much of the offer before is
 --          drawn: so each of them tries messages of its own, see offer_take and offer_apart.
--- Inputs:  p_queue; p_state, its newest one; p_now_ms; p_n, how many a receive of those for which it is has
---          been handed.
+-- Inputs:  p_queue; p_state, its newest one, or that of a moment ago; p_now_ms; p_n, how many a receive of those
+--          for which it is has been handed.
 -- Lock:    see offer_turn. The queue's lock is not needed, see offer_beside.
 -- Index:   offer_newest, which grows by an entry for each row of the offer; see offer_ids, offer_parts.
 CREATE OR REPLACE FUNCTION slipring.offer_make(

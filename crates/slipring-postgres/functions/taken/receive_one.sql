@@ -34,7 +34,7 @@ BEGIN
             RETURN;
         END IF;
         -- Before the tables are named: who is over has written to one of these.
-        v_done := slipring.cut(v_queue.xid_base);
+        v_done := slipring.taken_cut(v_queue);
         v_tables := slipring.live_table_names(v_queue, v_state);
         v_any := false;
         v_todos := '{}';

@@ -26,7 +26,7 @@ BEGIN
     FOR v_try IN 1..CASE WHEN p_all THEN 20 ELSE 8 END LOOP
         v_state := slipring.state_read(p_queue);
         -- Before the tables are named: who is over has written to one of these.
-        v_done := slipring.cut(p_queue.xid_base);
+        v_done := slipring.taken_cut(p_queue);
         v_tables := coalesce(p_tables, slipring.live_table_names(p_queue, v_state));
         v_lanes := v_state.lanes;
         v_free := '{}';

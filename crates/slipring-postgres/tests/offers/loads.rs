@@ -1,0 +1,84 @@
+//! A load takes its numbers in a transaction that others cannot tell to be open (S15.1): what is
+//! handed out beside it has none of them.
+
+use slipring_testbed::{one, run};
+use tokio_postgres::Client;
+
+use super::ground::{Ground, numbered, receive, sorted};
+
+/// Of a load: five messages.
+fn loaded() -> Vec<String> {
+    (1..=5).map(|n| format!("load {n}")).collect()
+}
+
+/// A queue that is in use and empty.
+async fn used() -> Ground {
+    let ground = Ground::with(40).await;
+    ground.drain().await;
+    let noted = "SELECT count(*) FROM slipring.state WHERE taken IS NOT NULL";
+    while one(&ground.user, noted).await == 0 {
+        ground.send("one more").await;
+        ground.drain().await;
+    }
+    ground
+}
+
+/// A transaction that has begun a load and stays open.
+async fn begun(ground: &Ground) -> (Client, i64) {
+    let loader = ground.begin().await;
+    let load = one(&loader, "SELECT slipring.load_begin('jobs', 20)").await;
+    (loader, load)
+}
+
+async fn publish(ground: &Ground, loader: &Client, load: i64) {
+    run(loader, "COMMIT").await;
+    let bodies = loaded().join("','");
+    // Of two blocks, so that not only the first one is looked at.
+    for part in [0, 16] {
+        let from = if part == 0 { "1:2" } else { "3:5" };
+        let append = format!(
+            "SELECT slipring.load_append({load}, {part}, (ARRAY['{bodies}'])[{from}]::text[])"
+        );
+        run(&ground.user, &append).await;
+    }
+    run(&ground.user, &format!("SELECT slipring.load_publish({load}, 5)")).await;
+}
+
+#[tokio::test]
+async fn a_receive_that_stays_open_from_before_a_load_to_after_it_has_none_of_it() {
+    for n in [1, 3, 10] {
+        let ground = used().await;
+        let (loader, load) = begun(&ground).await;
+        for n in 0..10 {
+            ground.send(&format!("m{n:03}")).await;
+        }
+        let consumer = ground.begin().await;
+        let got = receive(&consumer, n).await;
+        assert!(!got.is_empty(), "{n}");
+        publish(&ground, &loader, load).await;
+        let receipts: Vec<_> = got.iter().map(|(receipt, _)| receipt.as_str()).collect();
+        let ack = format!("SELECT slipring.ack(ARRAY['{}'])", receipts.join("','"));
+        run(&consumer, &ack).await;
+        run(&consumer, "COMMIT").await;
+        let bodies: Vec<_> = got.into_iter().map(|(_, body)| body).collect();
+        let rest = ground.drain().await;
+        assert_eq!(sorted(&[&bodies, &rest]), sorted(&[&loaded(), &numbered(0..10)]), "{n}");
+    }
+}
+
+#[tokio::test]
+async fn an_offer_that_is_made_while_a_load_is_begun_has_none_of_it() {
+    let ground = used().await;
+    let (loader, load) = begun(&ground).await;
+    for n in 0..60 {
+        ground.send(&format!("m{n:03}")).await;
+    }
+    let mut done = Vec::new();
+    while ground.left(false).await <= 0 {
+        done.extend(ground.work().await);
+    }
+    assert!(done.len() < 60, "nothing is offered");
+    publish(&ground, &loader, load).await;
+    let rest = ground.drain().await;
+    assert_eq!(sorted(&[&done, &rest]), sorted(&[&loaded(), &numbered(0..60)]));
+}
