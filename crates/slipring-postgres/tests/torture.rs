@@ -1,7 +1,7 @@
 //! Everything at once: transactions of each isolation level with savepoints and two-phase commits
-//! that send, receive, ack and nack by SQL, a server, leases that lapse and rotations that never
-//! stop. What a committed transaction sent comes until its ack commits, and never after; nothing
-//! else comes, and groups keep their order (S2.1, S4.1, S10.7).
+//! that send, receive, ack and nack by SQL, loads, a server, leases that lapse and rotations that
+//! never stop. What a committed transaction sent comes until its ack commits, and never after;
+//! nothing else comes, and groups keep their order (S2.1, S4.1, S10.7, S15.1).
 //!
 //! `SLIPRING_TORTURE_SECONDS=300 cargo test -p slipring-postgres --test torture` takes that long;
 //! `SLIPRING_TORTURE_SEED=N` makes the same choices again.
@@ -17,6 +17,7 @@
 
 mod torture {
     pub mod ledger;
+    pub mod loader;
     pub mod worker;
 }
 
@@ -31,6 +32,7 @@ use slipring_conformance::verbs::{ack_all, bodies, claim, counts};
 use slipring_postgres::PostgresStore;
 use slipring_testbed::{Cluster, database_now, one, rotation_step, run};
 use tokio_postgres::Client;
+use torture::loader::Loader;
 use torture::worker::{Common, QUEUES, REFUSED, Worker};
 
 const WORKERS: u64 = 8;
@@ -127,6 +129,8 @@ async fn tortured(seconds: u64, planted: bool) -> Vec<String> {
         let worker = Worker::new(Arc::clone(&common), client, seed, number);
         workers.push(tokio::spawn(worker.work()));
     }
+    let loader = Loader::new(Arc::clone(&common), cluster.client(&database).await, seed);
+    let loader = tokio::spawn(loader.work());
     let mut beside =
         Beside { common: Arc::clone(&common), store, client, queues, rotated, moves: 0, place };
     let mut to_plant = planted;
@@ -135,6 +139,7 @@ async fn tortured(seconds: u64, planted: bool) -> Vec<String> {
         beside.round().await;
     }
     common.ending.store(true, Ordering::Relaxed);
+    let loads = loader.await.unwrap();
     let emptied = async {
         while beside.moves == 0 || !beside.empty().await {
             beside.round().await;
@@ -148,12 +153,13 @@ async fn tortured(seconds: u64, planted: bool) -> Vec<String> {
     let (sent, acked) = common.ledger.counts();
     let refused = common.refused.lock().clone();
     println!(
-        "{sent} sent, {acked} acked; transactions refused: {refused:?}; {} moves",
+        "{sent} sent, {acked} acked; transactions refused: {refused:?}; {} moves, {loads} loads",
         beside.moves
     );
     let mut faults = common.ledger.faults();
     faults.extend(in_time.is_err().then(|| format!("not empty after {END:?}")));
     faults.extend((beside.moves == 0).then(|| "the queue did not change its tables".to_owned()));
+    faults.extend((loads == 0).then(|| "no load was published".to_owned()));
     let other = refused.keys().filter(|code| !REFUSED.contains(&code.as_str()));
     faults.extend(other.map(|code| format!("a transaction failed with {code}")));
     faults
