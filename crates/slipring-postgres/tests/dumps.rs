@@ -234,3 +234,40 @@ async fn rights_in_a_queue_are_those_of_the_roles_of_the_same_names_after_an_imp
     run(&moved, "SELECT slipring.grant('consumer', 'newer', 'mine')").await;
     assert!(may("newer").await);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_handed_out_after_an_import_is_known_where_receives_were_the_last_to_write() {
+    if !programs().join("pg_dump").exists() {
+        let why = "SKIPPED dumps: this package of PostgreSQL has no pg_dump";
+        let _ = writeln!(std::io::stderr(), "{why}");
+        return;
+    }
+    let cluster = Cluster::own();
+    let database = cluster.database().await;
+    let owner = cluster.client(&database).await;
+    run(&owner, "SELECT slipring.create_queue('jobs')").await;
+    run(&owner, "SELECT slipring.send_batch('jobs', array_fill('m'::text, ARRAY[100]))").await;
+    // As if a million transactions had come between the last send and the receives.
+    run(
+        &owner,
+        "UPDATE slipring.store SET xid_base = xid_base + 1000000;
+         UPDATE slipring.queue SET xid_base = xid_base + 1000000",
+    )
+    .await;
+    let noted = "SELECT count(*) FROM slipring.state WHERE taken IS NOT NULL";
+    let mut handed = 0;
+    while one(&owner, noted).await == 0 {
+        handed += 1;
+        run(&owner, "SELECT FROM slipring.receive('jobs', 1, '1 hour')").await;
+    }
+    let copied = copy(&cluster, &database, 0).await;
+    import(&copied.address, PostgresOptions::default()).await.unwrap();
+    let moved = cluster.client(&copied).await;
+    let mut ids = HashSet::new();
+    for nth in handed..100 {
+        let receive = "SELECT id FROM slipring.receive('jobs', 1, '1 hour')";
+        assert!(ids.insert(one(&moved, receive).await), "message {nth} was handed out twice");
+    }
+    let left = "SELECT count(*) FROM slipring.receive('jobs', 10)";
+    assert_eq!(one(&moved, left).await, 0);
+}

@@ -5,6 +5,7 @@
 mod offers {
     pub mod ground;
     mod loads;
+    mod retired;
     mod several;
 }
 

@@ -14,8 +14,10 @@ BEGIN
             ELSE slipring.place_tables(p_queue.place_also)
                 || slipring.place_tables(p_queue.place) END;
     END IF;
-    -- Below the lowest one it stands while the queue is being deleted, see queue_lock.
-    v_now := greatest(pg_sequence_last_value(p_queue.generation), p_state.generation_low);
+    v_now := pg_sequence_last_value(p_queue.generation);
+    -- Below 0 while the queue is being deleted, which may be rolled back, see queue_lock.
+    v_now := CASE WHEN v_now < 0 THEN p_state.generation_low + 1
+        ELSE greatest(v_now, p_state.generation_low) END;
     IF v_now = p_state.generation_low THEN
         RETURN ARRAY[format('slipring.message_%s_%s', p_queue.place, v_now % 3)];
     END IF;

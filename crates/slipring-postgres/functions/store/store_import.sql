@@ -28,7 +28,9 @@ BEGIN
         (SELECT max(t.entry) FROM slipring.tally t),
         (SELECT max(g.entry) FROM slipring.fifo_group g),
         (SELECT max(lower(r)) FROM slipring.tally_sum s, unnest(s.unseen) r),
-        (SELECT max(lower(r)) FROM slipring.mark m, unnest(m.unseen) r WHERE m.kind < 9));
+        (SELECT max(lower(r)) FROM slipring.mark m, unnest(m.unseen) r WHERE m.kind < 9),
+        -- See taken_fences.
+        (SELECT max(l.fence) FROM slipring.lease l WHERE l.fence < 0) + {{BIGINT_MAX}} + 1);
     -- Each of the three tables of a set may have messages that count, as in import_generation.
     PERFORM setval(s.low, greatest(pg_sequence_last_value(s.now) - 2, 0))
     FROM (SELECT format('slipring.place_generation_%s', r.place)::regclass AS now,
@@ -47,7 +49,8 @@ BEGIN
             v_most := greatest(v_most, v_found);
         END LOOP;
         v_most := greatest(v_most, (SELECT max(lower(r)) FROM unnest(v_state.uncounted) r),
-            (SELECT max(lower(r)) FROM unnest(v_state.acks) r), v_state.generation_mark << {{XID_SHIFT}});
+            (SELECT max(lower(r)) FROM unnest(v_state.acks) r), v_state.generation_mark << {{XID_SHIFT}},
+            (SELECT max(lower(r)) FROM unnest(v_state.taken) r) + {{BIGINT_MAX}} + 1);
     END LOOP;
     v_base := (coalesce(v_most, 0) >> {{XID_SHIFT}}) + 1;
     UPDATE slipring.store SET xid_base = v_base, written_at = now(),

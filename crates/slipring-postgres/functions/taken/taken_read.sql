@@ -2,7 +2,7 @@
 -- Inputs:  p_queue; p_state, with taken.
 -- Lock:    the caller holds the queue's lock where it will write the state.
 -- Index:   lease_newest, the ranges of taken_spans, in each slot; the partitions' order
---          indexes where the messages were counted or are not ready any more.
+--          indexes where the messages were counted or are not ready any more; load_held where a lane is new.
 -- Answers: the state, not written.
 CREATE OR REPLACE FUNCTION slipring.taken_read(p_queue slipring.queue, p_state slipring.state)
 RETURNS slipring.state LANGUAGE plpgsql STABLE AS $$
@@ -26,7 +26,10 @@ BEGIN
         GROUP BY t.lane
     LOOP
         IF v_lane.lane <> ALL (p_state.lanes) THEN
+            -- The lane is newer than p_queue.
             p_state := slipring.state_add_lane(p_state, v_lane.lane);
+            v_at := array_position(p_state.lanes, v_lane.lane);
+            p_state.open[v_at] := p_state.open[v_at] - slipring.load_held(p_queue.queue_id);
         END IF;
         v_at := array_position(p_state.lanes, v_lane.lane);
         v_ready := p_state.open[v_at] * v_lane.open;

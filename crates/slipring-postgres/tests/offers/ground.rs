@@ -31,6 +31,16 @@ impl Ground {
         ground
     }
 
+    /// One that is in use and empty: a commit has noted what a receive was handed.
+    pub async fn in_use() -> Ground {
+        let ground = Ground::with(40).await;
+        let noted = "SELECT count(*) FROM slipring.state WHERE taken IS NOT NULL";
+        while ground.drain().await.is_empty() || one(&ground.user, noted).await == 0 {
+            ground.send("one more").await;
+        }
+        ground
+    }
+
     pub async fn send(&self, body: &str) {
         run(&self.user, &format!("SELECT slipring.send('jobs', '{body}'::text)")).await;
     }

@@ -11,18 +11,6 @@ fn loaded() -> Vec<String> {
     (1..=5).map(|n| format!("load {n}")).collect()
 }
 
-/// A queue that is in use and empty.
-async fn used() -> Ground {
-    let ground = Ground::with(40).await;
-    ground.drain().await;
-    let noted = "SELECT count(*) FROM slipring.state WHERE taken IS NOT NULL";
-    while one(&ground.user, noted).await == 0 {
-        ground.send("one more").await;
-        ground.drain().await;
-    }
-    ground
-}
-
 /// A transaction that has begun a load and stays open.
 async fn begun(ground: &Ground) -> (Client, i64) {
     let loader = ground.begin().await;
@@ -47,7 +35,7 @@ async fn publish(ground: &Ground, loader: &Client, load: i64) {
 #[tokio::test]
 async fn a_receive_that_stays_open_from_before_a_load_to_after_it_has_none_of_it() {
     for n in [1, 3, 10] {
-        let ground = used().await;
+        let ground = Ground::in_use().await;
         let (loader, load) = begun(&ground).await;
         for n in 0..10 {
             ground.send(&format!("m{n:03}")).await;
@@ -68,7 +56,7 @@ async fn a_receive_that_stays_open_from_before_a_load_to_after_it_has_none_of_it
 
 #[tokio::test]
 async fn an_offer_that_is_made_while_a_load_is_begun_has_none_of_it() {
-    let ground = used().await;
+    let ground = Ground::in_use().await;
     let (loader, load) = begun(&ground).await;
     for n in 0..60 {
         ground.send(&format!("m{n:03}")).await;
@@ -81,4 +69,26 @@ async fn an_offer_that_is_made_while_a_load_is_begun_has_none_of_it() {
     publish(&ground, &loader, load).await;
     let rest = ground.drain().await;
     assert_eq!(sorted(&[&done, &rest]), sorted(&[&loaded(), &numbered(0..60)]));
+}
+
+#[tokio::test]
+async fn who_read_the_queue_before_a_load_had_its_priority_opens_none_of_its_numbers() {
+    let ground = Ground::in_use().await;
+    run(&ground.user, "CREATE TEMP TABLE before AS SELECT q FROM slipring.queue q").await;
+    let load = one(&ground.user, "SELECT slipring.load_begin('jobs', 1)").await;
+    let append = "0, ARRAY['loaded'], priority => 7";
+    run(&ground.user, &format!("SELECT slipring.load_append({load}, {append})")).await;
+    run(&ground.user, "SELECT slipring.send('jobs', 'sent'::text, priority => 7)").await;
+    // The hand-out of the new priority is not noted: the lock is in other hands.
+    let holder = ground.cluster.holder(&ground.database, ground.q).await;
+    assert_eq!(receive(&ground.user, 1).await.remove(0).1, "sent");
+    run(&ground.user, "SET search_path = pg_catalog, slipring").await;
+    let open = "SELECT count(*) FROM pg_temp.before b
+        CROSS JOIN LATERAL slipring.state_read(b.q) s CROSS JOIN LATERAL unnest(s.open) o
+        WHERE o && slipring.load_held((b.q).queue_id)";
+    assert_eq!(one(&ground.user, open).await, 0);
+    let lanes = "SELECT cardinality(s.lanes)::int8 FROM pg_temp.before b
+        CROSS JOIN LATERAL slipring.state_read(b.q) s";
+    assert_eq!(one(&ground.user, lanes).await, 2, "the hand-out shows the priority");
+    drop(holder);
 }
