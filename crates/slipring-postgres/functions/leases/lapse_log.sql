@@ -70,6 +70,10 @@ BEGIN
         v_n := cardinality(v_ids);
         busy := busy OR v_n < v_part.n;
         CONTINUE WHEN v_n = 0;
+        IF v_lease.fence <@ v_state.taken THEN
+            -- Of a receive without the lock that has committed since the state was read.
+            v_state := slipring.taken_read(p_queue, v_state);
+        END IF;
         v_state.seq := v_state.seq + 1;
         v_state := (slipring.lease_ack(p_queue, v_state, v_ids,
             array_fill(v_lease.fence, ARRAY[v_n]))).p_state;

@@ -16,7 +16,7 @@ BEGIN
     END IF;
     v_now := pg_sequence_last_value(p_queue.generation);
     -- Below 0 while the queue is being deleted, which may be rolled back, see queue_lock.
-    v_now := CASE WHEN v_now < 0 THEN p_state.generation_low + 1
+    v_now := CASE WHEN v_now < 0 THEN p_state.generation_low + 2
         ELSE greatest(v_now, p_state.generation_low) END;
     IF v_now = p_state.generation_low THEN
         RETURN ARRAY[format('slipring.message_%s_%s', p_queue.place, v_now % 3)];

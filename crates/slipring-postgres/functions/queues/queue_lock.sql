@@ -25,9 +25,9 @@ BEGIN
     ELSIF v_queue.generation_low IS NOT NULL THEN
         PERFORM slipring.place_enter(v_queue);
     ELSIF pg_sequence_last_value(v_queue.generation) < 0 THEN
-        -- A deletion that has not committed has left it so. It was the oldest generation or the one
-        -- after it; the latter is right for both, for it is a step of the rotation.
-        PERFORM setval(v_queue.generation, (slipring.state_read(v_queue)).generation_low + 1);
+        -- A deletion that has not committed has left it so. It was the oldest generation, the one after it or,
+        -- after an import, the one after that, which is right for all: they are steps of the rotation.
+        PERFORM setval(v_queue.generation, (slipring.state_read(v_queue)).generation_low + 2);
     END IF;
     RETURN v_queue;
 END $$;

@@ -4,7 +4,9 @@
 use std::cell::Cell;
 use std::time::Duration;
 
+use slipring::store::Store;
 use slipring_testbed::{one, rotation_step, run};
+use tokio_postgres::Client;
 
 use super::ground::{Ground, receive};
 
@@ -19,6 +21,32 @@ const HALT: &str = "ALTER FUNCTION slipring.acks_take RENAME TO acks_taken;
         END IF;
         RETURN slipring.acks_taken(p_queue, p_state, p_now_ms);
     END $$";
+
+/// Lets the owner's step begin, which halts, commits the consumer's transaction, and lets the step
+/// go on; `over` says that it was so.
+async fn commit_within(
+    ground: &Ground,
+    owner: &Client,
+    consumer: &Client,
+    over: &Cell<bool>,
+    step: impl Future<Output = ()>,
+) {
+    run(owner, HALT).await;
+    run(owner, "SET test.halt = on").await;
+    let keeper = ground.cluster.client(&ground.database).await;
+    run(&keeper, "SELECT pg_advisory_lock(77)").await;
+    let halted = "SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+        WHERE l.locktype = 'advisory' AND l.objid = 77 AND NOT l.granted
+        AND d.datname = current_database()";
+    let meanwhile = async {
+        while one(&ground.user, halted).await == 0 {}
+        run(consumer, "COMMIT").await;
+        run(&keeper, "SELECT pg_advisory_unlock(77)").await;
+        over.set(true);
+    };
+    tokio::join!(step, meanwhile);
+    run(owner, "SET test.halt = off").await;
+}
 
 #[tokio::test]
 async fn a_table_is_not_let_go_of_whose_last_message_was_handed_out_meanwhile() {
@@ -38,29 +66,15 @@ async fn a_table_is_not_let_go_of_whose_last_message_was_handed_out_meanwhile() 
     let consumer = ground.begin().await;
     let (receipt, body) = receive(&consumer, 1).await.remove(0);
     assert_eq!(body, "kept");
-    run(&owner, HALT).await;
-    run(&owner, "SET test.halt = on").await;
-    let keeper = ground.cluster.client(&ground.database).await;
-    run(&keeper, "SELECT pg_advisory_lock(77)").await;
-    let halted = "SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-        WHERE l.locktype = 'advisory' AND l.objid = 77 AND NOT l.granted
-        AND d.datname = current_database()";
-    let over = Cell::new(false);
     // Transactions of other tests that are older than the mark keep a step from its work.
+    let over = Cell::new(false);
     let retiring = async {
         while !over.get() {
             moment = moment.after(Duration::from_secs(1));
             rotation_step(&owner, "queues", moment).await;
         }
     };
-    let meanwhile = async {
-        while one(&ground.user, halted).await == 0 {}
-        run(&consumer, "COMMIT").await;
-        run(&keeper, "SELECT pg_advisory_unlock(77)").await;
-        over.set(true);
-    };
-    tokio::join!(retiring, meanwhile);
-    run(&owner, "SET test.halt = off").await;
+    commit_within(&ground, &owner, &consumer, &over, retiring).await;
     for part in ["queues", "journal", "shelf"].iter().cycle().take(30) {
         moment = moment.after(Duration::from_secs(1));
         rotation_step(&owner, part, moment).await;
@@ -69,29 +83,80 @@ async fn a_table_is_not_let_go_of_whose_last_message_was_handed_out_meanwhile() 
     assert_eq!(ground.work().await.as_deref(), Some("kept"));
 }
 
-#[tokio::test]
-async fn a_deletion_that_is_rolled_back_hides_no_table_from_receives() {
+/// A queue with a message in its oldest table and five in the one that is written, and a session of
+/// the owner that began to delete it.
+async fn deletion_rolled_back(ahead: i64) -> (Ground, Client) {
     let ground = Ground::in_use().await;
     ground.send("old").await;
     let owner = ground.cluster.client(&ground.database).await;
-    let mut moment = ground.now().await;
-    let second = "SELECT count(*) FROM slipring.queue WHERE pg_sequence_last_value(generation) >
-        (SELECT generation_low FROM slipring.state ORDER BY seq DESC LIMIT 1)";
-    while one(&owner, second).await == 0 {
-        moment = moment.after(Duration::from_secs(1));
-        rotation_step(&owner, "queues", moment).await;
-    }
+    let low = "SELECT generation_low FROM slipring.state ORDER BY seq DESC LIMIT 1";
+    let next = format!("SELECT setval(generation, ({low}) + {ahead}) FROM slipring.queue");
+    run(&owner, &next).await;
     for n in 0..5 {
         ground.send(&format!("new {n}")).await;
     }
     let delete =
         "BEGIN; SELECT slipring.store_delete_queue(queue_id) FROM slipring.queue; ROLLBACK";
     run(&owner, delete).await;
-    let got = receive(&ground.user, 10).await;
-    let receipts: Vec<_> = got.iter().map(|(receipt, _)| receipt.as_str()).collect();
-    run(&ground.user, &format!("SELECT slipring.ack(ARRAY['{}'])", receipts.join("','"))).await;
-    let mut bodies: Vec<_> = got.into_iter().map(|(_, body)| body).collect();
-    bodies.extend(ground.drain().await);
-    bodies.sort();
-    assert_eq!(bodies, ["new 0", "new 1", "new 2", "new 3", "new 4", "old"]);
+    (ground, owner)
+}
+
+const ALL: [&str; 6] = ["new 0", "new 1", "new 2", "new 3", "new 4", "old"];
+
+#[tokio::test]
+async fn a_deletion_that_is_rolled_back_hides_no_table_from_receives() {
+    for ahead in [1, 2] {
+        let (ground, _owner) = deletion_rolled_back(ahead).await;
+        let got = receive(&ground.user, 10).await;
+        let receipts: Vec<_> = got.iter().map(|(receipt, _)| receipt.as_str()).collect();
+        let ack = format!("SELECT slipring.ack(ARRAY['{}'])", receipts.join("','"));
+        run(&ground.user, &ack).await;
+        let mut bodies: Vec<_> = got.into_iter().map(|(_, body)| body).collect();
+        bodies.extend(ground.drain().await);
+        bodies.sort();
+        assert_eq!(bodies, ALL, "{ahead}");
+    }
+}
+
+#[tokio::test]
+async fn a_deletion_that_is_rolled_back_lets_no_table_be_emptied() {
+    // After an import all three tables may be in use.
+    for ahead in [1, 2] {
+        let (ground, owner) = deletion_rolled_back(ahead).await;
+        run(&ground.user, "SELECT slipring.pause('jobs'); SELECT slipring.resume('jobs')").await;
+        let mut moment = ground.now().await;
+        for _ in 0..10 {
+            moment = moment.after(Duration::from_secs(1));
+            rotation_step(&owner, "queues", moment).await;
+        }
+        let mut bodies = ground.drain().await;
+        bodies.sort();
+        assert_eq!(bodies, ALL, "{ahead}");
+    }
+}
+
+#[tokio::test]
+async fn a_removal_that_meets_a_new_lease_leaves_the_others_their_end() {
+    let ground = Ground::in_use().await;
+    run(&ground.user, "SELECT slipring.purge('jobs')").await;
+    ground.send("old").await;
+    let until = ground.now().await;
+    while ground.now().await == until {}
+    ground.send("new").await;
+    let consumer = ground.begin().await;
+    let receive = "SELECT convert_from(body, 'UTF8') FROM slipring.receive('jobs', 1, '1 day')";
+    assert_eq!(consumer.query_one(receive, &[]).await.unwrap().get::<_, String>(0), "old");
+    assert_eq!(ground.server(1).await, ["new"]);
+    let owner = ground.cluster.client(&ground.database).await;
+    let remove = format!(
+        "BEGIN; SET LOCAL search_path = pg_catalog, slipring;
+         SELECT slipring.remove_old(slipring.queue_lock({}), {}, 100, false); COMMIT",
+        ground.q.0,
+        until.as_millis()
+    );
+    let over = Cell::new(false);
+    commit_within(&ground, &owner, &consumer, &over, run(&owner, &remove)).await;
+    let later = ground.now().await.after(Duration::from_secs(3600));
+    ground.store.expire_in(ground.q, later).await.unwrap();
+    assert_eq!(ground.drain().await, ["new"]);
 }
