@@ -22,16 +22,28 @@ const HALT: &str = "ALTER FUNCTION slipring.acks_take RENAME TO acks_taken;
         RETURN slipring.acks_taken(p_queue, p_state, p_now_ms);
     END $$";
 
+/// The same where it has read what is leased, and not yet which leases have lapsed.
+const HALT_LAPSE: &str = "ALTER FUNCTION slipring.settle_next RENAME TO settle_after;
+    CREATE FUNCTION slipring.settle_next(p_queue slipring.queue, p_kind text, p_attempts bigint,
+        p_delay_ms bigint, p_jitter float8, OUT next text, OUT delay_ms bigint)
+    LANGUAGE plpgsql AS $$ BEGIN
+        IF current_setting('test.halt', true) = 'on' THEN
+            PERFORM pg_advisory_xact_lock(77);
+        END IF;
+        SELECT s.next, s.delay_ms INTO next, delay_ms
+        FROM slipring.settle_after(p_queue, p_kind, p_attempts, p_delay_ms, p_jitter) s;
+    END $$";
+
 /// Lets the owner's step begin, which halts, commits the consumer's transaction, and lets the step
 /// go on; `over` says that it was so.
 async fn commit_within(
     ground: &Ground,
     owner: &Client,
     consumer: &Client,
-    over: &Cell<bool>,
+    (halt, over): (&str, &Cell<bool>),
     step: impl Future<Output = ()>,
 ) {
-    run(owner, HALT).await;
+    run(owner, halt).await;
     run(owner, "SET test.halt = on").await;
     let keeper = ground.cluster.client(&ground.database).await;
     run(&keeper, "SELECT pg_advisory_lock(77)").await;
@@ -74,7 +86,7 @@ async fn a_table_is_not_let_go_of_whose_last_message_was_handed_out_meanwhile() 
             rotation_step(&owner, "queues", moment).await;
         }
     };
-    commit_within(&ground, &owner, &consumer, &over, retiring).await;
+    commit_within(&ground, &owner, &consumer, (HALT, &over), retiring).await;
     for part in ["queues", "journal", "shelf"].iter().cycle().take(30) {
         moment = moment.after(Duration::from_secs(1));
         rotation_step(&owner, part, moment).await;
@@ -155,8 +167,39 @@ async fn a_removal_that_meets_a_new_lease_leaves_the_others_their_end() {
         until.as_millis()
     );
     let over = Cell::new(false);
-    commit_within(&ground, &owner, &consumer, &over, run(&owner, &remove)).await;
+    commit_within(&ground, &owner, &consumer, (HALT, &over), run(&owner, &remove)).await;
     let later = ground.now().await.after(Duration::from_secs(3600));
     ground.store.expire_in(ground.q, later).await.unwrap();
     assert_eq!(ground.drain().await, ["new"]);
+}
+
+#[tokio::test]
+async fn a_lease_that_commits_while_others_lapse_lapses_too() {
+    let ground = Ground::in_use().await;
+    run(&ground.user, "SELECT slipring.purge('jobs')").await;
+    let take = async |client: &Client, body: &str, lease: &str| {
+        ground.send(body).await;
+        let receive = format!(
+            "SELECT convert_from(body, 'UTF8') FROM slipring.receive('jobs', 1, '{lease}')"
+        );
+        let got: String = client.query_one(&receive, &[]).await.unwrap().get(0);
+        assert_eq!(got, body);
+    };
+    take(&ground.user, "lapses", "20 s").await;
+    take(&ground.user, "lasts", "1 day").await;
+    let consumer = ground.begin().await;
+    take(&consumer, "before the first", "10 s").await;
+    take(&consumer, "after the first", "40 s").await;
+    let owner = ground.cluster.client(&ground.database).await;
+    let later = ground.now().await.after(Duration::from_secs(60));
+    let lapse = format!("SELECT slipring.store_expire_in({}, {})", ground.q.0, later.as_millis());
+    let over = Cell::new(false);
+    let lapsing = run(&owner, &lapse);
+    commit_within(&ground, &owner, &consumer, (HALT_LAPSE, &over), lapsing).await;
+    for _ in 0..2 {
+        ground.store.expire_in(ground.q, later).await.unwrap();
+    }
+    let mut lapsed = ground.drain().await;
+    lapsed.sort();
+    assert_eq!(lapsed, ["after the first", "before the first", "lapses"]);
 }
