@@ -2,8 +2,9 @@
 --          without the numbers that an open transaction has taken for a load. They are those of its
 --          subtransactions, which are in no snapshot, and are not out of the state that others read. A hand-out
 --          that had them as numbers between its messages would have the load's messages, once it is published.
--- Inputs:  p_queue. The caller reads the state, by which what it answers is limited, afterwards: whoever took
---          numbers and has committed by then has taken them out of it.
+-- Inputs:  p_queue. The caller reads the state, by which what it answers is limited, afterwards, or looks then
+--          whether the one it has is still the newest: whoever took numbers and has committed by then has taken
+--          them out of it.
 -- Lock:    none.
 -- Index:   none.
 CREATE OR REPLACE FUNCTION slipring.taken_cut(p_queue slipring.queue)
