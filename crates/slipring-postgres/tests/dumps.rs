@@ -91,6 +91,16 @@ async fn keep(store: &Arc<PostgresStore>) -> QueueId {
     kept
 }
 
+/// Whether there is what these tests need; where there is not, it says so.
+fn has_pg_dump() -> bool {
+    let there = programs().join("pg_dump").exists();
+    if !there {
+        let why = "SKIPPED dumps: this package of PostgreSQL has no pg_dump";
+        let _ = writeln!(std::io::stderr(), "{why}");
+    }
+    there
+}
+
 /// Dumps a database and restores the dump, in the same cluster.
 async fn copy(cluster: &Cluster, database: &Database, nth: u64) -> Database {
     let restored = cluster.empty().await;
@@ -120,9 +130,7 @@ async fn a_dump_of_queues_that_share_tables_has_everything_once() {
 /// Dumps beside traffic of queues of which so many have tables of their own; `messages`: the
 /// generation of their tables.
 async fn dumps_beside_rotations(own_tables_max: u32, messages: &str) {
-    if !programs().join("pg_dump").exists() {
-        let why = "SKIPPED dumps: this package of PostgreSQL has no pg_dump";
-        let _ = writeln!(std::io::stderr(), "{why}");
+    if !has_pg_dump() {
         return;
     }
     let cluster = Cluster::own();
@@ -186,9 +194,7 @@ async fn dumps_beside_rotations(own_tables_max: u32, messages: &str) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rights_in_a_queue_are_those_of_the_roles_of_the_same_names_after_an_import() {
-    if !programs().join("pg_dump").exists() {
-        let why = "SKIPPED dumps: this package of PostgreSQL has no pg_dump";
-        let _ = writeln!(std::io::stderr(), "{why}");
+    if !has_pg_dump() {
         return;
     }
     let cluster = Cluster::own();
@@ -237,9 +243,7 @@ async fn rights_in_a_queue_are_those_of_the_roles_of_the_same_names_after_an_imp
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_handed_out_after_an_import_is_known_where_receives_were_the_last_to_write() {
-    if !programs().join("pg_dump").exists() {
-        let why = "SKIPPED dumps: this package of PostgreSQL has no pg_dump";
-        let _ = writeln!(std::io::stderr(), "{why}");
+    if !has_pg_dump() {
         return;
     }
     let cluster = Cluster::own();

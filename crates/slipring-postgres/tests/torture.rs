@@ -139,7 +139,7 @@ async fn tortured(seconds: u64, planted: bool) -> Vec<String> {
         beside.round().await;
     }
     common.ending.store(true, Ordering::Relaxed);
-    let loads = loader.await.unwrap();
+    let loads = tokio::time::timeout(END, loader).await.map_or(0, Result::unwrap);
     let emptied = async {
         while beside.moves == 0 || !beside.empty().await {
             beside.round().await;

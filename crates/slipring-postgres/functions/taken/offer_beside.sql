@@ -1,5 +1,5 @@
--- Purpose: offers messages to the next receives by SQL while another transaction has the queue's lock, which may
---          be for long: nobody notes hand-outs then, and who takes what is offered need not read them.
+-- Purpose: offers messages to the next receives by SQL while another transaction has the queue's lock. As long as
+--          it has, no commit can write hand-outs to the state, and a receive without an offer reads all of them.
 -- Inputs:  p_queue; p_n, how many messages a receive of those for which it is has been handed; p_now_ms.
 -- Lock:    see offer_turn and generations_enter; to the end of the commit.
 -- Index:   queue_pkey, state_newest, offer_newest, a few steps in each slot; see state_read, offer_make.

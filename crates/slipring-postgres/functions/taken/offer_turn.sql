@@ -1,5 +1,5 @@
--- Purpose: whether this transaction may make the queue's next offer: the one before may be in a commit that waits
---          for its flush, and nobody sees it. Of two that have the same messages the receives of one come in vain.
+-- Purpose: whether this transaction may make the queue's next offer. An offer cannot be seen before its commit has
+--          ended; a second one made meanwhile would list the same messages, which its receives would find taken.
 -- Inputs:  p_queue; p_n, how many messages a receive of those for which it is has been handed; p_now_ms.
 -- Lock:    one for this alone, advisory, which is only tried, to the end of the transaction. Its key changes with
 --          the time: who sees it in pg_locks and takes it stops offers for OFFER_MS.

@@ -3,8 +3,8 @@
 --          subtransactions, which are in no snapshot, and are not out of the state that others read. A hand-out
 --          that had them as numbers between its messages would have the load's messages, once it is published.
 -- Inputs:  p_queue. The caller reads the state, by which what it answers is limited, afterwards, or looks then
---          whether the one it has is still the newest: whoever took numbers and has committed by then has taken
---          them out of it.
+--          whether the one it has is still the newest: a transaction that took numbers and has committed by then
+--          has removed them from the state.
 -- Lock:    none.
 -- Index:   none.
 CREATE OR REPLACE FUNCTION slipring.taken_cut(p_queue slipring.queue)
@@ -19,7 +19,7 @@ BEGIN
     IF v_value IS NULL THEN
         RETURN v_done;
     END IF;
-    -- Read after the sequence: whoever has shown itself before is in it, or is over.
+    -- Read after the sequence: a transaction that is shown there is in this snapshot, or has ended.
     v_seen := pg_current_snapshot();
     v_first := v_value >> {{LOAD_SHOWN_SHIFT}};
     v_past := v_first + (v_value & {{LOAD_SHOWN_XIDS_MAX}});

@@ -1,7 +1,7 @@
 -- Purpose: at the commit of a transaction that was handed messages without the queue's lock: writes
 --          that into the queue's state, with what others have left, and offers messages to the next
 --          receives, if nobody has the lock. Where it is taken, or the transaction is only prepared,
---          whoever has the lock next writes it; where it is taken an offer is made, see offer_beside.
+--          the next transaction with the lock writes it. Where the lock is taken, offer_beside offers messages.
 -- Inputs:  the row of the lease.
 -- Lock:    the queue's, which is only tried, for the rest of the commit.
 -- Index:   see state_read, acks_take, state_write, offer_make.

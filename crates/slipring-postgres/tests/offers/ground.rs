@@ -124,12 +124,17 @@ impl Ground {
 pub async fn work(client: &Client, n: usize) -> Vec<String> {
     run(client, "BEGIN").await;
     let got = receive(client, n).await;
+    ack(client, &got).await;
+    run(client, "COMMIT").await;
+    got.into_iter().map(|(_, body)| body).collect()
+}
+
+/// Acks what was received, if there is anything.
+pub async fn ack(client: &Client, got: &[(String, String)]) {
     let receipts: Vec<_> = got.iter().map(|(receipt, _)| receipt.as_str()).collect();
     if !receipts.is_empty() {
         run(client, &format!("SELECT slipring.ack(ARRAY['{}'])", receipts.join("','"))).await;
     }
-    run(client, "COMMIT").await;
-    got.into_iter().map(|(_, body)| body).collect()
 }
 
 /// Receipts and bodies.

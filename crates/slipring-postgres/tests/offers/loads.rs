@@ -4,7 +4,7 @@
 use slipring_testbed::{one, run};
 use tokio_postgres::Client;
 
-use super::ground::{Ground, numbered, receive, sorted};
+use super::ground::{Ground, ack, numbered, receive, sorted};
 
 /// Of a load: five messages.
 fn loaded() -> Vec<String> {
@@ -44,9 +44,7 @@ async fn a_receive_that_stays_open_from_before_a_load_to_after_it_has_none_of_it
         let got = receive(&consumer, n).await;
         assert!(!got.is_empty(), "{n}");
         publish(&ground, &loader, load).await;
-        let receipts: Vec<_> = got.iter().map(|(receipt, _)| receipt.as_str()).collect();
-        let ack = format!("SELECT slipring.ack(ARRAY['{}'])", receipts.join("','"));
-        run(&consumer, &ack).await;
+        ack(&consumer, &got).await;
         run(&consumer, "COMMIT").await;
         let bodies: Vec<_> = got.into_iter().map(|(_, body)| body).collect();
         let rest = ground.drain().await;
@@ -79,7 +77,7 @@ async fn who_read_the_queue_before_a_load_had_its_priority_opens_none_of_its_num
     let append = "0, ARRAY['loaded'], priority => 7";
     run(&ground.user, &format!("SELECT slipring.load_append({load}, {append})")).await;
     run(&ground.user, "SELECT slipring.send('jobs', 'sent'::text, priority => 7)").await;
-    // The hand-out of the new priority is not noted: the lock is in other hands.
+    // Another session has the queue's lock, so the state does not get this hand-out.
     let holder = ground.cluster.holder(&ground.database, ground.q).await;
     assert_eq!(receive(&ground.user, 1).await.remove(0).1, "sent");
     run(&ground.user, "SET search_path = pg_catalog, slipring").await;

@@ -8,10 +8,10 @@ use slipring::store::Store;
 use slipring_testbed::{one, rotation_step, run};
 use tokio_postgres::Client;
 
-use super::ground::{Ground, receive};
+use super::ground::{Ground, receive, work};
 
-/// Whoever asks for it waits here for a lock of the test, with the queue's lock in its hands, after
-/// it has read what is leased.
+/// Makes a session with `test.halt` wait for advisory lock 77 after it has locked the queue and
+/// read its state.
 const HALT: &str = "ALTER FUNCTION slipring.acks_take RENAME TO acks_taken;
     CREATE FUNCTION slipring.acks_take(
         p_queue slipring.queue, p_state slipring.state, p_now_ms bigint) RETURNS slipring.state
@@ -22,7 +22,7 @@ const HALT: &str = "ALTER FUNCTION slipring.acks_take RENAME TO acks_taken;
         RETURN slipring.acks_taken(p_queue, p_state, p_now_ms);
     END $$";
 
-/// The same where it has read what is leased, and not yet which leases have lapsed.
+/// The same in a turn of lapses: after it has read the state, before it selects leases.
 const HALT_LAPSE: &str = "ALTER FUNCTION slipring.settle_next RENAME TO settle_after;
     CREATE FUNCTION slipring.settle_next(p_queue slipring.queue, p_kind text, p_attempts bigint,
         p_delay_ms bigint, p_jitter float8, OUT next text, OUT delay_ms bigint)
@@ -95,8 +95,8 @@ async fn a_table_is_not_let_go_of_whose_last_message_was_handed_out_meanwhile() 
     assert_eq!(ground.work().await.as_deref(), Some("kept"));
 }
 
-/// A queue with a message in its oldest table and five in the one that is written, and a session of
-/// the owner that began to delete it.
+/// A queue with a message in its oldest table and five in a table `ahead` generations later, whose
+/// deletion was rolled back; and a session of the owner.
 async fn deletion_rolled_back(ahead: i64) -> (Ground, Client) {
     let ground = Ground::in_use().await;
     ground.send("old").await;
@@ -119,11 +119,7 @@ const ALL: [&str; 6] = ["new 0", "new 1", "new 2", "new 3", "new 4", "old"];
 async fn a_deletion_that_is_rolled_back_hides_no_table_from_receives() {
     for ahead in [1, 2] {
         let (ground, _owner) = deletion_rolled_back(ahead).await;
-        let got = receive(&ground.user, 10).await;
-        let receipts: Vec<_> = got.iter().map(|(receipt, _)| receipt.as_str()).collect();
-        let ack = format!("SELECT slipring.ack(ARRAY['{}'])", receipts.join("','"));
-        run(&ground.user, &ack).await;
-        let mut bodies: Vec<_> = got.into_iter().map(|(_, body)| body).collect();
+        let mut bodies = work(&ground.user, 10).await;
         bodies.extend(ground.drain().await);
         bodies.sort();
         assert_eq!(bodies, ALL, "{ahead}");

@@ -16,7 +16,7 @@ const MEANWHILE: usize = 4;
 
 /// One who loads, with a session and choices.
 pub struct Loader {
-    pub common: Arc<Common>,
+    common: Arc<Common>,
     client: Client,
     random: SeededRandomness,
     next: u64,
