@@ -820,7 +820,7 @@ FUNCTION lapse_next(p_queue integer, p_after_ms bigint) RETURNS bigint
 FUNCTION lapse_queue(p_queue slipring.queue, p_now_ms bigint, p_left bigint, p_ids bigint[], p_holder bigint, p_log boolean) RETURNS TABLE(queue integer, ready bigint, removed bigint, handled bigint, busy boolean)
 FUNCTION lease_ack(p_queue slipring.queue, INOUT p_state slipring.state, p_messages bigint[], p_fences bigint[], OUT rest integer[]) RETURNS record
 FUNCTION lease_ack_ids(p_queue slipring.queue, INOUT p_state slipring.state, p_fences bigint[], p_ids int8multirange[], OUT messages bigint[], OUT fences bigint[]) RETURNS record
-FUNCTION lease_ack_runs(p_queue integer, INOUT p_state slipring.state, p_lows bigint[], p_highs bigint[], p_fences bigint[], OUT done boolean) RETURNS record
+FUNCTION lease_ack_runs(p_queue slipring.queue, INOUT p_state slipring.state, p_lows bigint[], p_highs bigint[], p_fences bigint[], OUT done boolean) RETURNS record
 FUNCTION lease_add(p_queue slipring.queue, INOUT p_state slipring.state, p_now_ms bigint, p_lane bigint, p_region int8multirange, p_ids bigint[], p_bytes integer[], p_own_ms bigint[], p_demands integer[], p_lease_ms bigint[], p_session boolean[], p_holder bigint, OUT fences bigint[], OUT deadlines bigint[]) RETURNS record
 FUNCTION lease_check(p_error text, p_message text, p_context jsonb) RETURNS void
 FUNCTION lease_fault(p_lease slipring.lease, p_state slipring.state) RETURNS text

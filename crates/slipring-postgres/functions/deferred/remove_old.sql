@@ -26,9 +26,6 @@ BEGIN
             LIMIT $3) m', slipring.log_rows(v_from, 'l.lane', 'lower(r)', 'upper(r)'))
         INTO v_ids, v_fences USING p_queue.queue_id, p_sent_until_ms, p_limit;
         IF v_ids IS NOT NULL THEN
-            -- A receive without the lock that has committed since is among them: the state has to have it.
-            v_state := slipring.state_read(p_queue);
-            v_state.seq := v_state.seq + 1;
             v_state := (slipring.lease_ack(p_queue, v_state, v_ids, v_fences)).p_state;
             PERFORM slipring.endings_note(p_queue, NULL);
             v_removed := cardinality(v_ids);

@@ -25,7 +25,7 @@ DECLARE
     v_bytes bigint := 0;
     v_began timestamptz := clock_timestamp();
     v_lapse_ms bigint := v_state.lapse_ms;
-    v_later boolean := false;
+    v_taken int8multirange := v_state.taken;
 BEGIN
     lapsed := 0;
     cost := 0;
@@ -71,11 +71,6 @@ BEGIN
         v_n := cardinality(v_ids);
         busy := busy OR v_n < v_part.n;
         CONTINUE WHEN v_n = 0;
-        IF v_lease.fence <@ v_state.taken THEN
-            -- Of a receive without the lock that has committed since the state was read.
-            v_state := slipring.taken_read(p_queue, v_state);
-            v_later := true;
-        END IF;
         v_state.seq := v_state.seq + 1;
         v_state := (slipring.lease_ack(p_queue, v_state, v_ids,
             array_fill(v_lease.fence, ARRAY[v_n]))).p_state;
@@ -95,8 +90,8 @@ BEGIN
         -- The last lease may have ended in part; the rest of it lapses in the next turn.
         cost := greatest(cost, p_left);
     END IF;
-    -- With it came all that had committed by then, and those that are due have not been looked at.
-    IF v_state.leased > 0 AND NOT busy AND NOT v_later AND cost < p_left AND p_holder IS NULL THEN
+    -- Where lease_ack has read hand-outs of a moment ago, those that are due have not been looked at.
+    IF v_state.leased > 0 AND NOT busy AND v_state.taken IS NOT DISTINCT FROM v_taken AND cost < p_left AND p_holder IS NULL THEN
         v_state.lapse_ms := slipring.lapse_next(p_queue.queue_id, p_now_ms);
         IF v_state.lapse_ms IS NULL THEN
             RAISE EXCEPTION USING ERRCODE = 'data_corrupted', MESSAGE = format(

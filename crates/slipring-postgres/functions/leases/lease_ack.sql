@@ -1,8 +1,9 @@
 -- Purpose: takes messages out of the leases of the log that their fences name.
--- Inputs:  p_state, whose seq is the one to write; p_messages and p_fences, entry by entry.
+-- Inputs:  p_state, whose seq is the one to write: it may have been read a moment ago; p_messages and p_fences,
+--          entry by entry.
 -- Lock:    the queue's lock.
 -- Index:   lease_newest, a few steps for each fence; the partitions' order indexes where only
---          some messages of different sizes leave a lease.
+--          some messages of different sizes leave a lease; see taken_read.
 -- Answers: the state, and rest, the places of entries that no lease of the log covers.
 CREATE OR REPLACE FUNCTION slipring.lease_ack(
     p_queue slipring.queue, INOUT p_state slipring.state, p_messages bigint[],
@@ -29,6 +30,10 @@ BEGIN
         GROUP BY l.fence, l.part, l.lane, l.deadline_ms, l.leased_ms, l.holder, l.n, l.bytes,
             l.bytes_each, l.open
     LOOP
+        IF v_lease.fence <@ p_state.taken THEN
+            -- Of a receive without the lock that has committed since the state was read.
+            p_state := slipring.taken_read(p_queue, p_state);
+        END IF;
         IF v_lease.acked = v_lease.n THEN
             v_bytes := v_lease.bytes;
             v_lease.open := '{}';

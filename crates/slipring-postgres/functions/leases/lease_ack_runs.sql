@@ -1,12 +1,12 @@
 -- Purpose: ends leases of the log by acks of runs of messages: all of these or none.
--- Inputs:  p_state, whose seq is the one to write; runs of ids without a gap between them, from
---          p_lows to below p_highs, each with its fence; no id twice.
+-- Inputs:  p_state, whose seq is the one to write: it may have been read a moment ago; runs of ids without a
+--          gap between them, from p_lows to below p_highs, each with its fence; no id twice.
 -- Lock:    the queue's lock.
--- Index:   lease_newest, a few steps for each fence.
+-- Index:   lease_newest, a few steps for each fence; see taken_read.
 -- Answers: the state, not written; and whether it was done: where anything else is among them,
 --          nothing is.
 CREATE OR REPLACE FUNCTION slipring.lease_ack_runs(
-    p_queue int, INOUT p_state slipring.state, p_lows bigint[], p_highs bigint[],
+    p_queue slipring.queue, INOUT p_state slipring.state, p_lows bigint[], p_highs bigint[],
     p_fences bigint[], OUT done boolean)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -24,7 +24,7 @@ BEGIN
             CASE WHEN l.n = t.n THEN l.bytes ELSE t.n * l.bytes_each END AS bytes_acked, l.bytes
         FROM taken t CROSS JOIN LATERAL (
             SELECT * FROM lease l
-            WHERE l.queue_id = p_queue AND l.fence = t.fence AND l.part = 0
+            WHERE l.queue_id = p_queue.queue_id AND l.fence = t.fence AND l.part = 0
             ORDER BY l.seq DESC LIMIT 1) l
         WHERE t.ids <@ l.open),
     whole AS MATERIALIZED (
@@ -32,7 +32,7 @@ BEGIN
         HAVING count(o.bytes_acked) = (SELECT count(*) FROM taken)),
     added AS (
         INSERT INTO slipring.lease
-        SELECT v_slot, p_queue, o.fence, 0, p_state.seq, o.lane, o.deadline_ms, o.leased_ms,
+        SELECT v_slot, p_queue.queue_id, o.fence, 0, p_state.seq, o.lane, o.deadline_ms, o.leased_ms,
             o.holder, o.n, o.bytes - o.bytes_acked, o.bytes_each,
             CASE WHEN o.n = 0 THEN '{}' ELSE o.open END
         FROM left_over o CROSS JOIN whole)
@@ -40,6 +40,10 @@ BEGIN
     done := v_n IS NOT NULL;
     IF NOT done THEN
         RETURN;
+    END IF;
+    IF EXISTS (SELECT FROM unnest(p_fences) f WHERE f <@ p_state.taken) THEN
+        -- See lease_ack.
+        p_state := slipring.taken_read(p_queue, p_state);
     END IF;
     p_state.leased := p_state.leased - v_n;
     p_state.leased_bytes := p_state.leased_bytes - v_bytes;

@@ -25,8 +25,6 @@ BEGIN
     INTO v_found FROM slipring.leases_members(p_table, v_old, v_most) m;
     v_n := coalesce(cardinality(v_found.ids), 0);
     IF v_n > 0 THEN
-        -- A receive without the lock that has committed since is among them: the state has to have it.
-        v_state := slipring.state_read(p_queue);
         v_state.seq := v_state.seq + 1;
         v_state := (slipring.lease_ack(p_queue, v_state, v_found.ids, v_found.fences)).p_state;
         PERFORM slipring.log_to_items(p_table, p_queue, v_found.lanes, v_found.ids,

@@ -27,7 +27,7 @@ BEGIN
         RETURN;
     END IF;
     v_state.seq := v_state.seq + 1;
-    v_acked := slipring.lease_ack_runs(p_queue, v_state, p_lows, p_highs, p_fences);
+    v_acked := slipring.lease_ack_runs(v_queue, v_state, p_lows, p_highs, p_fences);
     done := v_acked.done;
     IF done THEN
         flush := slipring.commit_defer(v_queue.relaxed);

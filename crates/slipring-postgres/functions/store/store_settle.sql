@@ -39,7 +39,7 @@ BEGIN
     v_state := slipring.acks_take(v_queue, slipring.state_read(v_queue), p_now_ms);
     IF p_lows <> '{}' THEN
         v_state.seq := v_state.seq + 1;
-        v_answer := slipring.lease_ack_runs(p_queue, v_state, p_lows, p_highs, p_run_fences);
+        v_answer := slipring.lease_ack_runs(v_queue, v_state, p_lows, p_highs, p_run_fences);
         IF NOT v_answer.done THEN
             RETURN;
         END IF;

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use slipring::store::Store;
+use slipring_conformance::verbs::counts;
 use slipring_testbed::{one, rotation_step, run};
 use tokio_postgres::Client;
 
@@ -32,6 +33,16 @@ const HALT_LAPSE: &str = "ALTER FUNCTION slipring.settle_next RENAME TO settle_a
         END IF;
         SELECT s.next, s.delay_ms INTO next, delay_ms
         FROM slipring.settle_after(p_queue, p_kind, p_attempts, p_delay_ms, p_jitter) s;
+    END $$";
+
+/// The same where a table's leases are moved: after the state was read, before they are selected.
+const HALT_MEETING: &str = "ALTER FUNCTION slipring.leases_meeting RENAME TO leases_met;
+    CREATE FUNCTION slipring.leases_meeting(p_queue int, p_table text, p_lanes bigint[])
+    RETURNS SETOF slipring.lease LANGUAGE plpgsql AS $$ BEGIN
+        IF current_setting('test.halt', true) = 'on' THEN
+            PERFORM pg_advisory_xact_lock(77);
+        END IF;
+        RETURN QUERY SELECT * FROM slipring.leases_met(p_queue, p_table, p_lanes);
     END $$";
 
 /// Lets the owner's step begin, which halts, commits the consumer's transaction, and lets the step
@@ -164,6 +175,39 @@ async fn a_removal_that_meets_a_new_lease_leaves_the_others_their_end() {
     );
     let over = Cell::new(false);
     commit_within(&ground, &owner, &consumer, (HALT, &over), run(&owner, &remove)).await;
+    let later = ground.now().await.after(Duration::from_secs(3600));
+    ground.store.expire_in(ground.q, later).await.unwrap();
+    assert_eq!(ground.drain().await, ["new"]);
+}
+
+#[tokio::test]
+async fn a_lease_that_is_moved_as_it_commits_leaves_the_others_their_end() {
+    let ground = Ground::in_use().await;
+    run(&ground.user, "SELECT slipring.purge('jobs')").await;
+    for body in ["old", "new"] {
+        ground.send(body).await;
+    }
+    let consumer = ground.begin().await;
+    let receive = "SELECT convert_from(body, 'UTF8') FROM slipring.receive('jobs', 1, '1 day')";
+    assert_eq!(consumer.query_one(receive, &[]).await.unwrap().get::<_, String>(0), "old");
+    let before = ground.now().await;
+    while ground.now().await == before {}
+    assert_eq!(ground.server(1).await, ["new"]);
+    let owner = ground.cluster.client(&ground.database).await;
+    // Where others need the table, it retires whatever is ready in it.
+    let move_leased = format!(
+        "BEGIN; SET LOCAL search_path = pg_catalog, slipring;
+         SELECT slipring.retire_leased(q, (slipring.live_table_names(q, slipring.state_read(q)))[1],
+             {})
+         FROM slipring.queue_lock({}) q; COMMIT",
+        before.as_millis() + 1,
+        ground.q.0
+    );
+    let over = Cell::new(false);
+    let moving = run(&owner, &move_leased);
+    commit_within(&ground, &owner, &consumer, (HALT_MEETING, &over), moving).await;
+    assert_eq!(one(&ground.user, "SELECT count(*) FROM slipring.item").await, 1, "old was moved");
+    assert_eq!(counts(&ground.store, ground.q).await, [0, 0, 2, 0]);
     let later = ground.now().await.after(Duration::from_secs(3600));
     ground.store.expire_in(ground.q, later).await.unwrap();
     assert_eq!(ground.drain().await, ["new"]);
