@@ -19,7 +19,7 @@ DECLARE
     v_feed record;
     v_taken int[];
     v_chosen record;
-    v_done int8multirange := slipring.cut(p_queue.xid_base);
+    v_done int8multirange;
     v_mark slipring.mark;
     v_n int;
 BEGIN
@@ -30,6 +30,8 @@ BEGIN
             p_queue.in_flight_max - (slipring.items_count(p_queue.queue_id)).leased, 0);
         v_up_to := greatest(p_up_to[d], 1);
         p_state := slipring.fifo_bring_in(p_queue, p_state, v_up_to);
+        -- A group may be open for a message that came after another of it, which is still in the log.
+        v_done := slipring.cut(p_queue.xid_base);
         v_before := slipring.fifo_before(p_queue, p_state, v_done);
         SELECT array_agg(f.id) AS ids, array_agg(f.name) AS names, array_agg(f.turn) AS turns,
             array_agg(f.attempts) AS attempts, array_agg(f.bytes) AS sizes, max(f.fence) AS fence
@@ -64,6 +66,7 @@ BEGIN
         END IF;
         IF v_n < v_up_to THEN
             p_state := slipring.fifo_bring_in(p_queue, p_state, 1);
+            v_done := slipring.cut(p_queue.xid_base);
             IF NOT EXISTS (SELECT FROM slipring.fifo_open(p_queue.queue_id, 1, 1,
                 slipring.fifo_before(p_queue, p_state, v_done))) THEN
                 end_kind := 'drained';

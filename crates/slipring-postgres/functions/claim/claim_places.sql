@@ -24,6 +24,7 @@ DECLARE
     v_bad_next int := 1;
     v_left bigint := p_up_to;
     v_room bigint := {{CLAIM_BYTES_MAX}};
+    v_kept bigint;
     v_rank bigint;
     v_todo int8multirange;
     v_read slipring.lane_read;
@@ -77,18 +78,20 @@ BEGIN
             v_todo := v_todo * int8multirange(int8range(NULL, v_old.ids[v_old_next]));
         END IF;
         -- The turns of failing messages: the first behind so many of the log, and then behind each
-        -- 99 more.
+        -- 99 more. They get half of the room at most: without the messages before them they have no turn.
         v_first := greatest({{FAILING_TURN}} - passed, 0);
         v_turns := 0;
+        v_kept := 0;
         WHILE v_bad.ranks[v_bad_next + v_turns::int] <= v_rank
-            AND v_left > v_first + {{FAILING_EVERY}} * v_turns LOOP
-            v_room := v_room - v_bad.sizes[v_bad_next + v_turns::int];
+            AND v_left > v_first + {{FAILING_EVERY}} * v_turns
+            AND v_kept + v_bad.sizes[v_bad_next + v_turns::int] <= v_room / 2 LOOP
+            v_kept := v_kept + v_bad.sizes[v_bad_next + v_turns::int];
             v_turns := v_turns + 1;
         END LOOP;
         v_read := NULL;
         IF v_left > v_turns THEN
             v_read := slipring.claim_read(p_queue, p_state, v_from, v_at, v_todo,
-                v_left - v_turns, v_room);
+                v_left - v_turns, v_room - v_kept);
             IF v_read.leases_differ OR v_bound AND NOT v_read.ended THEN
                 RETURN;
             END IF;
@@ -100,6 +103,7 @@ BEGIN
         END IF;
         v_turns := least(v_turns, (v_read.total - v_first + {{FAILING_TURN}}) / {{FAILING_TURN}});
         FOR v_turn IN 1..v_turns LOOP
+            v_room := v_room - v_bad.sizes[v_bad_next];
             standings := standings || 3;
             ids := ids || v_bad.ids[v_bad_next];
             places := places || p_up_to - v_left + v_first + {{FAILING_EVERY}} * (v_turn - 1);

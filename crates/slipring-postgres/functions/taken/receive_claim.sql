@@ -1,6 +1,6 @@
 -- Purpose: hands out ready messages to a receive by SQL: without the queue's lock where only
 --          messages of the log are ready, or where another transaction has the lock.
--- Inputs:  p_queue; p_now_ms; p_n; p_lease_ms or null.
+-- Inputs:  p_queue; p_now_ms, read again where it has waited for a lock; p_n; p_lease_ms or null.
 -- Lock:    see receive_taken and taken_ask; else the queue's lock. In a transaction that has another queue's, by a
 --          receive before this one, it is waited for 50 ms at most: then nothing is handed out.
 -- Index:   see receive_taken, store_claim, items_count.
@@ -40,8 +40,9 @@ BEGIN
             ELSIF NOT slipring.taken_ask(v_queue) THEN
                 RETURN;
             ELSE
-                -- The wait may have been long: the queue is read again.
+                -- The wait may have been long: the queue is read again, and leases begin now.
                 v_queue := slipring.queue_hold(p_queue.queue_id);
+                p_now_ms := slipring.now_ms();
                 IF slipring.queue_paused(v_queue, p_now_ms) THEN
                     RETURN;
                 END IF;
@@ -87,6 +88,7 @@ BEGIN
     IF NOT v_there THEN
         RETURN;
     END IF;
-    RETURN QUERY SELECT * FROM slipring.store_claim(v_queue.queue_id, p_now_ms, ARRAY[p_n],
+    -- Leases begin when the lock is there.
+    RETURN QUERY SELECT * FROM slipring.store_claim(v_queue.queue_id, slipring.now_ms(), ARRAY[p_n],
         ARRAY[p_lease_ms], '{f}', NULL);
 END $$;

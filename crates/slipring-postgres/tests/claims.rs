@@ -1,0 +1,127 @@
+//! What a receive gives, and from which moment on.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a failed step fails the test")]
+
+use std::time::Duration;
+
+use slipring::Timestamp;
+use slipring_testbed::{Cluster, database_now, one, run, soon, waiting};
+use tokio_postgres::Client;
+
+const LEASE: Duration = Duration::from_secs(1);
+
+/// The end of the lease of the one message that a receive gives, and its body.
+async fn receive(client: &Client, queue: &str) -> (i64, String) {
+    let sql = format!(
+        "SELECT round(extract(epoch FROM lease_until) * 1000)::int8, convert_from(body, 'UTF8')
+         FROM slipring.receive('{queue}', 1, '1 s')"
+    );
+    let row = client.query_one(&sql, &[]).await.unwrap();
+    (row.get(0), row.get(1))
+}
+
+/// Lets a receive wait for the queue's lock, which the holder has, for longer than its lease.
+async fn waited(holder: &Client, waits: &Client, looks: &Client, queue: &str) {
+    let late = async {
+        let waiting = "SELECT count(*) FROM pg_stat_activity
+            WHERE datname = current_database() AND wait_event_type = 'Lock'";
+        soon("the receive", async { while one(looks, waiting).await == 0 {} }).await;
+        let over = database_now(looks).await.after(LEASE);
+        while database_now(looks).await <= over {}
+        let now = database_now(looks).await;
+        run(holder, "ROLLBACK").await;
+        now
+    };
+    let ((until, _), ended): (_, Timestamp) = tokio::join!(receive(waits, queue), late);
+    assert!(until >= i64::try_from(ended.after(LEASE).as_millis()).unwrap(), "{queue}");
+}
+
+#[tokio::test]
+async fn the_lease_of_a_receive_that_has_waited_begins_when_it_has_the_lock() {
+    // S2.2, S10.7
+    let cluster = Cluster::shared();
+    let (database, _store, user) = cluster.opened().await;
+    for queue in ["f.fifo", "tried", "new"] {
+        run(&user, &format!("SELECT slipring.create_queue('{queue}')")).await;
+        let group = if queue == "f.fifo" { ", \"group\" => 'g'" } else { "" };
+        run(&user, &format!("SELECT slipring.send('{queue}', 'm'::text{group})")).await;
+    }
+    // A message that was received before is handed out under the queue's lock.
+    let nack = "SELECT slipring.nack(receipt, '0 s') FROM slipring.receive('tried')";
+    run(&user, nack).await;
+    for queue in ["f.fifo", "tried", "new"] {
+        let holder = cluster.begin(&database, "READ COMMITTED").await;
+        let lock = format!(
+            "SET LOCAL search_path = pg_catalog, slipring;
+             SELECT slipring.queue_lock(queue_id) FROM slipring.queue WHERE name = '{queue}'"
+        );
+        run(&holder, &lock).await;
+        let waits = cluster.client(&database).await;
+        waited(&holder, &waits, &user, queue).await;
+    }
+}
+
+#[tokio::test]
+async fn large_messages_that_fail_leave_the_others_room() {
+    // S5.5, S2.4
+    let cluster = Cluster::shared();
+    let (_database, _store, user) = cluster.opened().await;
+    let create = "SELECT slipring.create_queue('jobs', '{\"message_bytes_max\": 30000000}')";
+    run(&user, create).await;
+    let large = "SELECT slipring.send('jobs', repeat('x', 20000000)) FROM generate_series(1, 4)";
+    run(&user, large).await;
+    let fail = "SELECT slipring.nack(receipt, '0 s') FROM slipring.receive('jobs', 2)";
+    let tried = "SELECT count(*) FROM slipring.item WHERE attempts > 3";
+    while one(&user, tried).await < 4 {
+        soon("a nack", run(&user, fail)).await;
+    }
+    run(&user, "SELECT slipring.send('jobs', 'small') FROM generate_series(1, 300)").await;
+    let work = "WITH r AS MATERIALIZED (SELECT * FROM slipring.receive('jobs', 1000))
+        SELECT count(*) FILTER (WHERE length(body) = 5), count(*), count(slipring.ack(receipt))
+        FROM r";
+    let first = user.query_one(work, &[]).await.unwrap();
+    assert_eq!(first.get::<_, i64>(0), 300, "{first:?}");
+    let rest = user.query_one(work, &[]).await.unwrap();
+    assert_eq!(first.get::<_, i64>(1) + rest.get::<_, i64>(1), 304);
+}
+
+/// Makes a session with `test.halt` wait for advisory lock 77 where a receive of a FIFO queue has
+/// read the log, and not yet what came by other ways.
+const HALT: &str = "ALTER FUNCTION slipring.mark_read RENAME TO mark_there;
+    CREATE FUNCTION slipring.mark_read(p_queue int, p_kind int)
+    RETURNS slipring.mark LANGUAGE plpgsql AS $$ BEGIN
+        IF p_kind = 5 AND current_setting('test.halt', true) = 'on' THEN
+            PERFORM pg_advisory_xact_lock(77);
+        END IF;
+        RETURN slipring.mark_there(p_queue, p_kind);
+    END $$";
+
+#[tokio::test]
+async fn a_dead_letter_of_a_group_does_not_go_before_what_was_sent_earlier() {
+    // S7.3
+    let cluster = Cluster::shared();
+    let (database, _store, user) = cluster.opened().await;
+    let create =
+        "SELECT slipring.create_queue('f.fifo'); SELECT slipring.create_queue('other.fifo',
+        '{\"max_attempts\": 1, \"dead_letter\": \"f.fifo\"}')";
+    run(&user, create).await;
+    let owner = cluster.client(&database).await;
+    run(&owner, HALT).await;
+    let keeper = cluster.client(&database).await;
+    run(&keeper, "SELECT pg_advisory_lock(77)").await;
+    run(&owner, "SET test.halt = on").await;
+    let meanwhile = async {
+        waiting(&user, "advisory", 1).await;
+        run(&user, "SELECT slipring.send('f.fifo', 'first'::text, \"group\" => 'g')").await;
+        run(&user, "SELECT slipring.send('other.fifo', 'second'::text, \"group\" => 'g')").await;
+        let fail = "SELECT slipring.nack(receipt, '0 s') FROM slipring.receive('other.fifo')";
+        run(&user, fail).await;
+        run(&keeper, "SELECT pg_advisory_unlock(77)").await;
+    };
+    let claim = "SELECT convert_from(body, 'UTF8') FROM slipring.receive('f.fifo', 10)";
+    let (got, ()) = tokio::join!(owner.query(claim, &[]), meanwhile);
+    let mut bodies: Vec<String> = got.unwrap().iter().map(|row| row.get(0)).collect();
+    if bodies.is_empty() {
+        bodies.push(receive(&user, "f.fifo").await.1);
+    }
+    assert_eq!(bodies[0], "first");
+}
