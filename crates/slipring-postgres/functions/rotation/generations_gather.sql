@@ -38,7 +38,10 @@ BEGIN
                 pg_temp.slipring_gathered', v_group.tables[v_at], v_columns, v_slot);
             DROP TABLE pg_temp.slipring_gathered;
         END LOOP;
-        PERFORM setval(v_group.low, pg_sequence_last_value(v_group.now));
+        -- A dump reads the two one after the other. Elsewhere, where an import may fail, which gives the rows
+        -- back and no sequence, they stay as they are.
+        PERFORM setval(v_group.low, pg_sequence_last_value(v_group.now))
+        WHERE pg_sequence_last_value(v_group.now) - pg_sequence_last_value(v_group.low) NOT BETWEEN 0 AND 1;
     END LOOP;
     ALTER TABLE slipring.lease ENABLE TRIGGER taken_fold;
 END $$;

@@ -19,6 +19,7 @@ DECLARE
     v_state slipring.state;
     v_gone int8multirange;
     v_leased record;
+    v_known int8multirange;
 BEGIN
     PERFORM setval(p_queue.generation, v_now);
     IF v_low IS NULL THEN
@@ -40,6 +41,14 @@ BEGIN
         v_state.leased := v_leased.n;
         v_state.leased_bytes := v_leased.bytes;
         v_state.lapse_ms := v_leased.lapse_ms;
+        -- All hand-outs by SQL that are there are among the leases: taken_ask expects others.
+        v_known := (SELECT range_agg(int8range(l.fence, l.fence + 1)) FROM slipring.lease l
+            WHERE l.queue_id = p_queue.queue_id AND l.fence < 0);
+        IF v_known IS NOT NULL THEN
+            v_state.taken := '{[{{BIGINT_MIN}},0)}' - v_known;
+            v_state.taken_journal := pg_sequence_last_value('slipring.journal')
+                - slipring.taken_generations() - 1;
+        END IF;
         v_state.fence := greatest(
             (SELECT max(l.fence) FROM slipring.lease l WHERE l.queue_id = p_queue.queue_id),
             (SELECT max(a.fence) FROM slipring.ack a WHERE a.queue_id = p_queue.queue_id),
