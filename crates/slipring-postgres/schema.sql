@@ -747,6 +747,7 @@ FUNCTION create_queue(name text, settings jsonb DEFAULT NULL::jsonb) RETURNS boo
 FUNCTION cut(p_xid_base bigint) RETURNS int8multirange
 FUNCTION dead_letter_queue(p_queue slipring.queue) RETURNS slipring.queue
 FUNCTION dedup_enter(p_queue slipring.queue, p_now_ms bigint, p_before bigint, p_groups text[], p_dedup_ids text[], p_refused jsonb[]) RETURNS bigint[]
+FUNCTION dedup_enter_soon(p_queue slipring.queue, p_now_ms bigint, p_before bigint, p_units integer[], p_groups text[], p_dedup_ids text[], OUT firsts bigint[], OUT refused jsonb[]) RETURNS record
 FUNCTION dedup_leave(p_queue slipring.queue, p_now_ms bigint, p_before bigint, p_groups text[], p_dedup_ids text[], p_refused jsonb[]) RETURNS bigint[]
 FUNCTION dedup_newest(p_queue integer, p_scope text, p_dedup_id text, p_slot integer) RETURNS SETOF slipring.dedup
 FUNCTION dedup_scope(p_by_group boolean, p_group text) RETURNS text

@@ -11,10 +11,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use slipring::store::{AppendBatch, Store};
-use slipring::{ErrorKind, NewMessage, QueueId, QueueSettings, Timestamp};
+use slipring::{ErrorKind, NewMessage, QueueId, QueueSettings, Retry, Timestamp};
 use slipring_conformance::verbs::{self, claim, counts, drain, plain, queue, try_send};
 use slipring_postgres::PostgresStore;
-use slipring_testbed::{Cluster, Database, one, rotate, run, waiting};
+use slipring_testbed::{Cluster, Database, one, rotate, run, soon, waiting};
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
@@ -150,24 +150,43 @@ async fn repeatable_read_senders_of_one_id_cross_every_step() {
 }
 
 #[tokio::test]
-async fn a_server_that_waits_for_an_id_holds_up_no_receive() {
+async fn an_id_in_an_open_transaction_holds_up_no_other_message_of_a_server() {
+    // S10.4
     let ground = Ground::new().await;
-    let limited = QueueSettings { messages_max: Some(10), ..QueueSettings::default() };
-    let q = queue(&ground.store, "limited", &limited).await;
-    verbs::send(&ground.store, q, &["ready"]).await;
-    let user = ground.cluster.begin(&ground.database, "READ COMMITTED").await;
-    let sent = "SELECT slipring.send('limited', 'x'::text, dedup_id => 'id')";
-    let number: i64 = user.query_one(sent, &[]).await.unwrap().get(0);
-    let store = Arc::clone(&ground.store);
-    // Of a priority that the queue has no lane for yet, too.
-    let message = NewMessage::new("y").dedup_id("id").priority(7);
-    let waits = tokio::spawn(async move { try_send(&store, q, vec![message], NEAR).await });
-    waiting(&ground.rotator, "transactionid", 1).await;
-    let claimed = tokio::time::timeout(PATIENCE, claim(&ground.store, q, 1, NEAR)).await;
-    assert_eq!(claimed.expect("the queue's lock is free").len(), 1);
-    run(&user, "COMMIT").await;
-    let sent = waits.await.unwrap().unwrap();
-    assert!(sent[0].duplicate && i64::try_from(sent[0].id.0).unwrap() == number);
+    for limit in [None, Some(20)] {
+        let settings = QueueSettings { messages_max: limit, ..QueueSettings::default() };
+        let q =
+            queue(&ground.store, if limit.is_some() { "limited" } else { "unlimited" }, &settings)
+                .await;
+        verbs::send(&ground.store, q, &["ready"]).await;
+        let user = ground.cluster.begin(&ground.database, "READ COMMITTED").await;
+        let sent = format!(
+            "SELECT slipring.send(name, 'x'::text, dedup_id => 'id') FROM slipring.queue
+             WHERE queue_id = {}",
+            q.0
+        );
+        let number = one(&user, &sent).await;
+        // Of a priority that the queue has no lane for yet, too.
+        let busy = || NewMessage::new("y").dedup_id("id").priority(7);
+        let free = |body: &'static str| NewMessage::new(body).dedup_id(body);
+        let messages =
+            vec![free("a"), busy(), NewMessage::new("b"), free("c"), busy(), free("d"), free("a")];
+        let batch = AppendBatch { queue: q, now: NEAR, messages, units: vec![1, 1, 1, 2, 1, 1] };
+        let sent = soon("the others", ground.store.append(batch)).await.unwrap();
+        let stored: Vec<_> = sent.iter().map(Result::is_ok).collect();
+        assert_eq!(stored, [true, false, true, false, false, true, true]);
+        for refused in sent.iter().filter_map(|sent| sent.as_ref().err()) {
+            assert_eq!(refused.kind(), ErrorKind::StorageUnavailable);
+            assert_eq!(refused.retry(), Retry::Later);
+        }
+        assert!(sent[6].as_ref().unwrap().duplicate);
+        let claimed = claim(&ground.store, q, 10, NEAR).await;
+        assert_eq!(verbs::bodies(&claimed), ["ready", "a", "b", "d"]);
+        run(&user, "COMMIT").await;
+        let again = try_send(&ground.store, q, vec![busy(), free("c")], NEAR).await.unwrap();
+        assert!(again[0].duplicate && i64::try_from(again[0].id.0).unwrap() == number);
+        assert!(!again[1].duplicate);
+    }
 }
 
 #[tokio::test]

@@ -23,6 +23,7 @@ DECLARE
     v_before bigint;
     v_refused jsonb[];
     v_first bigint[];
+    v_over jsonb[];
     v_last int := cardinality(p_bodies);
 BEGIN
     IF p_groups IS NULL THEN
@@ -49,18 +50,22 @@ BEGIN
     END IF;
     PERFORM slipring.commit_mode(v_queue.relaxed);
     v_before := slipring.id_take(v_queue, v_last);
-    -- Entered before the queue's lock is taken: whoever sends the same id may keep one waiting.
+    -- Entered before the queue's lock is taken: whoever sends the same id may keep one waiting for a moment.
     IF v_queue.dedup_window_ms > 0 AND cardinality(array_remove(p_dedup_ids, NULL)) > 0 THEN
-        v_first := slipring.dedup_enter(v_queue, p_now_ms, v_before, p_groups, p_dedup_ids,
-            NULL);
+        SELECT e.firsts, e.refused INTO v_first, v_refused FROM slipring.dedup_enter_soon(v_queue,
+            p_now_ms, v_before, p_units, p_groups, p_dedup_ids) e;
     END IF;
     IF NOT v_queue.fifo AND NOT slipring.lanes_of(v_queue, p_priorities) <@ v_queue.lanes THEN
         v_queue.lanes := slipring.lanes_learn(v_queue, p_priorities);
     END IF;
     IF v_queue.messages_max IS NOT NULL OR v_queue.bytes_max IS NOT NULL THEN
-        v_refused := slipring.append_refused(v_queue, p_now_ms, p_units, p_bodies, p_groups,
+        v_over := slipring.append_refused(v_queue, p_now_ms, p_units, p_bodies, p_groups,
             p_dedup_ids, p_headers, v_before, v_first);
-        IF v_refused IS NOT NULL AND v_first IS NOT NULL THEN
+        IF v_over IS NOT NULL THEN
+            v_refused := ARRAY(SELECT coalesce(v_refused[n], v_over[n]) FROM generate_series(1, v_last) n
+                ORDER BY n);
+        END IF;
+        IF v_over IS NOT NULL AND v_first IS NOT NULL THEN
             v_first := slipring.dedup_leave(v_queue, p_now_ms, v_before, p_groups, p_dedup_ids,
                 v_refused);
         END IF;
@@ -80,10 +85,10 @@ BEGIN
         CASE WHEN coalesce(p_delays_ms[n], v_queue.delay_ms) > 0
                 AND coalesce(v_first[n] = v_before + n, true)
             THEN p_now_ms + coalesce(p_delays_ms[n], v_queue.delay_ms) END,
-        CASE WHEN v_refused[n] IS NOT NULL THEN 'limit_exceeded' END,
-        CASE WHEN v_refused[n] IS NOT NULL THEN format('%s is %s, but %s was asked for',
-            v_refused[n] ->> 'limit', v_refused[n] ->> 'limit_value',
-            v_refused[n] ->> 'asked') END,
+        CASE WHEN v_refused[n] IS NOT NULL THEN coalesce(v_refused[n] ->> 'error', 'limit_exceeded') END,
+        CASE WHEN v_refused[n] IS NOT NULL THEN coalesce(v_refused[n] ->> 'text',
+            format('%s is %s, but %s was asked for', v_refused[n] ->> 'limit',
+                v_refused[n] ->> 'limit_value', v_refused[n] ->> 'asked')) END,
         v_refused[n]
     FROM generate_series(1, v_last) n;
 END $$;
