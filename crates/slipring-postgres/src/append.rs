@@ -78,13 +78,10 @@ impl<'m> More<'m> {
     fn of(messages: &'m [NewMessage]) -> Result<More<'m>, Error> {
         let mut more = More::default();
         for message in messages {
-            let headers = match &message.headers {
-                Some(headers) => Some(serde_json::to_string(headers.as_ref()).map_err(garbled)?),
-                None => None,
-            };
+            let headers = message.headers.as_deref().map(escape::headers_to_sql);
             more.groups.push(message.group.as_deref().map(escape::to_sql));
             more.dedup_ids.push(message.dedup_id.as_deref().map(escape::to_sql));
-            more.headers.push(headers);
+            more.headers.push(headers.transpose()?);
         }
         Ok(more)
     }

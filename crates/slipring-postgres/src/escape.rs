@@ -2,6 +2,11 @@
 //! itself as U+0001 `1`, so that every text comes back as it was.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use slipring::{Error, Headers};
+
+use crate::fault::garbled;
 
 const MARK: char = '\u{1}';
 
@@ -42,6 +47,24 @@ pub(crate) fn from_sql(stored: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
+/// Headers as they are stored: a JSON object of texts, each written as any other text, for JSON in
+/// PostgreSQL holds no U+0000 either.
+pub(crate) fn headers_to_sql(headers: &Headers) -> Result<String, Error> {
+    let stored: BTreeMap<_, _> = headers.iter().map(|(k, v)| (to_sql(k), to_sql(v))).collect();
+    serde_json::to_string(&stored).map_err(garbled)
+}
+
+/// The headers that were stored.
+pub(crate) fn headers_from_sql(stored: &str) -> Result<Headers, Error> {
+    let headers: Headers = serde_json::from_str(stored)
+        .map_err(|error| garbled(format!("headers that are no map of texts: {error}")))?;
+    if !headers.iter().any(|(name, value)| name.contains(MARK) || value.contains(MARK)) {
+        return Ok(headers);
+    }
+    let text = |text: &str| from_sql(text).into_owned();
+    Ok(headers.iter().map(|(name, value)| (text(name), text(value))).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,5 +77,17 @@ mod tests {
             assert_eq!(from_sql(&stored), text);
         }
         assert_eq!(from_sql("a\u{1}"), "a\u{1}", "what others wrote is not lost");
+    }
+    #[test]
+    fn headers_come_back_as_they_were_and_hold_no_nul_as_json() {
+        let headers = Headers::from([
+            ("plain".to_owned(), "\"ü\"".to_owned()),
+            ("a\0".to_owned(), "\0\u{1}1".to_owned()),
+            ("a\u{1}0".to_owned(), String::new()),
+        ]);
+        let stored = headers_to_sql(&headers).unwrap();
+        assert!(!stored.contains("\\u0000"), "{stored}");
+        assert_eq!(headers_from_sql(&stored).unwrap(), headers);
+        assert!(headers_from_sql(r#"{"a": 1}"#).is_err(), "no text");
     }
 }

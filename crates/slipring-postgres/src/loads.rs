@@ -88,8 +88,8 @@ impl<'m> Columns<'m> {
         let mut headers = Vec::new();
         if !plain {
             for message in messages {
-                let text = message.headers.as_ref().map(|all| serde_json::to_string(&**all));
-                headers.push(text.transpose().map_err(garbled)?);
+                let text = message.headers.as_deref().map(escape::headers_to_sql);
+                headers.push(text.transpose()?);
             }
         }
         let group = |message: &'m NewMessage| message.group.as_deref().map(escape::to_sql);

@@ -10,7 +10,7 @@ use slipring::{
 };
 use tokio_postgres::Row;
 
-use crate::escape::from_sql;
+use crate::escape::{from_sql, headers_from_sql};
 use crate::fault::garbled;
 use crate::inspect::state_named;
 use crate::pack;
@@ -163,10 +163,7 @@ fn text(row: &Row, at: usize) -> Result<Option<Arc<str>>, Error> {
 }
 
 fn headers(text: Option<&str>) -> Result<Option<Arc<Headers>>, Error> {
-    let Some(text) = text else { return Ok(None) };
-    let headers: Headers = serde_json::from_str(text)
-        .map_err(|error| garbled(format!("headers that are no map of texts: {error}")))?;
-    Ok(Some(Arc::new(headers)))
+    Ok(text.map(headers_from_sql).transpose()?.map(Arc::new))
 }
 
 /// Where a dead letter comes from, and how often it was delivered before: see

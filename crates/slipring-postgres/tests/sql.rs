@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use slipring::lifecycle::Settlement;
 use slipring::store::Store;
-use slipring::{AdminStore, MessageState};
+use slipring::{AdminStore, Headers, LoadPart, LoadStore, MessageState, NewMessage};
 use slipring_conformance::verbs::{self, at, bodies, claim, counts};
 use slipring_postgres::PostgresStore;
 use slipring_testbed::{Cluster, Database, connect, refusal, run};
@@ -78,6 +78,33 @@ async fn bodies_of_every_kind_and_all_that_goes_with_them_come_back() {
     assert_eq!(taken[1].message.body.as_ref(), [0, 255]);
     assert_eq!(bodies(&taken)[2..], [r#"{"a": 1}"#, "x", "y"]);
     assert!(taken[1..].windows(2).all(|pair| pair[0].message.id < pair[1].message.id));
+}
+
+#[tokio::test]
+async fn headers_with_any_character_keep_nobody_from_sending_and_receiving() {
+    let (cluster, database, client) = setup().await;
+    let store = cluster.store(&database).await;
+    let q = store.queues().await.unwrap()[0].id;
+    let mut odd = NewMessage::new("odd");
+    let headers = Headers::from([("a\0".to_owned(), "\0\u{1}0".to_owned())]);
+    odd.headers = Some(Arc::new(headers));
+    let messages = vec![odd, NewMessage::new("neighbour")];
+    let sent = verbs::try_send(&store, q, messages.clone(), at(0)).await;
+    assert_eq!(sent.expect("all are stored").len(), 2);
+    let load = store.begin_load(q, at(0)).await.unwrap().id;
+    let part = LoadPart { load, part: 0, checksum: 1, now: at(0), messages: messages.clone() };
+    store.append_load(part).await.unwrap();
+    store.publish_load(load, 2, at(0)).await.unwrap();
+    let shown = text(
+        &client,
+        "SELECT string_agg(convert_from(body, 'UTF8') || coalesce(headers::text, ''), ' '
+             ORDER BY id) FROM slipring.receive('q', 2)",
+    )
+    .await;
+    assert_eq!(shown, r#"odd{"a\u00010": "\u00010\u000110"} neighbour"#);
+    let taken = claim(&store, q, 10, at(0)).await;
+    assert_eq!(bodies(&taken), ["odd", "neighbour"], "nothing is set aside");
+    assert_eq!(taken[0].message.headers, messages[0].headers);
 }
 
 #[tokio::test]

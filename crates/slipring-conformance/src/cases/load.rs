@@ -173,7 +173,7 @@ async fn what_a_message_carries_is_kept(b: Bench) {
     let load = Load::begin(&q, &b).await;
     let mut whole = m("whole").group("g").priority(5);
     whole.lease = Some(s(3));
-    let headers = [("k".to_owned(), "v".to_owned())].into();
+    let headers = [("k".to_owned(), "v".to_owned()), ("\0".to_owned(), "\0".to_owned())].into();
     whole.headers = Some(std::sync::Arc::new(headers));
     load.append(0, [whole.clone(), m("bare").priority(5)]).await;
     load.publish(2).await;

@@ -157,8 +157,9 @@ async fn headers_and_groups_keep_their_unicode(b: Bench) {
         ("schlüssel".to_owned(), "wert \u{1f980}\n\t\"'".to_owned()),
         ("空".to_owned(), String::new()),
         (String::new(), "no name".to_owned()),
+        ("nul\u{0}".to_owned(), "\u{0}\u{1}0".to_owned()),
     ]);
-    let mut sent = m("a").group("グループ/é").dedup_id("ключ\u{0}end");
+    let mut sent = m("a").group("グループ/é\u{0}").dedup_id("ключ\u{0}end");
     sent.headers = Some(Arc::new(headers));
     q.send(sent.clone()).await;
     let got = q.claim_one().await.message;
