@@ -33,16 +33,17 @@ const BLOCKS_MAX: usize = 4096;
 /// Most loads that one pass ends.
 const PASS_LOADS_MAX: usize = 16;
 
-/// Blocks that this process has reserved, with their load.
+/// Blocks that this process has reserved, with their load. The database may have lost one since,
+/// for the commit of a reservation does not wait for its flush.
 #[derive(Debug, Default)]
 pub(crate) struct Reserved(Mutex<HashSet<(LoadId, u64)>>);
 
 impl Reserved {
-    /// Sees to it that a part has its numbers.
-    async fn reserve(&self, session: &Session, load: LoadId, part: u32) -> Result<(), Error> {
+    /// Sees to it that a part has its numbers. Answers whether that is only remembered.
+    async fn reserve(&self, session: &Session, load: LoadId, part: u32) -> Result<bool, Error> {
         let block = u64::from(part) / BLOCK_PARTS;
         if self.0.lock().contains(&(load, block)) {
-            return Ok(());
+            return Ok(true);
         }
         let (id, blocks) = (to_sql(load.0), vec![to_sql(block)]);
         let params: [Param<'_>; 2] = [(&id, Type::INT8), (&blocks, Type::INT8_ARRAY)];
@@ -52,10 +53,10 @@ impl Reserved {
             reserved.clear();
         }
         reserved.insert((load, block));
-        Ok(())
+        Ok(false)
     }
 
-    /// Forgets the blocks of a load that is over.
+    /// Forgets the blocks of a load: it is over, or they may be lost.
     fn forget(&self, load: LoadId) {
         self.0.lock().retain(|(of, _)| *of != load);
     }
@@ -196,8 +197,17 @@ impl LoadStore for PostgresStore {
         // How large a message may be is the queue's setting, which the function looks at.
         let any_size = QueueSettings { message_bytes_max: u64::MAX, ..QueueSettings::default() };
         load::check_part(&part.messages, &any_size)?;
-        self.reserved.reserve(&self.session, part.load, part.part).await?;
-        append(&self.session, &part).await
+        let remembered = self.reserved.reserve(&self.session, part.load, part.part).await?;
+        match append(&self.session, &part).await {
+            // A crash or a failover may have taken the reservation away. To reserve a block that is
+            // there changes nothing, and what else may be wrong with the part is said again.
+            Err(error) if remembered && error.kind() == ErrorKind::Invalid => {
+                self.reserved.forget(part.load);
+                self.reserved.reserve(&self.session, part.load, part.part).await?;
+                append(&self.session, &part).await
+            }
+            answer => answer,
+        }
     }
 
     async fn publish_load(

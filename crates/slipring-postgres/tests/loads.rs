@@ -265,6 +265,27 @@ async fn a_crash_leaves_a_load_whole_or_shows_that_it_is_not() {
 }
 
 #[tokio::test]
+async fn a_load_goes_on_whose_reservation_a_crash_has_taken() {
+    // S15.4
+    let g = ground(Cluster::shared()).await;
+    let load = g.begin().await;
+    g.append(load, 0, &["a"], 1024).await;
+    // A crash of PostgreSQL takes what is not flushed, the later first.
+    let lost = "DELETE FROM slipring.message; DELETE FROM slipring.load_part";
+    run(&g.client, &format!("{lost}; DELETE FROM slipring.load_block")).await;
+    g.append(load, 1, &["b"], 1024).await;
+    g.store.publish_load(load, 2, at(0)).await.expect_err("a part is missing");
+    g.append(load, 0, &["a"], 1024).await;
+    let messages = vec![NewMessage::new("other"), NewMessage::new("messages")];
+    let other = LoadPart { load, part: 1, checksum: 1, now: at(0), messages };
+    let refused = g.store.append_load(other).await.expect_err("it is there");
+    assert_eq!(refused.kind(), ErrorKind::Invalid);
+    assert!(refused.to_string().contains("is there with other messages"), "{refused}");
+    g.store.publish_load(load, 2, at(0)).await.unwrap();
+    assert_eq!(drain(&g.store, g.q).await, ["a", "b"]);
+}
+
+#[tokio::test]
 async fn parts_far_from_each_other_leave_the_ready_numbers_one_range() {
     // S15.3
     let g = ground(Cluster::shared()).await;
