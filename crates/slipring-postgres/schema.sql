@@ -738,6 +738,7 @@ FUNCTION claim_read(p_queue slipring.queue, p_state slipring.state, p_from text,
 FUNCTION claim_share(p_queue slipring.queue, p_up_to integer[], p_room bigint, p_passed integer, p_feeds slipring.feed[], OUT standings integer[], OUT demands integer[], OUT passed integer, OUT end_kind text) RETURNS record
 FUNCTION claim_trim(p_read slipring.lane_read, p_ranges int8range[], p_up_to bigint) RETURNS slipring.lane_read
 FUNCTION commit_defer(p_relaxed boolean) RETURNS text
+FUNCTION commit_flushed() RETURNS void
 FUNCTION commit_mode(p_relaxed boolean) RETURNS void
 FUNCTION company(p_queue slipring.queue, p_attempts bigint, p_up_to bigint) RETURNS bigint
 FUNCTION configure(queue text, changes jsonb) RETURNS jsonb SECURITY DEFINER

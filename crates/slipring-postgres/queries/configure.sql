@@ -4,4 +4,5 @@
 -- Lock: the queue's, see functions/store/store_configure.sql
 -- Index: primary key of queue
 SELECT queue_id::int8, name, settings::jsonb, created_ms::int8, modified_ms::int8, done
-FROM slipring.store_configure(slipring.in_turn($1, $5), $2, $3, $4)
+FROM slipring.commit_flushed(),
+  slipring.store_configure(slipring.in_turn($1, $5), $2, $3, $4)

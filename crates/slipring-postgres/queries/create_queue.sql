@@ -3,4 +3,5 @@
 -- Lock: the catalogue's, see functions/store/store_create_queue.sql
 -- Index: unique index on queue (name)
 SELECT queue_id::int8, name, settings::jsonb, created_ms::int8, modified_ms::int8, created
-FROM slipring.store_create_queue($1, $2, $3)
+FROM slipring.commit_flushed(),
+  slipring.store_create_queue($1, $2, $3)

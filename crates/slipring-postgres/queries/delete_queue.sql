@@ -3,3 +3,4 @@
 -- Lock: the queue's, see functions/store/store_delete_queue.sql
 -- Index: primary key of queue
 SELECT slipring.store_delete_queue(slipring.in_turn($1, $2))::text
+FROM slipring.commit_flushed()

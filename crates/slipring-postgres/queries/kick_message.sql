@@ -3,3 +3,4 @@
 -- Lock: the queue's, see functions/store/store_kick_message.sql
 -- Index: see functions/store/store_kick_message.sql
 SELECT slipring.store_kick_message(slipring.in_turn($1, $3), $2)::int8
+FROM slipring.commit_flushed()

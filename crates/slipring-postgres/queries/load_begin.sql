@@ -3,3 +3,4 @@
 -- Lock: see functions/store/store_load_begin.sql
 -- Index: see functions/store/store_load_begin.sql
 SELECT slipring.store_load_begin($1, $2, 0)::bigint
+FROM slipring.commit_flushed()

@@ -4,5 +4,6 @@
 -- Lock: the source's, see functions/store/store_move_chosen.sql
 -- Index: see functions/store/store_move_chosen.sql
 SELECT m.target::int8, m.error, m.error_message, m.error_context
-FROM slipring.store_move_chosen(slipring.in_turn($1, $5), $2, $3, $4) AS m
+FROM slipring.commit_flushed(),
+  slipring.store_move_chosen(slipring.in_turn($1, $5), $2, $3, $4) AS m
 ORDER BY m.n

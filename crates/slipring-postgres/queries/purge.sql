@@ -3,3 +3,4 @@
 -- Lock: the queue's, see functions/store/store_purge.sql
 -- Index: see functions/store/store_purge.sql
 SELECT slipring.store_purge(slipring.in_turn($1, $4), $2, $3)::int8
+FROM slipring.commit_flushed()
