@@ -29,7 +29,7 @@ pub(crate) fn delivery(row: &Row, queue: QueueId) -> Result<Delivery, Error> {
 /// and so are the arrays of packs.
 pub(crate) fn deliveries(row: &Row, queue: QueueId) -> Result<Vec<Delivery>, Error> {
     let (fence, deadline) = (Fence(number(row, 3)?), moment(row, 4)?);
-    let (priority, attempts) = (small(row, 6)?, small(row, 7)?);
+    let (priority, attempts) = (priority(row)?, attempts(row)?);
     let first_received_at = maybe_moment(row, 8)?;
     let lease = maybe_number(row, 10)?.map(Duration::from_millis);
     let ids: Vec<i64> = value(row, 16)?;
@@ -139,8 +139,8 @@ fn message(row: &Row) -> Result<Message, Error> {
     Ok(Message {
         id: MessageId(number(row, 2)?),
         sent_at: moment(row, 5)?,
-        priority: Priority(small(row, 6)?),
-        attempts: small(row, 7)?,
+        priority: Priority(priority(row)?),
+        attempts: attempts(row)?,
         first_received_at: maybe_moment(row, 8)?,
         delay: Duration::from_millis(maybe_number(row, 9)?.unwrap_or(0)),
         lease: maybe_number(row, 10)?.map(Duration::from_millis),
@@ -153,9 +153,17 @@ fn message(row: &Row) -> Result<Message, Error> {
     })
 }
 
-fn small(row: &Row, at: usize) -> Result<u32, Error> {
-    let too_large = |_| garbled("a priority or a count of attempts above 2^32");
-    u32::try_from(number(row, at)?).map_err(too_large)
+fn priority(row: &Row) -> Result<u32, Error> {
+    u32::try_from(number(row, 6)?).map_err(|_| garbled("a priority above 2^32"))
+}
+
+fn attempts(row: &Row) -> Result<u32, Error> {
+    number(row, 7).map(counted)
+}
+
+/// A count beyond what its field holds says no more than that it is large.
+fn counted(count: u64) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 fn text(row: &Row, at: usize) -> Result<Option<Arc<str>>, Error> {
@@ -172,7 +180,6 @@ fn source(text: Option<&str>) -> Result<(Option<QueueName>, u32), Error> {
     let Some(text) = text else { return Ok((None, 0)) };
     let (name, earlier) = text.split_once(':').unwrap_or((text, "0"));
     let wrong = |_| garbled(format!("a source {text:?} without a count"));
-    // A count beyond what the field holds says no more than that it is large.
-    let earlier = earlier.parse::<u64>().map_err(wrong)?.min(u64::from(u32::MAX));
-    Ok((Some(QueueName::new(name)?), u32::try_from(earlier).unwrap_or(u32::MAX)))
+    let earlier = earlier.parse::<u64>().map_err(wrong)?;
+    Ok((Some(QueueName::new(name).map_err(garbled)?), counted(earlier)))
 }

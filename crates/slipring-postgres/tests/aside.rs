@@ -57,7 +57,7 @@ async fn ground() -> Ground {
 }
 
 /// What is made of the rows, and which messages are set aside with them.
-const BAD: [(&str, &str, &str); 16] = [
+const BAD: [(&str, &str, &str); 20] = [
     ("a pack that is too short", "UPDATE slipring.message SET body = '\\x00' WHERE n = 2", "ab"),
     ("a pack of too many", "UPDATE slipring.message SET n = 9999 WHERE n = 2", "ab"),
     (
@@ -67,6 +67,27 @@ const BAD: [(&str, &str, &str); 16] = [
     ),
     ("headers", "UPDATE slipring.message SET headers = '{' WHERE body = 'c'", "c"),
     ("headers of a leased one", "UPDATE slipring.message SET headers = '{' WHERE body = 'd'", "d"),
+    (
+        "headers that are not texts",
+        "UPDATE slipring.message SET headers = '{\"a\": 1}' WHERE body = 'c'",
+        "c",
+    ),
+    (
+        "headers of a leased one that are not texts",
+        "UPDATE slipring.message SET headers = '{\"a\": 1}' WHERE body = 'd'",
+        "d",
+    ),
+    (
+        "headers on the shelf that are not texts",
+        "UPDATE slipring.item_body SET headers = '{\"a\": {}}' WHERE body = 'h'",
+        "h",
+    ),
+    (
+        "a source that is no name",
+        "UPDATE slipring.item_picture SET source = 'no name'
+         WHERE (id, seq) = (SELECT i.id, i.seq FROM slipring.item i WHERE i.state = 1)",
+        "h",
+    ),
     ("a lease without bounds", "UPDATE slipring.lease SET open = '{(,)}' WHERE n = 2", ""),
     (
         "a lease of more than it has",
@@ -163,6 +184,19 @@ async fn rows_of_any_kind_that_are_wrong_stop_nothing_and_are_found() {
 async fn rows_that_are_right_are_never_set_aside() {
     let g = ground().await;
     assert_eq!(one(&g.owner, "SELECT slipring.set_aside('plain')").await, 0);
+    assert_eq!(g.all().await, "abcdefgh");
+    assert_eq!(stats(&g.store, g.q).await.set_aside, 0);
+}
+
+#[tokio::test]
+async fn more_attempts_than_a_server_counts_are_many() {
+    let g = ground().await;
+    let many = "UPDATE slipring.item_picture SET attempts = 8589934592
+        WHERE (id, seq) = (SELECT i.id, i.seq FROM slipring.item i WHERE i.state = 1)";
+    run(&g.owner, many).await;
+    let taken = claim(&g.store, g.q, 9, at(2)).await;
+    let many = taken.iter().find(|taken| taken.message.body == "h").expect("it is ready");
+    assert_eq!(many.message.attempts, u32::MAX);
     assert_eq!(g.all().await, "abcdefgh");
     assert_eq!(stats(&g.store, g.q).await.set_aside, 0);
 }

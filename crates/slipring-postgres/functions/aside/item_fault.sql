@@ -27,9 +27,11 @@ RETURNS text LANGUAGE sql STABLE AS $$
             THEN format('a lease of %s ms', p_item.lease_ms)
         WHEN p_item.turn NOT BETWEEN 0 AND {{MOMENT_MS_MAX}}
             THEN format('the turn %s', p_item.turn)
+        WHEN p_item.source IS NOT NULL AND NOT slipring.queue_name_ok(p_item.source)
+            THEN format('a source %s, which no queue is named', p_item.source)
         WHEN p_fifo AND p_item.fifo_group IS NULL THEN 'no group'
         ELSE coalesce((SELECT CASE WHEN b.headers IS NOT NULL
                     AND NOT slipring.headers_whole(b.headers)
-                THEN 'headers that are no JSON object' ELSE '' END
+                THEN 'headers that are no JSON object of texts' ELSE '' END
             FROM slipring.item_content(p_item.id) b), 'no body') END
 $$;

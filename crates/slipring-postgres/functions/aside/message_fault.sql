@@ -19,5 +19,5 @@ RETURNS text LANGUAGE sql IMMUTABLE AS $$
         WHEN p_priority NOT BETWEEN 0 AND {{PRIORITY_MAX}} THEN format('the priority %s', p_priority)
         WHEN p_lease_ms NOT BETWEEN 0 AND {{DURATION_MS_MAX}} THEN format('a lease of %s ms', p_lease_ms)
         WHEN p_headers IS NOT NULL AND NOT slipring.headers_whole(p_headers)
-            THEN 'headers that are no JSON object' END
+            THEN 'headers that are no JSON object of texts' END
 $$;
