@@ -13,7 +13,7 @@ use std::time::Duration;
 use slipring::store::Store;
 use slipring::{Engine, EngineOptions, QueueSettings, ReceiveRequest};
 use slipring_conformance::verbs::{self, claim, plain, send};
-use slipring_testbed::{Cluster, Database, waiting};
+use slipring_testbed::{Cluster, Database, one, run, waiting};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -172,6 +172,47 @@ async fn a_queue_made_and_a_delay_set_by_sql_are_noticed() {
     let delayed = "SELECT slipring.send('made', 'soon'::text, delay => interval '50 milliseconds')";
     sql.batch_execute(delayed).await.unwrap();
     assert_eq!(verbs::bodies(&within("the receive", waits).await.unwrap()), ["soon"]);
+    within("the shutdown", engine.shutdown()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_waiting_receive_gets_what_is_sent_while_the_creation_of_a_queue_waits() {
+    // S5.6
+    let cluster = Cluster::shared();
+    let database = cluster.database().await;
+    let engine = engine(cluster, &database).await;
+    let q = engine.create_queue("q", QueueSettings::default()).await.unwrap();
+    let user = cluster.begin(&database, "READ COMMITTED").await;
+    run(&user, "SELECT slipring.create_queue('open')").await;
+    let creates = engine.clone();
+    let creates =
+        tokio::spawn(
+            async move { creates.create_queue("another", QueueSettings::default()).await },
+        );
+    let sender = cluster.client(&database).await;
+    let waits = "SELECT count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    within("the creation", async { while one(&sender, waits).await == 0 {} }).await;
+    // The first wakes its receive before the list of queues is looked at, which waits.
+    for round in 0..3 {
+        let receiver = q.clone();
+        let waits = tokio::spawn(async move {
+            receiver.receive(ReceiveRequest::up_to(1).wait(HOUR)).await.unwrap()
+        });
+        within("the wait", async {
+            while q.waiting() == 0 {
+                tokio::task::yield_now().await
+            }
+        })
+        .await;
+        sql_send(&sender, "q", &round.to_string()).await;
+        let list = within("the receive", waits).await.unwrap();
+        assert_eq!(verbs::bodies(&list), [round.to_string()]);
+        q.ack(&list[0].receipt).await.unwrap();
+    }
+    assert!(!creates.is_finished(), "it does not wait any more");
+    run(&user, "COMMIT").await;
+    within("the creation", creates).await.unwrap().unwrap();
     within("the shutdown", engine.shutdown()).await;
 }
 

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use tokio::sync::broadcast;
+use tokio::sync::{MutexGuard, broadcast};
 
 use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind};
@@ -245,8 +245,15 @@ impl Engine {
     /// Takes over the store's list of queues: new ones, changed settings, deletions. Costs one look
     /// at the store's count of changes when it has not moved since the last time.
     pub(super) async fn refresh(&self) -> Result<(), Error> {
+        self.refresh_from(self.0.catalogue.lock().await).await
+    }
+
+    /// The same with the lock of the list, and what was seen of it last.
+    pub(super) async fn refresh_from(
+        &self,
+        mut seen: MutexGuard<'_, Option<u64>>,
+    ) -> Result<(), Error> {
         let handle = &self.0;
-        let mut seen = handle.catalogue.lock().await;
         let changes = handle.services.store.queue_changes().await?;
         // Taken out until the list is there: who fails or goes away meanwhile has not seen it.
         let before = seen.take();

@@ -134,7 +134,9 @@ impl Watch {
             return Ok(());
         }
         let clock = Arc::clone(&engine.0.services.clock);
-        let (refreshed, took_ns) = timed(&*clock, engine.refresh()).await;
+        // Who makes or changes a queue may wait for another process; the looks go on meanwhile.
+        let Ok(seen) = engine.0.catalogue.try_lock() else { return Ok(()) };
+        let (refreshed, took_ns) = timed(&*clock, engine.refresh_from(seen)).await;
         let now_ns = monotonic_ns();
         let rest_ns = u64::try_from(self.list_share.rest(took_ns, now_ns).as_nanos());
         self.list_at_ns = now_ns.saturating_add(rest_ns.unwrap_or(u64::MAX));
