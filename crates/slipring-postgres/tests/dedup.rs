@@ -153,7 +153,8 @@ async fn repeatable_read_senders_of_one_id_cross_every_step() {
 async fn an_id_in_an_open_transaction_holds_up_no_other_message_of_a_server() {
     // S10.4
     let ground = Ground::new().await;
-    for limit in [None, Some(20)] {
+    // With just enough room for those that are stored.
+    for limit in [None, Some(4)] {
         let settings = QueueSettings { messages_max: limit, ..QueueSettings::default() };
         let q =
             queue(&ground.store, if limit.is_some() { "limited" } else { "unlimited" }, &settings)
@@ -182,11 +183,45 @@ async fn an_id_in_an_open_transaction_holds_up_no_other_message_of_a_server() {
         assert!(sent[6].as_ref().unwrap().duplicate);
         let claimed = claim(&ground.store, q, 10, NEAR).await;
         assert_eq!(verbs::bodies(&claimed), ["ready", "a", "b", "d"]);
+        verbs::ack_all(&ground.store, q, &claimed, NEAR).await;
         run(&user, "COMMIT").await;
         let again = try_send(&ground.store, q, vec![busy(), free("c")], NEAR).await.unwrap();
         assert!(again[0].duplicate && i64::try_from(again[0].id.0).unwrap() == number);
         assert!(!again[1].duplicate);
     }
+}
+
+#[tokio::test]
+async fn what_follows_a_message_with_an_id_in_an_open_transaction_does_not_overtake_it() {
+    // S7.3
+    let ground = Ground::new().await;
+    let fifo = QueueSettings { fifo: true, ..QueueSettings::default() };
+    let q = queue(&ground.store, "line", &fifo).await;
+    let user = ground.cluster.begin(&ground.database, "READ COMMITTED").await;
+    let open = "SELECT slipring.send('line', 'x'::text, \"group\" => 'g', dedup_id => 'id')";
+    run(&user, open).await;
+    let of = |group: &'static str, id: &'static str| NewMessage::new(id).group(group).dedup_id(id);
+    let messages = vec![of("g", "before"), of("g", "id"), of("h", "other"), of("g", "behind")];
+    let batch = AppendBatch { queue: q, now: NEAR, messages, units: vec![1; 4] };
+    let sent = soon("the others", ground.store.append(batch)).await.unwrap();
+    assert_eq!(sent.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, false, true, false]);
+    run(&user, "ROLLBACK").await;
+    let again = vec![of("g", "id"), of("g", "behind")];
+    let again = try_send(&ground.store, q, again, NEAR).await.unwrap();
+    assert!(again.iter().all(|sent| !sent.duplicate));
+    assert_eq!(verbs::bodies(&claim(&ground.store, q, 10, NEAR).await).len(), 4);
+}
+
+#[tokio::test]
+async fn a_priority_that_is_new_waits_for_nobody_who_has_the_queue() {
+    // S10.7
+    let ground = Ground::new().await;
+    let holder = ground.cluster.holder(&ground.database, ground.q).await;
+    let messages = vec![NewMessage::new("usual"), NewMessage::new("urgent").priority(7)];
+    let sent = soon("a send", try_send(&ground.store, ground.q, messages, NEAR)).await;
+    assert_eq!(sent.unwrap().len(), 2);
+    run(&holder, "ROLLBACK").await;
+    assert_eq!(drain(&ground.store, ground.q).await, ["urgent", "usual"]);
 }
 
 #[tokio::test]

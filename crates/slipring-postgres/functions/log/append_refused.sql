@@ -1,11 +1,11 @@
 -- Purpose: which messages do not fit the limits of their queue (S12); a unit is refused as a whole.
--- Inputs:  as store_append; p_before and p_firsts as append_fits.
+-- Inputs:  as store_append; p_before and p_firsts as append_fits; p_busy, units that are refused already, or null.
 -- Lock:    the queue's lock, to the end of the transaction, so that the answer stays right.
 -- Index:   see state_count, items_count, append_fits.
 -- Answers: for each message null, or the facts of the error; null when all fit.
 CREATE OR REPLACE FUNCTION slipring.append_refused(
     p_queue slipring.queue, p_now_ms bigint, p_units int[], p_bodies bytea[], p_groups text[],
-    p_dedup_ids text[], p_headers text[], p_before bigint, p_firsts bigint[])
+    p_dedup_ids text[], p_headers text[], p_before bigint, p_firsts bigint[], p_busy jsonb[])
 RETURNS jsonb[] LANGUAGE plpgsql AS $$
 DECLARE
     v_state slipring.state;
@@ -33,7 +33,7 @@ BEGIN
         SELECT (u.last - u.many + 1)::int AS first, u.last::int
         FROM (SELECT many, sum(many) OVER (ORDER BY n) AS last
               FROM unnest(p_units) WITH ORDINALITY AS u(many, n)) u
-        WHERE u.many > 0 ORDER BY u.last
+        WHERE u.many > 0 AND p_busy[u.last] IS NULL ORDER BY u.last
     LOOP
         v_row := slipring.append_fits(p_queue, p_before, v_unit.first, v_unit.last, p_bodies,
             p_groups, p_dedup_ids, p_headers, p_firsts, v_total, v_bytes, v_entered);

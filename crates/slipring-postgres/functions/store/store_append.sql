@@ -4,8 +4,8 @@
 --          and without delay, p_priorities has one entry, so have p_delays_ms and p_leases_ms
 --          unless the queue's hold, the arrays from p_groups to p_headers are null, and bodies
 --          may come as packs: p_ns and p_eachs_bytes, see message, null where none do.
--- Lock:    none. The queue's lock where a lane is new or the queue has a limit; the entry of a
---          deduplication id.
+-- Lock:    none. The queue's lock where a lane is new, which is only tried, or the queue has a limit: then a server
+--          tries again after SEND_WAIT_MS. The entry of a deduplication id, see dedup_enter_soon.
 -- Index:   queue_pkey; the partition's order index, those of the shelf and dedup_N_once grow.
 -- Answers: message by message; or one row with ord 0 and the number of the first, the others
 --          follow it without a gap.
@@ -55,12 +55,15 @@ BEGIN
         SELECT e.firsts, e.refused INTO v_first, v_refused FROM slipring.dedup_enter_soon(v_queue,
             p_now_ms, v_before, p_units, p_groups, p_dedup_ids) e;
     END IF;
-    IF NOT v_queue.fifo AND NOT slipring.lanes_of(v_queue, p_priorities) <@ v_queue.lanes THEN
+    -- Where the queue's lock is taken, messages of a priority without a lane go to the shelf, as by SQL.
+    IF NOT v_queue.fifo AND NOT slipring.lanes_of(v_queue, p_priorities) <@ v_queue.lanes
+        AND cardinality(v_queue.lanes) < {{LANES_MAX}} AND slipring.queue_free(p_queue) THEN
         v_queue.lanes := slipring.lanes_learn(v_queue, p_priorities);
     END IF;
     IF v_queue.messages_max IS NOT NULL OR v_queue.bytes_max IS NOT NULL THEN
+        PERFORM slipring.in_turn(p_queue, {{SEND_WAIT_MS}});
         v_over := slipring.append_refused(v_queue, p_now_ms, p_units, p_bodies, p_groups,
-            p_dedup_ids, p_headers, v_before, v_first);
+            p_dedup_ids, p_headers, v_before, v_first, v_refused);
         IF v_over IS NOT NULL THEN
             v_refused := ARRAY(SELECT coalesce(v_refused[n], v_over[n]) FROM generate_series(1, v_last) n
                 ORDER BY n);
