@@ -705,7 +705,7 @@ FUNCTION acks_wait(p_queue slipring.queue, p_state slipring.state) RETURNS boole
 FUNCTION administration_lock() RETURNS void
 FUNCTION append_fits(p_queue slipring.queue, p_before bigint, p_first integer, p_last integer, p_bodies bytea[], p_groups text[], p_dedup_ids text[], p_headers text[], p_firsts bigint[], INOUT p_total bigint, INOUT p_bytes bigint, INOUT p_entered bigint[], OUT p_over jsonb) RETURNS record
 FUNCTION append_plain(p_queue integer, p_now_ms bigint, p_bodies bytea[], p_priority bigint, p_delay_ms bigint, p_lease_ms bigint, p_ns integer[], p_eachs_bytes integer[]) RETURNS bigint
-FUNCTION append_refused(p_queue slipring.queue, p_now_ms bigint, p_units integer[], p_bodies bytea[], p_groups text[], p_dedup_ids text[], p_headers text[], p_before bigint, p_firsts bigint[]) RETURNS jsonb[]
+FUNCTION append_refused(p_queue slipring.queue, p_now_ms bigint, p_units integer[], p_bodies bytea[], p_groups text[], p_dedup_ids text[], p_headers text[], p_before bigint, p_firsts bigint[], p_busy jsonb[]) RETURNS jsonb[]
 FUNCTION append_rows(p_queue slipring.queue, p_now_ms bigint, p_before bigint, p_bodies bytea[], p_priorities bigint[], p_delays_ms bigint[], p_leases_ms bigint[], p_groups text[], p_dedup_ids text[], p_headers text[], p_refused jsonb[], p_first bigint[]) RETURNS void
 FUNCTION aside_acks(p_queue slipring.queue) RETURNS void
 FUNCTION aside_caught(p_queue integer, p_now_ms bigint, p_state text, p_message text) RETURNS boolean
@@ -1057,7 +1057,7 @@ FUNCTION store_delete_queue(p_queue integer) RETURNS void
 FUNCTION store_due_in(p_queue integer, p_now_ms bigint) RETURNS TABLE(queue integer, ready bigint, removed bigint, next_ms bigint)
 FUNCTION store_end_sessions(p_queue integer, p_holder bigint, p_now_ms bigint) RETURNS TABLE(queue integer, ready bigint)
 FUNCTION store_expire_in(p_queue integer, p_now_ms bigint) RETURNS TABLE(queue integer, ready bigint, removed bigint, next_ms bigint)
-FUNCTION store_extend(p_queue integer, p_now_ms bigint, p_messages bigint[], p_fences bigint[], p_leases_ms bigint[], p_take_up boolean[] DEFAULT NULL::boolean[]) RETURNS TABLE(ord integer, deadline_ms bigint, error text, error_message text, error_context jsonb)
+FUNCTION store_extend(p_queue integer, p_now_ms bigint, p_messages bigint[], p_fences bigint[], p_leases_ms bigint[], p_take_up boolean[] DEFAULT NULL::boolean[], p_waited_ms bigint DEFAULT 0) RETURNS TABLE(ord integer, deadline_ms bigint, error text, error_message text, error_context jsonb)
 FUNCTION store_heads(p_queues integer[], p_now_ms bigint) RETURNS TABLE(ord integer, failing boolean, priority bigint, sent_ms bigint, id bigint)
 FUNCTION store_holders(p_holder bigint) RETURNS TABLE(queue integer)
 FUNCTION store_import() RETURNS TABLE(xid_base bigint, queues bigint)
@@ -1110,3 +1110,4 @@ FUNCTION ticket(p_queue integer, p_several boolean) RETURNS regclass
 FUNCTION timeline() RETURNS bigint
 FUNCTION transaction_key(p_secret bytea, p_use text) RETURNS bigint
 FUNCTION turn_over(p_began timestamp with time zone, p_bytes bigint DEFAULT 0) RETURNS boolean
+FUNCTION waited_ms(p_since timestamp with time zone) RETURNS bigint

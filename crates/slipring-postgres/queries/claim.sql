@@ -1,6 +1,6 @@
 -- Purpose: hands out ready messages to demands; the commit does not wait for the flush (S1.4)
 -- Inputs: $1 queue, $2 now_ms, $3 up_to, $4 leases_ms, $5 sessions, $6 holder;
---   $7 wait_ms, see functions/store/in_turn.sql
+--   $7 wait_ms, see functions/store/in_turn.sql; $8 waited_ms, in earlier tries
 -- Lock: the queue's, see functions/store/store_claim.sql
 -- Index: see functions/store/store_claim.sql
 SELECT c.demand::int8, c.end_kind, c.id, c.fence, c.deadline_ms, c.sent_ms, c.priority, c.attempts,
@@ -8,4 +8,4 @@ SELECT c.demand::int8, c.end_kind, c.id, c.fence, c.deadline_ms, c.sent_ms, c.pr
   c.ids, c.sents_ms, c.bodies, c.groups, c.dedup_ids, c.headers_each,
   c.ns, c.firsts, c.counts, c.place
 FROM (SELECT set_config('synchronous_commit', 'off', true)) AS not_flushed,
-  slipring.store_claim(slipring.in_turn($1, $7), $2, $3, $4, $5, $6) AS c
+  slipring.store_claim(slipring.in_turn($1, $7), $2 + $8, $3, $4, $5, $6) AS c

@@ -10,6 +10,9 @@ pub(crate) enum Effect {
     /// As [`Effect::Writes`], and it needs a queue's lock, for which it waits as long as its last
     /// parameter says.
     WritesInTurn,
+    /// As [`Effect::WritesInTurn`], and leases begin now: a further parameter says how many
+    /// milliseconds earlier tries have waited.
+    LeasesInTurn,
 }
 
 /// A statement.
@@ -62,30 +65,30 @@ queries! {
     CATALOGUE, "catalogue", Reads;
     CANCEL, "cancel", WritesInTurn;
     CHECK, "check", Reads;
-    CLAIM, "claim", WritesInTurn;
-    CLAIM_MESSAGE, "claim_message", WritesInTurn;
+    CLAIM, "claim", LeasesInTurn;
+    CLAIM_MESSAGE, "claim_message", LeasesInTurn;
     CLIENT_PORT, "client_port", Reads;
     CONFIGURE, "configure", WritesInTurn;
-    CREATE_QUEUE, "create_queue", Writes;
+    CREATE_QUEUE, "create_queue", WritesInTurn;
     DEADLINES, "deadlines", Reads;
     DELETE_QUEUE, "delete_queue", WritesInTurn;
     DUE_IN, "due_in", WritesInTurn;
     END_SESSIONS, "end_sessions", WritesInTurn;
     EXPIRE_IN, "expire_in", WritesInTurn;
-    EXTEND, "extend", WritesInTurn;
+    EXTEND, "extend", LeasesInTurn;
     FLUSH, "flush", Writes;
     HEADS, "heads", Reads;
     HOLDERS, "holders", Reads;
     IMPORT, "import", Writes;
     KICK, "kick", WritesInTurn;
     KICK_MESSAGE, "kick_message", WritesInTurn;
-    LOAD_ABANDON, "load_abandon", Writes;
-    LOAD_APPEND, "load_append", Writes;
-    LOAD_BEGIN, "load_begin", Writes;
+    LOAD_ABANDON, "load_abandon", WritesInTurn;
+    LOAD_APPEND, "load_append", WritesInTurn;
+    LOAD_BEGIN, "load_begin", WritesInTurn;
     LOAD_PARTS, "load_parts", Reads;
     LOAD_PRUNE, "load_prune", WritesInTurn;
-    LOAD_PUBLISH, "load_publish", Writes;
-    LOAD_RESERVE, "load_reserve", Writes;
+    LOAD_PUBLISH, "load_publish", WritesInTurn;
+    LOAD_RESERVE, "load_reserve", WritesInTurn;
     LOADS, "loads", Reads;
     LOOKUP, "lookup", Reads;
     MOVE_CHOSEN, "move_chosen", WritesInTurn;

@@ -96,8 +96,7 @@ impl Session {
         })
     }
 
-    /// From now on, keeps statements on connections if the address says so or leads straight to a
-    /// server.
+    /// Keeps statements on connections if the address says so or leads straight to a server.
     pub(crate) async fn choose_statements(&self, address: &Address, options: &PostgresOptions) {
         let prepares = match address.prepares() {
             Some(prepares) => prepares,
@@ -284,11 +283,13 @@ impl Session {
         let began = monotonic_ns();
         let mut tries = 1;
         let mut pause = PAUSE_MIN;
+        let elapsed = || Duration::from_nanos(monotonic_ns().saturating_sub(began));
+        let mut waited = Duration::ZERO;
         // Well before the statement is given up.
         let longest = LOCK_WAIT_MAX.min(self.statement_timeout / 2);
         let mut lock_wait = patience.first.min(longest).max(LOCK_WAIT_MIN);
         loop {
-            let failure = match self.in_turn(seat, query, params, lock_wait).await {
+            let failure = match self.in_turn(seat, query, params, lock_wait, waited).await {
                 Ok(rows) => return Ok(rows),
                 Err(failure) => failure,
             };
@@ -300,12 +301,12 @@ impl Session {
                 Failure::Database { error, completed } => (fault::fate(&error, completed), error),
             };
             if fate == Fate::Busy {
-                let waited = Duration::from_nanos(monotonic_ns().saturating_sub(began));
-                if waited >= patience.whole {
+                if elapsed() >= patience.whole {
                     return Err(Failed::Busy(storage_error(error)));
                 }
                 tokio::time::sleep(pause).await;
                 pause = (pause * 2).min(PAUSE_MAX);
+                waited = elapsed();
                 let left = patience.whole.saturating_sub(waited);
                 lock_wait = (lock_wait * 2).min(longest).min(left).max(LOCK_WAIT_MIN);
                 continue;
@@ -333,24 +334,25 @@ impl Session {
         unprepared
     }
 
-    /// Sends a statement once, and says how long it may wait for a lock: longer than the least
-    /// only with a seat for that.
+    /// Sends a statement once. It waits longer than the least for a lock only with a seat for it.
     async fn in_turn(
         &self,
         seat: Seat,
         query: &Query,
         params: &[Param<'_>],
         lock_wait: Duration,
+        waited: Duration,
     ) -> Result<Vec<Row>, Failure> {
-        if query.effect != Effect::WritesInTurn {
+        if matches!(query.effect, Effect::Reads | Effect::Writes) {
             return self.attempt(seat, query, params).await;
         }
-        let longer = lock_wait > LOCK_WAIT_MIN;
-        let patient = longer.then(|| self.seats.patient(seat)).flatten();
+        let patient = (lock_wait > LOCK_WAIT_MIN).then(|| self.seats.patient(seat)).flatten();
         let lock_wait = if patient.is_some() { lock_wait } else { LOCK_WAIT_MIN };
         let wait_ms = i32::try_from(lock_wait.as_millis()).unwrap_or(i32::MAX);
-        let wait: [Param<'_>; 1] = [(&wait_ms, Type::INT4)];
-        self.attempt(seat, query, &[params, &wait].concat()).await
+        let waited_ms = i64::try_from(waited.as_millis()).unwrap_or(i64::MAX);
+        let more: [Param<'_>; 2] = [(&wait_ms, Type::INT4), (&waited_ms, Type::INT8)];
+        let more = if query.effect == Effect::LeasesInTurn { &more[..] } else { &more[..1] };
+        self.attempt(seat, query, &[params, more].concat()).await
     }
 
     async fn attempt(

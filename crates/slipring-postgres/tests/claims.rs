@@ -4,6 +4,8 @@
 use std::time::Duration;
 
 use slipring::Timestamp;
+use slipring::store::{ClaimBatch, Demand, ExtendBatch, Prolong, Store};
+use slipring_conformance::verbs::{claim, plain, send};
 use slipring_testbed::{Cluster, database_now, one, run, soon, waiting};
 use tokio_postgres::Client;
 
@@ -58,6 +60,39 @@ async fn the_lease_of_a_receive_that_has_waited_begins_when_it_has_the_lock() {
         let waits = cluster.client(&database).await;
         waited(&holder, &waits, &user, queue).await;
     }
+}
+
+#[tokio::test]
+async fn the_leases_of_a_server_that_has_waited_begin_when_it_has_the_lock() {
+    // S2.2, S3.3
+    let cluster = Cluster::shared();
+    let (database, store, user) = cluster.opened().await;
+    let q = plain(&store).await;
+    let ids = send(&store, q, &["leased", "ready", "chosen"]).await;
+    let held = claim(&store, q, 1, database_now(&user).await).await.remove(0);
+    let holder = cluster.holder(&database, q).await;
+    let now = database_now(&user).await;
+    let demand = Demand { up_to: 1, lease: Some(LEASE), session: false };
+    let prolong = Prolong::from(Some(LEASE));
+    let entries = vec![(held.receipt, prolong)];
+    let calls = async {
+        tokio::join!(
+            store.extend(ExtendBatch { queue: q, now, entries }),
+            store.claim(ClaimBatch { queue: q, now, demands: vec![demand] }),
+            store.claim_message(q, ids[2], demand, now),
+        )
+    };
+    let late = async {
+        // A wait of less than 50 ms is not counted, see waited_ms.
+        let over = now.after(LEASE + Duration::from_millis(50));
+        while database_now(&user).await <= over {}
+        run(&holder, "ROLLBACK").await;
+        now.after(LEASE + LEASE)
+    };
+    let ((extended, claimed, chosen), until) = tokio::join!(calls, late);
+    assert!(*extended.unwrap()[0].as_ref().unwrap() >= until, "an extension");
+    assert!(claimed.unwrap().deliveries[0][0].deadline >= until, "a claim");
+    assert!(chosen.unwrap().deadline >= until, "a claim of one message");
 }
 
 #[tokio::test]

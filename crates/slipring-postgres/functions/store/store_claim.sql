@@ -24,6 +24,7 @@ SET plan_cache_mode = force_generic_plan
 SET search_path = pg_catalog, slipring, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
+    v_began timestamptz := clock_timestamp();
     v_queue slipring.queue := slipring.queue_lock(p_queue);
     v_state slipring.state := slipring.state_read(v_queue);
     v_demands int := cardinality(p_up_to);
@@ -33,6 +34,7 @@ DECLARE
     v_ready bigint := 0;
     v_leased bigint := 0;
 BEGIN
+    p_now_ms := p_now_ms + slipring.waited_ms(v_began);
     v_state := slipring.acks_take(v_queue, v_state, p_now_ms);
     IF slipring.queue_paused(v_queue, p_now_ms) THEN
         end_kind := 'paused';

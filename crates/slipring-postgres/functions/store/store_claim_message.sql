@@ -14,12 +14,14 @@ SET plan_cache_mode = force_generic_plan
 SET search_path = pg_catalog, slipring, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
+    v_began timestamptz := clock_timestamp();
     v_queue slipring.queue := slipring.queue_lock(p_queue);
     v_state slipring.state := slipring.state_read(v_queue);
     v_before bigint;
     v_item record;
     v_cut record;
 BEGIN
+    p_now_ms := p_now_ms + slipring.waited_ms(v_began);
     v_state := slipring.acks_take(v_queue, v_state, p_now_ms);
     IF v_queue.fifo THEN
         v_state := slipring.fifo_bring_in(v_queue, v_state, 0);

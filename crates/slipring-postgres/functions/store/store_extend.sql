@@ -1,12 +1,13 @@
 -- Purpose: prolongs leases to now + duration (S3.3), or takes them up again (S3.7), entry by entry.
 -- Inputs:  p_queue; p_now_ms; one entry for each: message, fence, duration or null for the
---          message's or the queue's own, whether the lease may be over.
+--          message's or the queue's own, whether the lease may be over; p_waited_ms, since p_now_ms: what was
+--          asked for in time is done, and counts from when it is done.
 -- Lock:    the queue's lock.
 -- Index:   lease_newest, item_picture_N_newest; the partitions' order indexes where a lease is
 --          split.
 CREATE OR REPLACE FUNCTION slipring.store_extend(
     p_queue int, p_now_ms bigint, p_messages bigint[], p_fences bigint[], p_leases_ms bigint[],
-    p_take_up boolean[] DEFAULT NULL)
+    p_take_up boolean[] DEFAULT NULL, p_waited_ms bigint DEFAULT 0)
 RETURNS TABLE (ord int, deadline_ms bigint, error text, error_message text,
     error_context jsonb)
 LANGUAGE plpgsql
@@ -15,6 +16,7 @@ SET plan_cache_mode = force_generic_plan
 SET search_path = pg_catalog, slipring, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
+    v_began timestamptz := clock_timestamp();
     v_queue slipring.queue := slipring.queue_lock(p_queue, false);
     v_state slipring.state;
     v_row record;
@@ -27,6 +29,7 @@ DECLARE
     v_item_untils bigint[] := '{}';
     v_free record;
 BEGIN
+    p_waited_ms := p_waited_ms + slipring.waited_ms(v_began);
     IF v_queue.queue_id IS NOT NULL THEN
         v_state := slipring.acks_take(v_queue, slipring.state_read(v_queue), p_now_ms);
         v_own := slipring.leases_own(v_queue, v_state, p_messages, p_fences, p_leases_ms);
@@ -36,7 +39,7 @@ BEGIN
             i.fence = l.fence AS newest, i.state = 2 AS leased, i.turn,
             p_take_up[l.n] AND NOT v_queue.fifo AS take_up,
             i.state IN (1, 2) AND i.attempts > 0 AS free,
-            p_now_ms + coalesce(p_leases_ms[l.n], i.lease_ms, v_own[l.n],
+            p_now_ms + p_waited_ms + coalesce(p_leases_ms[l.n], i.lease_ms, v_own[l.n],
                 v_queue.visibility_timeout_ms) AS until_ms
         FROM slipring.lease_find(v_queue.queue_id, p_messages, p_fences) l
         LEFT JOIN LATERAL slipring.item_now(l.message) i ON i.queue_id = p_queue
