@@ -8,4 +8,4 @@ SELECT c.demand::int8, c.end_kind, c.id, c.fence, c.deadline_ms, c.sent_ms, c.pr
   c.ids, c.sents_ms, c.bodies, c.groups, c.dedup_ids, c.headers_each,
   c.ns, c.firsts, c.counts, c.place
 FROM (SELECT set_config('synchronous_commit', 'off', true)) AS not_flushed,
-  slipring.store_claim(slipring.in_turn($1, $7), $2 + $8, $3, $4, $5, $6) AS c
+  slipring.store_claim(slipring.in_turn($1, $7), $2, $3, $4, $5, $6, $8) AS c

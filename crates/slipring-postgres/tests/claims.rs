@@ -83,7 +83,7 @@ async fn the_leases_of_a_server_that_has_waited_begin_when_it_has_the_lock() {
         )
     };
     let late = async {
-        // A wait of less than 50 ms is not counted, see waited_ms.
+        // A wait of a second is counted, see waited_ms.
         let over = now.after(LEASE + Duration::from_millis(50));
         while database_now(&user).await <= over {}
         run(&holder, "ROLLBACK").await;

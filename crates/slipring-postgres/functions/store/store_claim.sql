@@ -1,6 +1,7 @@
 -- Purpose: hands out ready messages to receives in their order (S7).
 -- Inputs:  p_queue; p_now_ms; p_up_to of each receive; lease or null, and whether it ends with the
---          process: of each receive, or one for all; p_holder, the process.
+--          process: of each receive, or one for all; p_holder, the process; p_waited_ms in earlier
+--          tries, see waited_ms.
 -- Lock:    the queue's lock.
 -- Index:   queue_pkey, state_newest, tally_sum_newest, the partitions' order
 --          indexes, see items_first.
@@ -12,7 +13,7 @@
 --          dealt before it.
 CREATE OR REPLACE FUNCTION slipring.store_claim(
     p_queue int, p_now_ms bigint, p_up_to int[], p_lease_ms bigint[], p_session boolean[],
-    p_holder bigint)
+    p_holder bigint, p_waited_ms bigint DEFAULT 0)
 RETURNS TABLE (demand int, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint,
     priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint,
     group_name text, dedup_id text, headers text, source text, body bytea, end_kind text,
@@ -34,7 +35,7 @@ DECLARE
     v_ready bigint := 0;
     v_leased bigint := 0;
 BEGIN
-    p_now_ms := p_now_ms + slipring.waited_ms(v_began);
+    p_now_ms := p_now_ms + slipring.waited_ms(v_began, p_waited_ms);
     v_state := slipring.acks_take(v_queue, v_state, p_now_ms);
     IF slipring.queue_paused(v_queue, p_now_ms) THEN
         end_kind := 'paused';

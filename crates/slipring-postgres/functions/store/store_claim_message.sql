@@ -1,11 +1,11 @@
 -- Purpose: hands out one given message that nobody holds, in whatever state it is.
 -- Inputs:  p_queue, p_message; lease or null; whether the lease ends with the process; p_holder,
---          the process; p_now_ms.
+--          the process; p_now_ms; p_waited_ms in earlier tries, see waited_ms.
 -- Lock:    the queue's lock.
 -- Index:   item_picture_N_newest; see log_cut_out.
 CREATE OR REPLACE FUNCTION slipring.store_claim_message(
     p_queue int, p_message bigint, p_lease_ms bigint, p_session boolean, p_holder bigint,
-    p_now_ms bigint)
+    p_now_ms bigint, p_waited_ms bigint DEFAULT 0)
 RETURNS TABLE (demand int, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint,
     priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint,
     group_name text, dedup_id text, headers text, source text, body bytea, end_kind text)
@@ -21,7 +21,7 @@ DECLARE
     v_item record;
     v_cut record;
 BEGIN
-    p_now_ms := p_now_ms + slipring.waited_ms(v_began);
+    p_now_ms := p_now_ms + slipring.waited_ms(v_began, p_waited_ms);
     v_state := slipring.acks_take(v_queue, v_state, p_now_ms);
     IF v_queue.fifo THEN
         v_state := slipring.fifo_bring_in(v_queue, v_state, 0);

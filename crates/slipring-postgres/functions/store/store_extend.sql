@@ -1,7 +1,7 @@
 -- Purpose: prolongs leases to now + duration (S3.3), or takes them up again (S3.7), entry by entry.
 -- Inputs:  p_queue; p_now_ms; one entry for each: message, fence, duration or null for the
---          message's or the queue's own, whether the lease may be over; p_waited_ms, since p_now_ms: what was
---          asked for in time is done, and counts from when it is done.
+--          message's or the queue's own, whether the lease may be over; p_waited_ms in earlier tries, see
+--          waited_ms: what was asked for in time is done, and counts from when it is done.
 -- Lock:    the queue's lock.
 -- Index:   lease_newest, item_picture_N_newest; the partitions' order indexes where a lease is
 --          split.
@@ -29,7 +29,7 @@ DECLARE
     v_item_untils bigint[] := '{}';
     v_free record;
 BEGIN
-    p_waited_ms := p_waited_ms + slipring.waited_ms(v_began);
+    p_waited_ms := slipring.waited_ms(v_began, p_waited_ms);
     IF v_queue.queue_id IS NOT NULL THEN
         v_state := slipring.acks_take(v_queue, slipring.state_read(v_queue), p_now_ms);
         v_own := slipring.leases_own(v_queue, v_state, p_messages, p_fences, p_leases_ms);

@@ -22,7 +22,8 @@ BEGIN
     v_oldest_ms := slipring.queue_oldest(v_queue);
     removed := 0;
     IF v_oldest_ms <= p_now_ms - v_queue.retention_ms THEN
-        v_locked := slipring.queue_try(p_queue);
+        v_locked := slipring.queue_try(p_queue,
+            slipring.turn_wait(p_queue, p_now_ms, {{QUEUE_WAIT_MS}}));
         IF v_locked.queue_id IS NOT NULL THEN
             removed := slipring.remove_old(v_locked, p_now_ms - v_locked.retention_ms, p_limit,
                 false);
