@@ -106,6 +106,26 @@ async fn a_transaction_that_forgets_what_it_has_sent_sends_no_more() {
 }
 
 #[tokio::test]
+async fn who_holds_the_lock_that_notes_sends_makes_them_fail() {
+    // A savepoint that is rolled back lets go of it, and by then pg_locks has shown it.
+    let ground = ground().await;
+    let sender = ground.sender().await;
+    run(&sender, "BEGIN; SELECT pg_current_xact_id(); SAVEPOINT s").await;
+    run(&sender, "SELECT slipring.send('q', 'x'::text)").await;
+    let noted = "SELECT (classid::int8 << 32) + objid::int8 FROM pg_locks
+        WHERE pid = pg_backend_pid() AND locktype = 'advisory' AND objsubid = 1";
+    let key = one(&sender, noted).await;
+    run(&sender, "ROLLBACK TO s").await;
+    run(&ground.owner, &format!("SELECT pg_advisory_lock({key})")).await;
+    run(&sender, "DISCARD SEQUENCES").await;
+    let refused = refused(&sender, "SELECT slipring.send('q', 'a'::text)").await;
+    assert!(refused.starts_with("55000: queue q: another session holds"), "{refused}");
+    run(&sender, "ROLLBACK").await;
+    run(&sender, "SELECT slipring.send('q', 'b'::text)").await;
+    assert_eq!(ground.counted().await, [1, 1]);
+}
+
+#[tokio::test]
 async fn a_session_sends_first_in_a_transaction_that_has_done_other_things() {
     let g = ground().await;
     for before in [

@@ -122,3 +122,51 @@ async fn every_function_that_a_program_calls_names_where_it_looks() {
     }
     assert!(called > 25, "{called} calls were found");
 }
+
+#[tokio::test]
+async fn a_wait_calls_no_operator_that_somebody_else_has_made() {
+    let cluster = Cluster::shared();
+    let database = cluster.database().await;
+    let client = cluster.client(&database).await;
+    run(&client, "SELECT slipring.create_queue('q')").await;
+    // Exact for types for which pg_catalog has none.
+    let mut trap = String::from("CREATE TABLE public.called (operator text)");
+    for (left, right) in [("float8", "int4"), ("numeric", "float8"), ("float8", "numeric")] {
+        for (name, operator, result, value) in [
+            ("gt", ">", "bool", "false"),
+            ("div", "/", "float8", "0"),
+            ("mul", "*", "float8", "0"),
+            ("add", "+", "float8", "0"),
+            ("sub", "-", "float8", "0"),
+        ] {
+            trap.push_str(&format!(
+                "; CREATE FUNCTION public.{name}({left}, {right}) RETURNS {result}
+                    LANGUAGE plpgsql AS 'BEGIN INSERT INTO public.called VALUES ($${operator}$$);
+                        RETURN {value}; END';
+                CREATE OPERATOR public.{operator} (FUNCTION = public.{name},
+                    LEFTARG = {left}, RIGHTARG = {right})"
+            ));
+        }
+    }
+    run(&client, &trap).await;
+    run(&client, "CALL slipring.await('q', '50 ms')").await;
+    assert_eq!(one(&client, "SELECT count(*) FROM public.called").await, 0);
+}
+
+/// A plan that is made for the values of a call shows them to whoever has `debug_print_plan` on,
+/// and a queue has a secret (decision 0034).
+#[tokio::test]
+async fn what_a_producer_calls_plans_nothing_for_the_values_of_a_queue() {
+    let cluster = Cluster::shared();
+    let database = cluster.database().await;
+    let client = cluster.client(&database).await;
+    let open = "FROM pg_proc p WHERE p.pronamespace = 'slipring'::regnamespace AND p.prosecdef
+        AND has_function_privilege('slipring_producer', p.oid, 'EXECUTE')";
+    assert!(one(&client, &format!("SELECT count(*) {open}")).await >= 7);
+    let names = format!(
+        "SELECT coalesce(string_agg(p.oid::regprocedure::text, ', '), '') {open}
+         AND p.proconfig::text NOT LIKE '%plan_cache_mode=force_generic_plan%'"
+    );
+    let names: String = client.query_one(&names, &[]).await.unwrap().get(0);
+    assert_eq!(names, "");
+}

@@ -8,18 +8,23 @@
 CREATE OR REPLACE PROCEDURE slipring.await(queue text, at_most interval DEFAULT '20 seconds')
 LANGUAGE plpgsql AS $$
 DECLARE
-    v_until timestamptz := clock_timestamp() + at_most;
-    v_pause float8 := 0.01;
-    v_left float8;
+    -- A procedure that commits has no search_path of its own. Operators are named with their schema and have the
+    -- types of their operands: the caller's path may have others of the same name.
+    v_until timestamptz := pg_catalog.clock_timestamp() OPERATOR(pg_catalog.+) at_most;
+    v_pause pg_catalog.float8 := 0.01;
+    v_left pg_catalog.float8;
+    v_share pg_catalog.float8;
     v_ready boolean;
 BEGIN
     LOOP
         v_ready := slipring.ready(queue);
         COMMIT;
-        v_left := extract(epoch FROM v_until - clock_timestamp());
-        EXIT WHEN v_ready OR v_left > 0 IS NOT TRUE;
-        PERFORM pg_catalog.pg_sleep(least(v_pause * (0.5 + random() / 2), v_left));
+        v_left := extract(epoch FROM v_until OPERATOR(pg_catalog.-) pg_catalog.clock_timestamp());
+        EXIT WHEN v_ready OR (v_left OPERATOR(pg_catalog.>) 0::pg_catalog.float8) IS NOT TRUE;
+        v_share := 1::pg_catalog.float8
+            OPERATOR(pg_catalog.-) (pg_catalog.random() OPERATOR(pg_catalog./) 2::pg_catalog.float8);
+        PERFORM pg_catalog.pg_sleep(least(v_pause OPERATOR(pg_catalog.*) v_share, v_left));
         COMMIT;
-        v_pause := least(v_pause * 1.5, 0.5);
+        v_pause := least(v_pause OPERATOR(pg_catalog.*) 1.5::pg_catalog.float8, 0.5::pg_catalog.float8);
     END LOOP;
 END $$;

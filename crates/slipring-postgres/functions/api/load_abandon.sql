@@ -4,7 +4,8 @@
 -- Index:   as store_load_abandon.
 CREATE OR REPLACE FUNCTION slipring.load_abandon(load bigint)
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, slipring, pg_temp AS $$
+SET search_path = pg_catalog, slipring, pg_temp
+SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
     PERFORM slipring.load_alone('load_abandon'), slipring.load_allow($1),
         slipring.store_load_abandon($1);

@@ -12,7 +12,7 @@ CREATE OR REPLACE FUNCTION slipring.load_append(
     "group" text DEFAULT NULL, headers jsonb[] DEFAULT NULL)
 RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp
-SET jit = off AS $$
+SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_load slipring.load;
     v_queue slipring.queue;

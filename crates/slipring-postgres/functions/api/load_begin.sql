@@ -7,7 +7,8 @@
 CREATE OR REPLACE FUNCTION slipring.load_begin(
     queue text, parts int DEFAULT {{LOAD_PARTS_RESERVED_MAX}})
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, slipring, pg_temp AS $$
+SET search_path = pg_catalog, slipring, pg_temp
+SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_queue slipring.queue := slipring.queue_named($1, 'producer');
     v_blocks bigint[] := slipring.load_parts_blocks(0, $2, $1);

@@ -6,7 +6,8 @@
 -- Answers: how many there are.
 CREATE OR REPLACE FUNCTION slipring.load_publish(load bigint, messages bigint)
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, slipring, pg_temp AS $$
+SET search_path = pg_catalog, slipring, pg_temp
+SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
     PERFORM slipring.load_alone('load_publish'), slipring.load_allow($1);
     IF $2 IS NULL THEN

@@ -5,7 +5,8 @@
 CREATE OR REPLACE FUNCTION slipring.load_reserve(
     load bigint, first bigint, parts int DEFAULT {{LOAD_PARTS_RESERVED_MAX}})
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, slipring, pg_temp AS $$
+SET search_path = pg_catalog, slipring, pg_temp
+SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_blocks bigint[];
     v_load slipring.load;

@@ -9,7 +9,8 @@ CREATE OR REPLACE FUNCTION slipring.send(
     queue text, body bytea, priority bigint DEFAULT {{PRIORITY_DEFAULT}}, delay interval DEFAULT NULL,
     "group" text DEFAULT NULL, dedup_id text DEFAULT NULL, headers jsonb DEFAULT NULL)
 RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp
+SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_variable
 DECLARE
     v_id bigint;

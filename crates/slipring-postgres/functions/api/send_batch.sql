@@ -9,7 +9,7 @@ CREATE OR REPLACE FUNCTION slipring.send_batch(
     "group" text DEFAULT NULL, dedup_ids text[] DEFAULT NULL, headers jsonb[] DEFAULT NULL)
 RETURNS bigint[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp
-SET jit = off AS $$
+SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_variable
 DECLARE
     v_queue slipring.queue;

@@ -38,7 +38,12 @@ BEGIN
         PERFORM slipring.fail_limit(p_queue, 'transaction_messages_max', {{XID_MESSAGES_MAX}},
             v_next - 1 + p_count);
     END IF;
-    PERFORM pg_try_advisory_xact_lock_shared(v_been);
+    IF NOT pg_try_advisory_xact_lock_shared(v_been) THEN
+        -- pg_locks has shown it, and a savepoint that was rolled back has let go of it.
+        RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state', MESSAGE = format(
+            'queue %s: another session holds the advisory lock with which this transaction notes that it has '
+            'sent messages', p_queue), HINT = 'Send again in another transaction.';
+    END IF;
     v_told := setval(v_numbers, v_base + v_next + p_count - 1);
     RETURN v_next;
 END $$;
