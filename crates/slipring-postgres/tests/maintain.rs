@@ -7,9 +7,13 @@
     reason = "a failed step fails the test"
 )]
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use slipring::QueueId;
 use slipring_testbed::{Cluster, Database, one, run, soon};
 use tokio_postgres::Client;
+use tokio_postgres::error::SqlState;
 
 struct Ground {
     cluster: &'static Cluster,
@@ -126,6 +130,85 @@ async fn several_may_maintain_at_a_time_and_nobody_waits_for_a_queue_that_is_hel
     assert_eq!(g.ready("held").await, 0);
     run(&holder, "COMMIT").await;
     g.until_ready("held", 50).await;
+}
+
+/// Has a queue's lock for a tenth of a second again and again, until `stop`.
+async fn works(client: Client, stop: Arc<AtomicBool>) {
+    while !stop.load(Ordering::Relaxed) {
+        let turn = "BEGIN; SELECT slipring.queue_lock(queue_id) FROM slipring.queue
+            WHERE name = 'jobs'; SELECT pg_sleep(0.1); COMMIT";
+        run(&client, turn).await;
+    }
+}
+
+#[tokio::test]
+async fn a_lease_lapses_in_a_queue_whose_lock_is_never_free() {
+    let g = ground().await;
+    run(&g.admin, "SELECT slipring.create_queue('jobs')").await;
+    run(&g.admin, "SELECT slipring.send('jobs', 'a'::text)").await;
+    run(&g.consumer, "SELECT slipring.receive('jobs', 1, '20 ms')").await;
+    let owner = g.cluster.client(&g.database).await;
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut workers = Vec::new();
+    for _ in 0..3 {
+        let client = g.cluster.client(&g.database).await;
+        workers.push(tokio::spawn(works(client, Arc::clone(&stop))));
+    }
+    let waits = "SELECT count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    soon("a line", async { while one(&owner, waits).await < 2 {} }).await;
+    g.until_ready("jobs", 1).await;
+    stop.store(true, Ordering::Relaxed);
+    for worker in workers {
+        worker.await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_call_copies_all_that_waits_on_the_shelf() {
+    let g = ground().await;
+    let owner = g.cluster.client(&g.database).await;
+    run(&g.admin, "SELECT slipring.create_queue('jobs')").await;
+    // More than three steps copy, and enough for a rotation.
+    let send = "SELECT slipring.send_batch('jobs', ARRAY(
+        SELECT repeat(md5(n::text), 40) FROM generate_series(1, 1000) n), delay => '1 day')";
+    run(&g.admin, send).await;
+    run(&owner, "SELECT setval('slipring.shelf_kept', 0)").await;
+    let step = "SELECT slipring.store_rotate('shelf', slipring.now_ms() + 60000, 1, 1)";
+    let begun = "SELECT pg_sequence_last_value('slipring.shelf')
+        - pg_sequence_last_value('slipring.shelf_low')";
+    while one(&owner, begun).await == 0 {
+        soon("a step", run(&owner, step)).await;
+    }
+    let copied = "SELECT count(*) FROM slipring.item_picture
+        WHERE slot = pg_sequence_last_value('slipring.shelf') % 3";
+    // Transactions of others may be older than the rotation.
+    let calls = async {
+        while one(&owner, copied).await == 0 {
+            g.maintain().await;
+        }
+    };
+    soon("a copy", calls).await;
+    assert_eq!(one(&owner, copied).await, 1000);
+}
+
+#[tokio::test]
+async fn a_step_that_fails_keeps_no_other_from_being_done() {
+    let g = ground().await;
+    let owner = g.cluster.client(&g.database).await;
+    let create = "SELECT slipring.create_queue('q' || n, '{\"retention_ms\": 1}'),
+        slipring.send('q' || n, 'a'::text) FROM generate_series(0, 8) n";
+    run(&g.admin, create).await;
+    // Where steps begin is left to chance: one queue in the middle.
+    let lose = "DELETE FROM slipring.state s USING slipring.queue q
+        WHERE s.queue_id = q.queue_id AND q.name = 'q4'";
+    run(&owner, lose).await;
+    let maintain = g.admin.batch_execute("CALL slipring.maintain()");
+    let error = soon("maintain", maintain).await.unwrap_err();
+    assert_eq!(error.code(), Some(&SqlState::T_R_SERIALIZATION_FAILURE), "{error}");
+    for n in [0, 1, 2, 3, 5, 6, 7, 8] {
+        assert_eq!(g.ready(&format!("q{n}")).await, 0, "q{n}");
+    }
 }
 
 #[tokio::test]

@@ -2,7 +2,8 @@
 --          transaction of its own.
 -- Inputs:  step and at, from maintenance.
 -- Lock:    see store_due_in, store_expire_in, store_prune, store_rotate, store_load_prune; none is
---          waited for longer than 50 ms, or 2 s by a rotation that has long been under way.
+--          waited for longer than 50 ms, now and then 1 s for a queue, or 2 s by a rotation that has long been
+--          under way.
 -- Index:   see there.
 -- Answers: the at of the next step of the same kind; null when none is needed now: nothing is left,
 --          or another transaction has the lock.
@@ -13,7 +14,8 @@ DECLARE
     v_next bigint;
     v_rotated record;
 BEGIN
-    PERFORM slipring.isolation_check(), slipring.in_turn(0, 50);
+    PERFORM slipring.isolation_check(), slipring.in_turn(0,
+        CASE WHEN at > 0 THEN slipring.turn_wait(at, v_now, {{QUEUE_WAIT_MS}}) ELSE 50 END);
     IF at IS NULL OR step IS NULL OR step <> ALL (ARRAY['due', 'lapse', 'retention', 'load',
         'queues', 'shared', 'moves', 'journal', 'shelf', 'dedup', 'places']) THEN
         PERFORM slipring.fail('SR007', format('%s at %s is no step; take one that maintenance '
@@ -35,11 +37,14 @@ BEGIN
         PERFORM set_config('synchronous_commit', 'off', true);
         SELECT r.done, r.after INTO v_rotated
         FROM slipring.store_rotate(step, v_now, {{ROTATE_BYTES}}, {{ROTATE_AGE_MS}}, at) r;
-        RETURN coalesce(v_rotated.after, CASE WHEN v_rotated.done THEN 0 END);
+        -- A queue for which something was done is the next one again; rotate_places does so itself.
+        RETURN coalesce(v_rotated.after - (v_rotated.done IS TRUE AND step <> 'shared')::int,
+            CASE WHEN v_rotated.done THEN 0 END);
     END CASE;
     RETURN CASE WHEN v_next <= v_now THEN at END;
 EXCEPTION
-    WHEN lock_not_available THEN
+    WHEN lock_not_available OR SQLSTATE 'SR001' THEN
+        -- Others have the lock; or the queue was deleted meanwhile.
         RETURN NULL;
     WHEN OTHERS THEN
         -- Of the steps of the other kinds none is of one queue.

@@ -2,8 +2,9 @@
 -- Inputs:  none.
 -- Lock:    none.
 -- Index:   see store_deadlines; queue_retention.
--- Answers: due and lapse with a queue's number, where something is due or lapses by now; retention
---          with each queue that forgets messages; the parts of the rotation and load with 0.
+-- Answers: due and lapse with a queue's number, where something is due or lapses by now; the parts of the rotation and
+--          load with 0; retention with each queue that forgets messages. Of the queues any one is the first: who has no
+--          time for all of them does not always do the same.
 CREATE OR REPLACE FUNCTION slipring.maintenance()
 RETURNS TABLE (step text, at int)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp
@@ -13,20 +14,30 @@ DECLARE
     v_now bigint := slipring.now_ms();
     v_after int := 0;
     v_row record;
+    v_first int := (SELECT random() * max(q.queue_id) FROM slipring.queue q);
+    v_steps text[] := '{}';
+    v_queues int[] := '{}';
 BEGIN
     WHILE v_after IS NOT NULL LOOP
         FOR v_row IN SELECT * FROM slipring.store_deadlines(v_after, 500) LOOP
             v_after := CASE WHEN coalesce(v_row.due_ms, v_row.lapse_ms) IS NULL
                 THEN v_row.queue END;
-            RETURN QUERY SELECT s.step, v_row.queue
-            FROM (VALUES ('due', v_row.due_ms), ('lapse', v_row.lapse_ms)) AS s(step, ms)
-            WHERE s.ms <= v_now;
+            IF v_row.due_ms <= v_now THEN
+                v_steps := v_steps || 'due'::text;
+                v_queues := v_queues || v_row.queue;
+            END IF;
+            IF v_row.lapse_ms <= v_now THEN
+                v_steps := v_steps || 'lapse'::text;
+                v_queues := v_queues || v_row.queue;
+            END IF;
         END LOOP;
         EXIT WHEN NOT FOUND;
     END LOOP;
-    RETURN QUERY SELECT 'retention', q.queue_id FROM slipring.queue q
-    WHERE q.retention_ms IS NOT NULL ORDER BY q.queue_id;
+    RETURN QUERY SELECT s.step, s.queue FROM unnest(v_steps, v_queues) s(step, queue)
+    ORDER BY s.queue < v_first, s.queue;
     RETURN QUERY SELECT p, 0
     FROM unnest(ARRAY['queues', 'shared', 'moves', 'journal', 'shelf', 'dedup', 'places',
         'load']) p;
+    RETURN QUERY SELECT 'retention', q.queue_id FROM slipring.queue q
+    WHERE q.retention_ms IS NOT NULL ORDER BY q.queue_id < v_first, q.queue_id;
 END $$;

@@ -56,7 +56,8 @@ BEGIN
                 RETURN false;
             END IF;
         END IF;
-        v_queue := slipring.queue_try(p_move.queue_id);
+        v_queue := slipring.queue_try(p_move.queue_id,
+            slipring.turn_wait(p_move.queue_id, p_now_ms, {{QUEUE_WAIT_MS}}));
         IF v_queue.queue_id IS NULL THEN
             RETURN false;
         ELSIF v_left IS NOT NULL THEN

@@ -34,7 +34,8 @@ BEGIN
             BEGIN
                 v_here := slipring.place_left(v_queue, p_table);
                 IF v_here THEN
-                    v_queue := slipring.queue_try(v_at);
+                    v_queue := slipring.queue_try(v_at,
+                        slipring.turn_wait(v_at, p_now_ms, {{QUEUE_WAIT_MS}}));
                     moved := v_queue.queue_id IS NOT NULL
                         AND slipring.queue_retire(v_queue, p_table,
                             NOT v_reserved OR v_queue.place <> p_place.place, p_place.since_ms,

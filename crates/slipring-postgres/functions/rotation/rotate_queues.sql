@@ -38,7 +38,8 @@ BEGIN
         END IF;
         after := v_row.queue_id;
         BEGIN
-            v_queue := slipring.queue_try(after);
+            v_queue := slipring.queue_try(after,
+                slipring.turn_wait(after, p_now_ms, {{QUEUE_WAIT_MS}}));
             IF v_queue.queue_id IS NOT NULL THEN
                 done := slipring.rotate_queue(v_queue, v_row.moved, p_now_ms, p_bytes_min,
                     p_age_ms);

@@ -1,15 +1,14 @@
--- Purpose: how long a step of a rotation of all queues stands in line for one of them. Consumers that
---          stay in their transactions keep the lock of a FIFO queue one after the other: who goes away
---          after 50 ms never gets it, and everybody's tables grow meanwhile.
+-- Purpose: how long a step of a rotation of all queues stands in line for one of them, see turn_wait: everybody's
+--          tables grow meanwhile.
 -- Inputs:  p_since, the sequence of the time since when the present generation is written; p_queue;
 --          p_now_ms.
 -- Lock:    none.
 -- Index:   none.
--- Answers: milliseconds: a hundredth of how long it has been under way, from 50 to 2,000, and 50 for
---          three queues of four, which change: a pass has time for one or two long waits.
+-- Answers: milliseconds: a hundredth of how long it has been under way, from 50 to 2,000, so that a pass has time for
+--          one or two long waits.
 CREATE OR REPLACE FUNCTION slipring.rotation_wait(
     p_since regclass, p_queue int, p_now_ms bigint)
 RETURNS int LANGUAGE sql VOLATILE AS $$
-    SELECT CASE WHEN (p_queue + p_now_ms / 4096) % 4 = 0 THEN greatest(50,
-        least(2000, (p_now_ms - pg_sequence_last_value(p_since)) / 100))::int ELSE 50 END
+    SELECT slipring.turn_wait(p_queue, p_now_ms,
+        least(2000, (p_now_ms - pg_sequence_last_value(p_since)) / 100))
 $$;
