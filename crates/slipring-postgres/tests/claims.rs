@@ -83,11 +83,11 @@ async fn the_leases_of_a_server_that_has_waited_begin_when_it_has_the_lock() {
         )
     };
     let late = async {
-        // A wait of a second is counted, see waited_ms.
-        let over = now.after(LEASE + Duration::from_millis(50));
+        // A wait of a second is counted, see waited_ms; not the one for a connection.
+        let over = now.after(LEASE + LEASE);
         while database_now(&user).await <= over {}
         run(&holder, "ROLLBACK").await;
-        now.after(LEASE + LEASE)
+        now.after(LEASE + LEASE + LEASE / 2)
     };
     let ((extended, claimed, chosen), until) = tokio::join!(calls, late);
     assert!(*extended.unwrap()[0].as_ref().unwrap() >= until, "an extension");

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use slipring::admin::AdminStore;
 use slipring::store::{Pass, Store};
 use slipring::{QueueId, QueueSettings, Timestamp};
 use slipring_conformance::verbs::{at, claim, counts, queue, send};
@@ -282,6 +283,8 @@ async fn a_lock_that_is_never_free_is_had_in_turn() {
     // So many turns of others pass by before a call has had its own.
     const TURNS_MAX: u64 = 60;
     let ground = Ground::with(1).await;
+    let limited = QueueSettings { messages_max: Some(100), ..QueueSettings::default() };
+    ground.store.configure(ground.queues[0], &limited, at(0)).await.unwrap();
     let (turns, stop) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
     let mut workers = Vec::new();
     for _ in 0..3 {
@@ -292,6 +295,9 @@ async fn a_lock_that_is_never_free_is_had_in_turn() {
     let begun = turns.load(Ordering::Relaxed);
     soon("a receive", claim(&ground.store, ground.queues[0], 1, at(1))).await;
     let received = turns.load(Ordering::Relaxed);
+    // A limit is looked at under the lock.
+    soon("a send", send(&ground.store, ground.queues[0], &["limited"])).await;
+    let sent = turns.load(Ordering::Relaxed);
     let now = late(&ground).await;
     let lapse = async {
         while ground.store.expire_in(ground.queues[0], now).await.unwrap().ready.is_empty() {}
@@ -303,7 +309,8 @@ async fn a_lock_that_is_never_free_is_had_in_turn() {
         worker.await.unwrap();
     }
     assert!(received - begun < TURNS_MAX, "{} turns before a receive", received - begun);
-    assert!(lapsed - received < TURNS_MAX, "{} turns before a lapse", lapsed - received);
+    assert!(sent - received < TURNS_MAX, "{} turns before a send", sent - received);
+    assert!(lapsed - sent < TURNS_MAX, "{} turns before a lapse", lapsed - sent);
 }
 
 #[tokio::test]

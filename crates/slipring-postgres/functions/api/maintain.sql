@@ -9,23 +9,27 @@
 CREATE OR REPLACE PROCEDURE slipring.maintain(at_most interval DEFAULT '30 seconds')
 LANGUAGE plpgsql AS $$
 DECLARE
-    v_until timestamptz := coalesce(clock_timestamp() + at_most, 'infinity');
+    -- See await.
+    v_until pg_catalog.timestamptz := coalesce(
+        pg_catalog.clock_timestamp() OPERATOR(pg_catalog.+) at_most, 'infinity'::pg_catalog.timestamptz);
     v_turn record;
     v_at int;
     v_more boolean;
-    v_turn_until timestamptz;
-    v_state text;
-    v_message text;
-    v_detail text;
-    v_hint text;
+    v_turn_until pg_catalog.timestamptz;
+    v_state pg_catalog.text;
+    v_message pg_catalog.text;
+    v_detail pg_catalog.text;
+    v_hint pg_catalog.text;
+    v_failed pg_catalog.text;
 BEGIN
     -- Kinds and queues take turns of a second, so that much to do for one keeps no other waiting.
     FOR v_round IN 1..8 LOOP
         v_more := false;
         FOR v_turn IN SELECT * FROM slipring.maintenance() LOOP
             v_at := v_turn.at;
-            v_turn_until := least(clock_timestamp() + interval '1 second', v_until);
-            WHILE v_at IS NOT NULL AND clock_timestamp() < v_turn_until LOOP
+            v_turn_until := least(pg_catalog.clock_timestamp()
+                OPERATOR(pg_catalog.+) '1 second'::pg_catalog.interval, v_until);
+            WHILE v_at IS NOT NULL AND pg_catalog.clock_timestamp() OPERATOR(pg_catalog.<) v_turn_until LOOP
                 COMMIT;
                 BEGIN
                     v_at := slipring.maintain_step(v_turn.step, v_at);
@@ -34,15 +38,20 @@ BEGIN
                     IF v_state IS NULL THEN
                         GET STACKED DIAGNOSTICS v_state = RETURNED_SQLSTATE, v_message = MESSAGE_TEXT,
                             v_detail = PG_EXCEPTION_DETAIL, v_hint = PG_EXCEPTION_HINT;
+                        v_failed := pg_catalog.concat('step ', v_turn.step, ' at ', v_turn.at, ' failed');
                     END IF;
                 END;
             END LOOP;
             v_more := v_more OR v_at IS NOT NULL;
         END LOOP;
         COMMIT;
-        EXIT WHEN NOT v_more OR clock_timestamp() >= v_until;
+        EXIT WHEN NOT v_more OR pg_catalog.clock_timestamp() OPERATOR(pg_catalog.>=) v_until;
     END LOOP;
     IF v_state IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = v_state, MESSAGE = v_message, DETAIL = v_detail, HINT = v_hint;
+        RAISE EXCEPTION USING ERRCODE = v_state, MESSAGE = v_message,
+            DETAIL = pg_catalog.concat_ws(': ', v_failed,
+                CASE WHEN pg_catalog.length(v_detail) OPERATOR(pg_catalog.>) 0 THEN v_detail END),
+            HINT = pg_catalog.concat_ws(' ', 'All other steps were done.',
+                CASE WHEN pg_catalog.length(v_hint) OPERATOR(pg_catalog.>) 0 THEN v_hint END);
     END IF;
 END $$;

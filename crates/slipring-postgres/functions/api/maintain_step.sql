@@ -37,8 +37,8 @@ BEGIN
         PERFORM set_config('synchronous_commit', 'off', true);
         SELECT r.done, r.after INTO v_rotated
         FROM slipring.store_rotate(step, v_now, {{ROTATE_BYTES}}, {{ROTATE_AGE_MS}}, at) r;
-        -- A queue for which something was done is the next one again; rotate_places does so itself.
-        RETURN coalesce(v_rotated.after - (v_rotated.done IS TRUE AND step <> 'shared')::int,
+        -- A queue, or a set, for which something was done is the next one again.
+        RETURN coalesce(v_rotated.after - (v_rotated.done IS TRUE)::int,
             CASE WHEN v_rotated.done THEN 0 END);
     END CASE;
     RETURN CASE WHEN v_next <= v_now THEN at END;

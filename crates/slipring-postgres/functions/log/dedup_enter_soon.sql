@@ -44,11 +44,12 @@ BEGIN
             END;
         END IF;
         IF v_busy THEN
-            v_kept := CASE WHEN p_queue.fifo THEN v_kept || v_unit.groups ELSE v_kept END;
             refused[v_unit.before + 1:v_unit.before + v_unit.size] := array_fill(jsonb_build_object(
-                'queue', p_queue.name, 'error', 'storage_unavailable', 'text',
-                'a transaction that has not ended has sent a message with the same deduplication id: '
-                'nothing is stored, send again later'), ARRAY[v_unit.size]);
+                'queue', p_queue.name, 'error', 'storage_unavailable', 'text', CASE WHEN v_unit.groups && v_kept
+                    THEN 'a message that is before this one in its group is to be sent again later: '
+                    ELSE 'a transaction that has not ended has sent a message with the same deduplication id: '
+                    END || 'nothing is stored, send again later'), ARRAY[v_unit.size]);
+            v_kept := CASE WHEN p_queue.fifo THEN v_kept || v_unit.groups ELSE v_kept END;
         END IF;
     END LOOP;
     PERFORM set_config('lock_timeout', '100ms', true);

@@ -11,6 +11,7 @@ LANGUAGE plpgsql AS $$
 DECLARE
     v_place slipring.place_rotation;
     v_moved boolean;
+    v_began timestamptz := clock_timestamp();
 BEGIN
     done := false;
     -- Nothing is moved or emptied in a database that was restored and not imported.
@@ -21,6 +22,10 @@ BEGIN
         AND least(p_bytes_min, {{GENERATION_BYTES_AGED}}) <= slipring.place_bytes(r.place)
         ORDER BY r.place
     LOOP
+        -- One set is tried however long the look for it took.
+        IF after IS NOT NULL AND slipring.turn_over(v_began) THEN
+            RETURN;
+        END IF;
         after := v_place.place;
         v_moved := pg_sequence_last_value(format('slipring.place_generation_%s', after)::regclass)
             <> pg_sequence_last_value(format('slipring.place_low_%s', after)::regclass);
