@@ -6,7 +6,7 @@ use std::time::Duration;
 use slipring::Timestamp;
 use slipring::store::{ClaimBatch, Demand, ExtendBatch, Prolong, Store};
 use slipring_conformance::verbs::{claim, plain, send};
-use slipring_testbed::{Cluster, database_now, one, run, soon, waiting};
+use slipring_testbed::{Cluster, database_now, locked, one, run, soon};
 use tokio_postgres::Client;
 
 const LEASE: Duration = Duration::from_secs(1);
@@ -24,9 +24,7 @@ async fn receive(client: &Client, queue: &str) -> (i64, String) {
 /// Lets a receive wait for the queue's lock, which the holder has, for longer than its lease.
 async fn waited(holder: &Client, waits: &Client, looks: &Client, queue: &str) {
     let late = async {
-        let waiting = "SELECT count(*) FROM pg_stat_activity
-            WHERE datname = current_database() AND wait_event_type = 'Lock'";
-        soon("the receive", async { while one(looks, waiting).await == 0 {} }).await;
+        locked(looks, 1).await;
         let over = database_now(looks).await.after(LEASE);
         while database_now(looks).await <= over {}
         let now = database_now(looks).await;
@@ -119,16 +117,8 @@ async fn large_messages_that_fail_leave_the_others_room() {
     assert_eq!(first.get::<_, i64>(1) + rest.get::<_, i64>(1), 304);
 }
 
-/// Makes a session with `test.halt` wait for advisory lock 77 where a receive of a FIFO queue has
-/// read the log, and not yet what came by other ways.
-const HALT: &str = "ALTER FUNCTION slipring.mark_read RENAME TO mark_there;
-    CREATE FUNCTION slipring.mark_read(p_queue int, p_kind int)
-    RETURNS slipring.mark LANGUAGE plpgsql AS $$ BEGIN
-        IF p_kind = 5 AND current_setting('test.halt', true) = 'on' THEN
-            PERFORM pg_advisory_xact_lock(77);
-        END IF;
-        RETURN slipring.mark_there(p_queue, p_kind);
-    END $$";
+/// Where a receive of a FIFO queue has read the log, and not yet what came by other ways.
+const LOG_READ: (&str, &str) = ("mark_read", "p_kind = 5");
 
 #[tokio::test]
 async fn a_dead_letter_of_a_group_does_not_go_before_what_was_sent_earlier() {
@@ -140,20 +130,15 @@ async fn a_dead_letter_of_a_group_does_not_go_before_what_was_sent_earlier() {
         '{\"max_attempts\": 1, \"dead_letter\": \"f.fifo\"}')";
     run(&user, create).await;
     let owner = cluster.client(&database).await;
-    run(&owner, HALT).await;
-    let keeper = cluster.client(&database).await;
-    run(&keeper, "SELECT pg_advisory_lock(77)").await;
-    run(&owner, "SET test.halt = on").await;
     let meanwhile = async {
-        waiting(&user, "advisory", 1).await;
         run(&user, "SELECT slipring.send('f.fifo', 'first'::text, \"group\" => 'g')").await;
         run(&user, "SELECT slipring.send('other.fifo', 'second'::text, \"group\" => 'g')").await;
         let fail = "SELECT slipring.nack(receipt, '0 s') FROM slipring.receive('other.fifo')";
         run(&user, fail).await;
-        run(&keeper, "SELECT pg_advisory_unlock(77)").await;
     };
     let claim = "SELECT convert_from(body, 'UTF8') FROM slipring.receive('f.fifo', 10)";
-    let (got, ()) = tokio::join!(owner.query(claim, &[]), meanwhile);
+    let claimed = owner.query(claim, &[]);
+    let got = cluster.amid(&database, &owner, LOG_READ, claimed, meanwhile).await;
     let mut bodies: Vec<String> = got.unwrap().iter().map(|row| row.get(0)).collect();
     if bodies.is_empty() {
         bodies.push(receive(&user, "f.fifo").await.1);

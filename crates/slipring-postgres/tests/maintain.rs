@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use slipring::QueueId;
-use slipring_testbed::{Cluster, Database, SOON, one, run, soon};
+use slipring_testbed::{Cluster, Database, SOON, locked, one, run, soon};
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
@@ -154,9 +154,7 @@ async fn a_lease_lapses_in_a_queue_whose_lock_is_never_free() {
         let client = g.cluster.client(&g.database).await;
         workers.push(tokio::spawn(works(client, Arc::clone(&stop))));
     }
-    let waits = "SELECT count(*) FROM pg_stat_activity
-        WHERE datname = current_database() AND wait_event_type = 'Lock'";
-    soon("a line", async { while one(&owner, waits).await < 2 {} }).await;
+    locked(&owner, 2).await;
     // It has a long wait in one of four turns of four seconds.
     let lapsed = async {
         while g.ready("jobs").await == 0 {

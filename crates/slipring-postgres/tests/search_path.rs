@@ -153,8 +153,8 @@ async fn a_wait_calls_no_operator_that_somebody_else_has_made() {
     assert_eq!(one(&client, "SELECT count(*) FROM public.called").await, 0);
 }
 
-/// A plan that is made for the values of a call shows them to whoever has `debug_print_plan` on,
-/// and a queue has a secret (decision 0034).
+/// A custom plan holds the values of the call as constants, and `debug_print_plan` shows it to the
+/// caller. The row of a queue holds a secret (decision 0034). A generic plan holds no values.
 #[tokio::test]
 async fn what_a_producer_calls_plans_nothing_for_the_values_of_a_queue() {
     let cluster = Cluster::shared();

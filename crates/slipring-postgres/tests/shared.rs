@@ -199,12 +199,10 @@ async fn locked(client: &Client) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lock_that_a_savepoint_gives_back_is_free_for_who_waits_for_it() {
     // S10.7
-    let waits = "SELECT count(*) FROM pg_stat_activity
-        WHERE datname = current_database() AND wait_event_type = 'Lock'";
     for waited_for in [false, true] {
         let ground = Ground::with(1).await;
         let new = async || ground.cluster.client(&ground.database).await;
-        let waiting = async || while one(&ground.client, waits).await == 0 {};
+        let waiting = async || slipring_testbed::locked(&ground.client, 1).await;
         let (before, holder, next) = (new().await, new().await, new().await);
         let held = async {
             if !waited_for {

@@ -18,7 +18,8 @@ use slipring::{QueueId, QueueSettings, Timestamp};
 use slipring_conformance::verbs::{at, claim, counts, queue, send};
 use slipring_postgres::PostgresStore;
 use slipring_testbed::{
-    Cluster, Database, SOON, database_now, one, rotate, rotation_step_after, run, soon, waiting,
+    Cluster, Database, SOON, database_now, locked, one, rotate, rotation_step_after, run, soon,
+    waiting,
 };
 use tokio_postgres::Client;
 
@@ -327,10 +328,7 @@ async fn many_queues_that_are_held_leave_connections_to_sends_and_to_other_queue
         let (store, q) = (Arc::clone(&ground.store), *q);
         calls.push(tokio::spawn(async move { claim(&store, q, 1, at(1)).await.len() }));
     }
-    let waits = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
-        AND wait_event_type = 'Lock'";
-    let waiting = async { while one(&ground.client, waits).await < 3 {} };
-    soon("somebody else", waiting).await;
+    locked(&ground.client, 3).await;
     let free = ground.queues[HELD];
     for _ in 0..10 {
         soon("a send", send(&ground.store, free, &["a"])).await;

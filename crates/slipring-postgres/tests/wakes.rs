@@ -11,9 +11,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use slipring::store::Store;
-use slipring::{Engine, EngineOptions, QueueSettings, ReceiveRequest};
+use slipring::{Delivery, Engine, EngineOptions, Queue, QueueSettings, ReceiveRequest};
 use slipring_conformance::verbs::{self, claim, plain, send};
-use slipring_testbed::{Cluster, Database, one, run, waiting};
+use slipring_testbed::{Cluster, Database, locked, run, waiting};
+use tokio::task::JoinHandle;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -25,6 +26,23 @@ async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
 async fn engine(cluster: &Cluster, database: &Database) -> Engine {
     let store = cluster.store(database).await;
     Engine::open(store, EngineOptions::default()).await.expect("the engine opens")
+}
+
+/// A receive of one message that waits for it.
+fn receives(queue: &Queue) -> JoinHandle<Vec<Delivery>> {
+    let queue = queue.clone();
+    let request = ReceiveRequest::up_to(1).wait(HOUR);
+    tokio::spawn(async move { queue.receive(request).await.unwrap() })
+}
+
+/// Returns when a receive of the queue waits.
+async fn waits_for(queue: &Queue) {
+    let waits = async {
+        while queue.waiting() == 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    within("the wait", waits).await;
 }
 
 /// Sends by SQL, inside whatever transaction is open.
@@ -137,17 +155,9 @@ async fn a_waiting_receive_gets_what_is_sent_by_sql() {
     let q = engine.create_queue("q", QueueSettings::default()).await.unwrap();
     let sender = cluster.client(&database).await;
     for round in 0..20 {
-        let receiver = q.clone();
-        let waits = tokio::spawn(async move {
-            receiver.receive(ReceiveRequest::up_to(1).wait(HOUR)).await.unwrap()
-        });
+        let waits = receives(&q);
         if round % 2 == 0 {
-            within("the wait", async {
-                while q.waiting() == 0 {
-                    tokio::task::yield_now().await;
-                }
-            })
-            .await;
+            waits_for(&q).await;
         }
         sql_send(&sender, "q", &round.to_string()).await;
         let list = within("the receive", waits).await.unwrap();
@@ -165,10 +175,7 @@ async fn a_queue_made_and_a_delay_set_by_sql_are_noticed() {
     let sql = cluster.client(&database).await;
     sql.batch_execute("SELECT slipring.create_queue('made')").await.unwrap();
     let q = within("the queue", engine.queue("made")).await.unwrap();
-    let receiver = q.clone();
-    let waits = tokio::spawn(async move {
-        receiver.receive(ReceiveRequest::up_to(1).wait(HOUR)).await.unwrap()
-    });
+    let waits = receives(&q);
     let delayed = "SELECT slipring.send('made', 'soon'::text, delay => interval '50 milliseconds')";
     sql.batch_execute(delayed).await.unwrap();
     assert_eq!(verbs::bodies(&within("the receive", waits).await.unwrap()), ["soon"]);
@@ -190,21 +197,11 @@ async fn a_waiting_receive_gets_what_is_sent_while_the_creation_of_a_queue_waits
             async move { creates.create_queue("another", QueueSettings::default()).await },
         );
     let sender = cluster.client(&database).await;
-    let waits = "SELECT count(*) FROM pg_stat_activity
-        WHERE datname = current_database() AND wait_event_type = 'Lock'";
-    within("the creation", async { while one(&sender, waits).await == 0 {} }).await;
+    locked(&sender, 1).await;
     // The first wakes its receive before the list of queues is looked at, which waits.
     for round in 0..3 {
-        let receiver = q.clone();
-        let waits = tokio::spawn(async move {
-            receiver.receive(ReceiveRequest::up_to(1).wait(HOUR)).await.unwrap()
-        });
-        within("the wait", async {
-            while q.waiting() == 0 {
-                tokio::task::yield_now().await
-            }
-        })
-        .await;
+        let waits = receives(&q);
+        waits_for(&q).await;
         sql_send(&sender, "q", &round.to_string()).await;
         let list = within("the receive", waits).await.unwrap();
         assert_eq!(verbs::bodies(&list), [round.to_string()]);
@@ -230,12 +227,7 @@ async fn a_change_lets_only_those_look_whose_queue_has_a_message() {
         waits.push(tokio::spawn(async move {
             receiver.receive(ReceiveRequest::up_to(1).wait(HOUR)).await.unwrap()
         }));
-        within("the wait", async {
-            while q.waiting() == 0 {
-                tokio::task::yield_now().await;
-            }
-        })
-        .await;
+        waits_for(&q).await;
     }
     let claims = || store.calls(slipring_conformance::fault::Verb::Claim);
     let before = claims();
@@ -296,16 +288,8 @@ async fn a_receive_that_waits_gets_what_a_consumer_by_sql_gives_back_by_a_rollba
     for _ in 0..10 {
         sql_send(&sql, "jobs", "m").await;
         sql.batch_execute("BEGIN; SELECT FROM slipring.receive('jobs')").await.unwrap();
-        let receiver = q.clone();
-        let waits = tokio::spawn(async move {
-            receiver.receive(ReceiveRequest::up_to(1).wait(HOUR)).await.unwrap()
-        });
-        within("the wait", async {
-            while q.waiting() == 0 {
-                tokio::task::yield_now().await;
-            }
-        })
-        .await;
+        let waits = receives(&q);
+        waits_for(&q).await;
         // Others change the queue meanwhile.
         let other = cluster.client(&database).await;
         other

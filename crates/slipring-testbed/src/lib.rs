@@ -8,6 +8,7 @@
     reason = "a failed step fails the test"
 )]
 
+mod halt;
 pub mod pair;
 pub mod pooler;
 mod refusal;
@@ -362,6 +363,14 @@ pub async fn waiting(client: &Client, event: &str, backends: i64) {
     let limit = Duration::from_secs(60);
     let in_time = tokio::time::timeout(limit, waiting).await;
     in_time.unwrap_or_else(|_| panic!("{backends} backends wait for {event}"));
+}
+
+/// Returns when at least so many other backends of the client's database wait for a lock of any
+/// kind. The client's role has to see what others wait for.
+pub async fn locked(client: &Client, backends: i64) {
+    let sql = "SELECT count(*) FROM pg_stat_activity
+         WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    soon("a lock", async { while one(client, sql).await < backends {} }).await;
 }
 
 /// What stands in the schema, a line for each thing.

@@ -11,39 +11,12 @@ use tokio_postgres::Client;
 
 use super::ground::{Ground, receive, work};
 
-/// Makes a session with `test.halt` wait for advisory lock 77 after it has locked the queue and
-/// read its state.
-const HALT: &str = "ALTER FUNCTION slipring.acks_take RENAME TO acks_taken;
-    CREATE FUNCTION slipring.acks_take(
-        p_queue slipring.queue, p_state slipring.state, p_now_ms bigint) RETURNS slipring.state
-    LANGUAGE plpgsql AS $$ BEGIN
-        IF current_setting('test.halt', true) = 'on' THEN
-            PERFORM pg_advisory_xact_lock(77);
-        END IF;
-        RETURN slipring.acks_taken(p_queue, p_state, p_now_ms);
-    END $$";
-
-/// The same in a turn of lapses: after it has read the state, before it selects leases.
-const HALT_LAPSE: &str = "ALTER FUNCTION slipring.settle_next RENAME TO settle_after;
-    CREATE FUNCTION slipring.settle_next(p_queue slipring.queue, p_kind text, p_attempts bigint,
-        p_delay_ms bigint, p_jitter float8, OUT next text, OUT delay_ms bigint)
-    LANGUAGE plpgsql AS $$ BEGIN
-        IF current_setting('test.halt', true) = 'on' THEN
-            PERFORM pg_advisory_xact_lock(77);
-        END IF;
-        SELECT s.next, s.delay_ms INTO next, delay_ms
-        FROM slipring.settle_after(p_queue, p_kind, p_attempts, p_delay_ms, p_jitter) s;
-    END $$";
-
-/// The same where a table's leases are moved: after the state was read, before they are selected.
-const HALT_MEETING: &str = "ALTER FUNCTION slipring.leases_meeting RENAME TO leases_met;
-    CREATE FUNCTION slipring.leases_meeting(p_queue int, p_table text, p_lanes bigint[])
-    RETURNS SETOF slipring.lease LANGUAGE plpgsql AS $$ BEGIN
-        IF current_setting('test.halt', true) = 'on' THEN
-            PERFORM pg_advisory_xact_lock(77);
-        END IF;
-        RETURN QUERY SELECT * FROM slipring.leases_met(p_queue, p_table, p_lanes);
-    END $$";
+/// After the queue was locked and its state read.
+const READ: (&str, &str) = ("acks_take", "true");
+/// The same in a turn of lapses, before it selects leases.
+const READ_TO_LAPSE: (&str, &str) = ("settle_next", "true");
+/// The same where a table's leases are moved.
+const READ_TO_MOVE: (&str, &str) = ("leases_meeting", "true");
 
 /// Lets the owner's step begin, which halts, commits the consumer's transaction, and lets the step
 /// go on; `over` says that it was so.
@@ -51,24 +24,14 @@ async fn commit_within(
     ground: &Ground,
     owner: &Client,
     consumer: &Client,
-    (halt, over): (&str, &Cell<bool>),
+    (halt, over): ((&str, &str), &Cell<bool>),
     step: impl Future<Output = ()>,
 ) {
-    run(owner, halt).await;
-    run(owner, "SET test.halt = on").await;
-    let keeper = ground.cluster.client(&ground.database).await;
-    run(&keeper, "SELECT pg_advisory_lock(77)").await;
-    let halted = "SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-        WHERE l.locktype = 'advisory' AND l.objid = 77 AND NOT l.granted
-        AND d.datname = current_database()";
     let meanwhile = async {
-        while one(&ground.user, halted).await == 0 {}
         run(consumer, "COMMIT").await;
-        run(&keeper, "SELECT pg_advisory_unlock(77)").await;
         over.set(true);
     };
-    tokio::join!(step, meanwhile);
-    run(owner, "SET test.halt = off").await;
+    ground.cluster.amid(&ground.database, owner, halt, step, meanwhile).await;
 }
 
 #[tokio::test]
@@ -97,7 +60,7 @@ async fn a_table_is_not_let_go_of_whose_last_message_was_handed_out_meanwhile() 
             rotation_step(&owner, "queues", moment).await;
         }
     };
-    commit_within(&ground, &owner, &consumer, (HALT, &over), retiring).await;
+    commit_within(&ground, &owner, &consumer, (READ, &over), retiring).await;
     for part in ["queues", "journal", "shelf"].iter().cycle().take(30) {
         moment = moment.after(Duration::from_secs(1));
         rotation_step(&owner, part, moment).await;
@@ -174,7 +137,7 @@ async fn a_removal_that_meets_a_new_lease_leaves_the_others_their_end() {
         until.as_millis()
     );
     let over = Cell::new(false);
-    commit_within(&ground, &owner, &consumer, (HALT, &over), run(&owner, &remove)).await;
+    commit_within(&ground, &owner, &consumer, (READ, &over), run(&owner, &remove)).await;
     let later = ground.now().await.after(Duration::from_secs(3600));
     ground.store.expire_in(ground.q, later).await.unwrap();
     assert_eq!(ground.drain().await, ["new"]);
@@ -205,7 +168,7 @@ async fn a_lease_that_is_moved_as_it_commits_leaves_the_others_their_end() {
     );
     let over = Cell::new(false);
     let moving = run(&owner, &move_leased);
-    commit_within(&ground, &owner, &consumer, (HALT_MEETING, &over), moving).await;
+    commit_within(&ground, &owner, &consumer, (READ_TO_MOVE, &over), moving).await;
     assert_eq!(one(&ground.user, "SELECT count(*) FROM slipring.item").await, 1, "old was moved");
     assert_eq!(counts(&ground.store, ground.q).await, [0, 0, 2, 0]);
     let later = ground.now().await.after(Duration::from_secs(3600));
@@ -235,7 +198,7 @@ async fn a_lease_that_commits_while_others_lapse_lapses_too() {
     let lapse = format!("SELECT slipring.store_expire_in({}, {})", ground.q.0, later.as_millis());
     let over = Cell::new(false);
     let lapsing = run(&owner, &lapse);
-    commit_within(&ground, &owner, &consumer, (HALT_LAPSE, &over), lapsing).await;
+    commit_within(&ground, &owner, &consumer, (READ_TO_LAPSE, &over), lapsing).await;
     for _ in 0..2 {
         ground.store.expire_in(ground.q, later).await.unwrap();
     }
