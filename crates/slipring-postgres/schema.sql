@@ -1088,6 +1088,7 @@ FUNCTION taken_apart(p_queue slipring.queue, p_want bigint, p_all boolean, p_tab
 FUNCTION taken_ask(p_queue slipring.queue) RETURNS boolean
 FUNCTION taken_asked(p_queue integer) RETURNS regclass
 FUNCTION taken_base(p_queue slipring.queue, p_now_ms bigint) RETURNS bigint
+FUNCTION taken_begin(p_state slipring.state) RETURNS slipring.state
 FUNCTION taken_cut(p_queue slipring.queue) RETURNS int8multirange
 FUNCTION taken_expected(p_queue integer) RETURNS boolean
 FUNCTION taken_fences(p_ids int8multirange) RETURNS int8multirange

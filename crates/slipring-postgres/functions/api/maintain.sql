@@ -51,7 +51,7 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = v_state, MESSAGE = v_message,
             DETAIL = pg_catalog.concat_ws(': ', v_failed,
                 CASE WHEN pg_catalog.length(v_detail) OPERATOR(pg_catalog.>) 0 THEN v_detail END),
-            HINT = pg_catalog.concat_ws(' ', 'All other steps were done.',
+            HINT = pg_catalog.concat_ws(' ', 'Other steps were gone on with.',
                 CASE WHEN pg_catalog.length(v_hint) OPERATOR(pg_catalog.>) 0 THEN v_hint END);
     END IF;
 END $$;

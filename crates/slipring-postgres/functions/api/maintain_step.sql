@@ -14,8 +14,8 @@ DECLARE
     v_next bigint;
     v_rotated record;
 BEGIN
-    PERFORM slipring.isolation_check(), slipring.in_turn(0,
-        CASE WHEN at > 0 THEN slipring.turn_wait(at, v_now, {{QUEUE_WAIT_MS}}) ELSE 50 END);
+    PERFORM slipring.isolation_check(), slipring.in_turn(0, CASE WHEN step IN ('due', 'lapse')
+        THEN slipring.turn_wait(at, v_now, {{QUEUE_WAIT_MS}}) ELSE 50 END);
     IF at IS NULL OR step IS NULL OR step <> ALL (ARRAY['due', 'lapse', 'retention', 'load',
         'queues', 'shared', 'moves', 'journal', 'shelf', 'dedup', 'places']) THEN
         PERFORM slipring.fail('SR007', format('%s at %s is no step; take one that maintenance '

@@ -91,7 +91,8 @@ BEGIN
         cost := greatest(cost, p_left);
     END IF;
     -- Where lease_ack has read hand-outs of a moment ago, those that are due have not been looked at.
-    IF v_state.leased > 0 AND NOT busy AND v_state.taken IS NOT DISTINCT FROM v_taken AND cost < p_left AND p_holder IS NULL THEN
+    IF v_state.leased > 0 AND NOT busy AND v_state.taken IS NOT DISTINCT FROM v_taken
+        AND cost < p_left AND p_holder IS NULL THEN
         v_state.lapse_ms := slipring.lapse_next(p_queue.queue_id, p_now_ms);
         IF v_state.lapse_ms IS NULL THEN
             RAISE EXCEPTION USING ERRCODE = 'data_corrupted', MESSAGE = format(

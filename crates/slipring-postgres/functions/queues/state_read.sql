@@ -31,10 +31,7 @@ BEGIN
             RETURN v_state;
         END IF;
         -- A transaction that has called taken_ask may be handing out messages, which is not in the state.
-        -- taken_journal is so low that taken_may does not allow it to others.
-        v_state.taken := '{[{{BIGINT_MIN}},0)}';
-        v_state.taken_journal := pg_sequence_last_value('slipring.journal')
-            - slipring.taken_generations() - 1;
+        v_state := slipring.taken_begin(v_state);
     END IF;
     RETURN slipring.taken_read(p_queue, v_state);
 END $$;

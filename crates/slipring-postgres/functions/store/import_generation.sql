@@ -45,9 +45,8 @@ BEGIN
         v_known := (SELECT range_agg(int8range(l.fence, l.fence + 1)) FROM slipring.lease l
             WHERE l.queue_id = p_queue.queue_id AND l.fence < 0);
         IF v_known IS NOT NULL THEN
-            v_state.taken := '{[{{BIGINT_MIN}},0)}' - v_known;
-            v_state.taken_journal := pg_sequence_last_value('slipring.journal')
-                - slipring.taken_generations() - 1;
+            v_state := slipring.taken_begin(v_state);
+            v_state.taken := v_state.taken - v_known;
         END IF;
         v_state.fence := greatest(
             (SELECT max(l.fence) FROM slipring.lease l WHERE l.queue_id = p_queue.queue_id),

@@ -50,7 +50,7 @@ BEGIN
     END IF;
     PERFORM slipring.commit_mode(v_queue.relaxed);
     v_before := slipring.id_take(v_queue, v_last);
-    -- Entered before the queue's lock is taken: whoever sends the same id may keep one waiting for a moment.
+    -- Before the queue's lock is taken: the wait for another sender of an id is not to be had with the lock.
     IF v_queue.dedup_window_ms > 0 AND cardinality(array_remove(p_dedup_ids, NULL)) > 0 THEN
         SELECT e.firsts, e.refused INTO v_first, v_refused FROM slipring.dedup_enter_soon(v_queue,
             p_now_ms, v_before, p_units, p_groups, p_dedup_ids) e;
