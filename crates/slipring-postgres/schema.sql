@@ -742,7 +742,6 @@ FUNCTION commit_flushed() RETURNS void
 FUNCTION commit_mode(p_relaxed boolean) RETURNS void
 FUNCTION company(p_queue slipring.queue, p_attempts bigint, p_up_to bigint) RETURNS bigint
 FUNCTION configure(queue text, changes jsonb) RETURNS jsonb SECURITY DEFINER
-FUNCTION consumer_of_all() RETURNS boolean
 FUNCTION count_check(p_limit text, p_most integer, p_n integer, p_queue text DEFAULT NULL::text, p_argument text DEFAULT 'n'::text, p_load bigint DEFAULT NULL::bigint) RETURNS integer
 FUNCTION create_queue(name text, settings jsonb DEFAULT NULL::jsonb) RETURNS boolean SECURITY DEFINER
 FUNCTION cut(p_xid_base bigint) RETURNS int8multirange
@@ -993,6 +992,8 @@ FUNCTION retire_ready(p_queue slipring.queue, p_table text, p_move boolean, p_al
 FUNCTION revoke(kind text, role text, queue text DEFAULT NULL::text) RETURNS void SECURITY DEFINER
 FUNCTION right_change(p_kind text, p_role text, p_queue text, p_give boolean) RETURNS void
 FUNCTION right_functions(p_kind text, p_whole boolean) RETURNS text[]
+FUNCTION right_in_all(p_type regtype) RETURNS boolean
+FUNCTION right_of_session(p_type regtype) RETURNS boolean
 FUNCTION rights_apply(p_role text) RETURNS void
 FUNCTION rights_apply_all() RETURNS void
 FUNCTION rotate_dedup(p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint) RETURNS boolean

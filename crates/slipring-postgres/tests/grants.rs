@@ -7,68 +7,14 @@
     reason = "a failed step fails the test"
 )]
 
+mod grants {
+    pub mod ground;
+    mod names;
+}
+
+use grants::ground::{ground, refused};
 use slipring_postgres::{PostgresOptions, migrate};
-use slipring_testbed::{Cluster, Database, one, refusal, run};
-use tokio_postgres::Client;
-
-/// A database with the queues `mine` and `other`, a session of its owner, and roles of its own.
-struct Ground {
-    cluster: &'static Cluster,
-    database: Database,
-    owner: Client,
-}
-
-async fn ground() -> Ground {
-    let cluster = Cluster::shared();
-    let database = cluster.database().await;
-    let owner = cluster.client(&database).await;
-    run(&owner, "SELECT slipring.create_queue('mine'), slipring.create_queue('other')").await;
-    Ground { cluster, database, owner }
-}
-
-impl Ground {
-    /// A role of this test's, and a session of it in a database.
-    async fn user(&self, name: &str, database: &str) -> (String, Client) {
-        let role = format!("{}_{name}", self.database.name);
-        let session = self.cluster.superuser(database).await;
-        let make = format!(
-            "DO $$ BEGIN CREATE ROLE {role}; EXCEPTION WHEN duplicate_object THEN NULL; END $$;
-             SET SESSION AUTHORIZATION {role}"
-        );
-        run(&session, &make).await;
-        (role, session)
-    }
-
-    async fn here(&self, name: &str) -> (String, Client) {
-        self.user(name, &self.database.name).await
-    }
-
-    /// A call with the queue's name, a receipt of its own, a load of its own.
-    async fn call(&self, text: &str, queue: &str) -> String {
-        let mut text = text.replace("{q}", queue);
-        if text.contains("{receipt}") {
-            let receive = format!(
-                "SELECT slipring.send('{queue}', 'x'::text);
-                 SELECT slipring.purge('{queue}'); SELECT slipring.send('{queue}', 'y'::text)"
-            );
-            run(&self.owner, &receive).await;
-            let sql = format!("SELECT receipt FROM slipring.receive('{queue}')");
-            let receipt: String = self.owner.query_one(&sql, &[]).await.unwrap().get(0);
-            text = text.replace("{receipt}", &receipt);
-        }
-        if text.contains("{load}") {
-            let load = one(&self.owner, &format!("SELECT slipring.load_begin('{queue}')")).await;
-            text = text.replace("{load}", &load.to_string());
-        }
-        text
-    }
-}
-
-/// SQLSTATE and message of what a call fails with.
-async fn refused(client: &Client, call: &str) -> String {
-    let error = refusal(client, call).await;
-    format!("{} {}", error.code().code(), error.message())
-}
+use slipring_testbed::{one, run};
 
 const PRODUCER: [&str; 11] = [
     "SELECT slipring.send('{q}', 'a'::text)",
@@ -229,6 +175,48 @@ async fn nobody_lends_a_right_in_one_queue_to_reach_others() {
     assert!(why.starts_with("42501 permission denied for queue other"), "{why}");
 }
 
+/// An analysis and a refresh run what the owner of a table has put there, in the session of who
+/// asks for them.
+#[tokio::test]
+async fn no_table_of_a_role_acts_in_queues_of_the_session_that_analyzes_it() {
+    let g = ground().await;
+    let (role, user) = g.here("owns_tables").await;
+    run(&g.owner, &format!("SELECT slipring.grant('admin', '{role}', 'mine')")).await;
+    let admin = g.cluster.superuser(&g.database.name).await;
+    run(&admin, &format!("CREATE SCHEMA own AUTHORIZATION {role}")).await;
+    for (n, call) in [
+        "SELECT slipring.send('other', 'a'::text)",
+        "SELECT slipring.send('other', 'a'::text, dedup_id => 'a')",
+        "SELECT slipring.peek('other')",
+        "SELECT slipring.stats('other')",
+        "SELECT slipring.receive('other')",
+        "SELECT slipring.configure('other', '{}')",
+        "SELECT slipring.purge('other')",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let make = format!(
+            "CREATE FUNCTION own.f{n}(a int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN
+                 IF session_user <> '{role}' THEN EXECUTE $c${call}$c$; END IF;
+                 RETURN a;
+             END $$;
+             CREATE TABLE own.t{n} AS SELECT g AS a FROM generate_series(1, 3) g;
+             CREATE INDEX ON own.t{n} (own.f{n}(a));
+             CREATE MATERIALIZED VIEW own.m{n} AS SELECT own.f{n}(a) FROM own.t{n};"
+        );
+        run(&user, &make).await;
+        for table in [format!("ANALYZE own.t{n}"), format!("REFRESH MATERIALIZED VIEW own.m{n}")] {
+            let why = refused(&admin, &table).await;
+            assert!(why.starts_with("42501 cannot execute UNLISTEN"), "{table}, {call}: {why}");
+        }
+    }
+    let sent = "SELECT count(*) FROM slipring.peek('other')";
+    assert_eq!(one(&g.owner, sent).await, 0);
+    // Reading goes on in a transaction that only reads.
+    run(&user, "BEGIN READ ONLY; SELECT slipring.stats('mine'); COMMIT").await;
+}
+
 #[tokio::test]
 async fn a_redrive_needs_to_send_to_its_target_and_no_more() {
     // S6.7
@@ -290,95 +278,4 @@ async fn a_grant_that_cannot_be_is_refused_with_what_is_wrong() {
     }
     // The owner keeps what he has.
     run(&g.owner, "SELECT slipring.grant('consumer', session_user), slipring.stats('mine')").await;
-}
-
-/// A role's rows, and those whose role is gone.
-async fn rows(owner: &Client, role: &str) -> (i64, i64) {
-    let of = |condition: &str| {
-        format!(
-            "SELECT count(*) FROM slipring.grantee g WHERE g.queue_id > 0 AND {condition} (
-                 SELECT FROM pg_roles r WHERE r.oid = g.role_id AND r.rolname = '{role}')"
-        )
-    };
-    (one(owner, &of("EXISTS")).await, one(owner, &of("NOT EXISTS")).await)
-}
-
-#[tokio::test]
-async fn a_role_has_no_rights_of_one_that_had_its_name() {
-    let g = ground().await;
-    let admin = g.cluster.superuser(&g.database.name).await;
-    let (role, user) = g.here("leaver").await;
-    run(&g.owner, &format!("SELECT slipring.grant('consumer', '{role}', 'mine')")).await;
-    run(&user, "SELECT slipring.ready('mine')").await;
-    drop(user);
-    run(&admin, &format!("DROP OWNED BY {role}; DROP ROLE {role}")).await;
-    let (_, user) = g.here("leaver").await;
-    run(&g.owner, &format!("SELECT slipring.grant('consumer', '{role}', 'other')")).await;
-    run(&user, "SELECT slipring.ready('other')").await;
-    let why = refused(&user, "SELECT slipring.ready('mine')").await;
-    assert!(why.starts_with("42501 permission denied for queue mine"), "{why}");
-    assert_eq!(rows(&g.owner, &role).await, (1, 0), "a grant deletes rows of roles that are gone");
-    // Neither where nothing was granted since.
-    run(&admin, &format!("DROP OWNED BY {role}; DROP ROLE {role}")).await;
-    let (_, user) = g.here("leaver").await;
-    let open = format!("GRANT USAGE ON SCHEMA slipring TO {role}");
-    run(&admin, &format!("{open}; GRANT EXECUTE ON FUNCTION slipring.ready TO {role}")).await;
-    let why = refused(&user, "SELECT slipring.ready('other')").await;
-    assert!(why.starts_with("42501 permission denied for queue other"), "{why}");
-    let (other, _) = g.here("somebody").await;
-    run(&g.owner, &format!("SELECT slipring.revoke('consumer', '{other}', 'mine')")).await;
-    assert_eq!(rows(&g.owner, &role).await, (0, 0), "so does a revoke");
-}
-
-#[tokio::test]
-async fn a_role_keeps_its_rights_under_another_name() {
-    let g = ground().await;
-    let admin = g.cluster.superuser(&g.database.name).await;
-    let (before, user) = g.here("before").await;
-    let after = format!("{}_after", g.database.name);
-    run(&g.owner, &format!("SELECT slipring.grant('consumer', '{before}', 'mine')")).await;
-    run(&admin, &format!("ALTER ROLE {before} RENAME TO {after}")).await;
-    run(&user, "SELECT slipring.ready('mine')").await;
-    // A later role of the name has none of them, and its own.
-    let (_, later) = g.here("before").await;
-    run(&g.owner, &format!("SELECT slipring.grant('consumer', '{before}', 'other')")).await;
-    for (session, may, may_not) in [(&user, "mine", "other"), (&later, "other", "mine")] {
-        run(session, &format!("SELECT slipring.ready('{may}')")).await;
-        let why = refused(session, &format!("SELECT slipring.ready('{may_not}')")).await;
-        assert!(why.starts_with(&format!("42501 permission denied for queue {may_not}")), "{why}");
-    }
-    let names = format!(
-        "SELECT count(*) FROM slipring.grantee g JOIN slipring.queue q USING (queue_id)
-         WHERE (g.role, q.name) IN (('{after}', 'mine'), ('{before}', 'other'))"
-    );
-    assert_eq!(one(&g.owner, &names).await, 2, "each row has the role's present name");
-    run(&g.owner, &format!("SELECT slipring.revoke('consumer', '{after}', 'mine')")).await;
-    let why = refused(&user, "SELECT slipring.ready('mine')").await;
-    assert!(why.starts_with("42501 permission denied for"), "{why}");
-    run(&later, "SELECT slipring.ready('other')").await;
-}
-
-#[tokio::test]
-async fn a_cluster_wide_role_that_is_created_anew_gets_its_rights_at_the_next_migration() {
-    let cluster = Cluster::own();
-    let database = cluster.database().await;
-    let admin = cluster.superuser(&database.name).await;
-    run(&admin, "SELECT slipring.create_queue('mine')").await;
-    run(&admin, "ALTER ROLE slipring_consumer RENAME TO renamed").await;
-    let migrate = async || migrate(&database.address, PostgresOptions::default(), false).await;
-    let done = migrate().await.unwrap();
-    assert_eq!((done.is_empty(), done.roles_missing.len()), (true, 0), "it has its rights");
-    run(&admin, "ALTER ROLE renamed RENAME TO slipring_consumer").await;
-    // No role that has rights somewhere can be dropped.
-    let others = admin.query("SELECT datname FROM pg_database WHERE datallowconn", &[]).await;
-    for row in others.unwrap() {
-        let other = cluster.superuser(&row.get::<_, String>(0)).await;
-        run(&other, "DROP OWNED BY slipring_consumer").await;
-    }
-    run(&admin, "DROP ROLE slipring_consumer; CREATE ROLE made").await;
-    run(&admin, "SELECT slipring.grant('consumer', 'made', 'mine')").await;
-    assert_eq!(migrate().await.unwrap().roles_missing, ["slipring_consumer"]);
-    run(&admin, "CREATE ROLE slipring_consumer").await;
-    assert!(!migrate().await.unwrap().is_empty());
-    run(&admin, "SET ROLE slipring_consumer; SELECT slipring.ready('mine')").await;
 }

@@ -38,7 +38,7 @@ BEGIN
     SELECT * INTO v_queue FROM slipring.queue q WHERE q.queue_id = v_named.queue::int;
     IF v_queue.queue_id IS NULL THEN
         RETURN NULL;
-    ELSIF NOT slipring.consumer_of_all() THEN
+    ELSIF NOT slipring.right_in_all('slipring.right_consumer'::regtype) THEN
         PERFORM slipring.queue_allow('consumer', v_queue);
     END IF;
     -- An ack of only some messages of the lease must not take its lock for acks exclusively: acks of

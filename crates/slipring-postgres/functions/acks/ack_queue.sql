@@ -18,7 +18,7 @@ BEGIN
     SELECT * INTO v_queue FROM slipring.queue q WHERE q.queue_id = p_queue;
     IF v_queue.queue_id IS NULL THEN
         PERFORM slipring.message_gone(p_messages[1]);
-    ELSIF NOT slipring.consumer_of_all() THEN
+    ELSIF NOT slipring.right_in_all('slipring.right_consumer'::regtype) THEN
         PERFORM slipring.queue_allow('consumer', v_queue);
     END IF;
     PERFORM pg_advisory_xact_lock_shared(k.key)

@@ -33,7 +33,7 @@ BEGIN
     IF v_fence >= 0 THEN
         RETURN false;
     END IF;
-    IF NOT slipring.consumer_of_all() THEN
+    IF NOT slipring.right_in_all('slipring.right_consumer'::regtype) THEN
         PERFORM slipring.queue_allow('consumer', v_queue);
     END IF;
     PERFORM pg_advisory_xact_lock_shared(

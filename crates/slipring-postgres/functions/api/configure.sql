@@ -15,7 +15,7 @@ BEGIN
     v_queue := slipring.queue_lock(v_queue.queue_id);
     v_settings := slipring.settings_merge(v_queue.settings, changes, v_queue.name);
     IF v_settings ->> 'dead_letter' <> coalesce(v_queue.dead_letter, '')
-        AND NOT has_type_privilege(slipring.caller(), 'slipring.right_admin'::regtype, 'USAGE') THEN
+        AND NOT slipring.right_in_all('slipring.right_admin'::regtype) THEN
         -- What fails is sent there.
         PERFORM slipring.queue_named(v_settings ->> 'dead_letter', 'producer');
     END IF;

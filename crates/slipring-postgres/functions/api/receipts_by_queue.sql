@@ -16,7 +16,7 @@ BEGIN
     IF v_n > {{BATCH_MESSAGES_MAX}} THEN
         PERFORM slipring.fail_limit(NULL, 'batch_messages_max', {{BATCH_MESSAGES_MAX}}, v_n);
     END IF;
-    IF NOT slipring.consumer_of_all() THEN
+    IF NOT slipring.right_in_all('slipring.right_consumer'::regtype) THEN
         PERFORM slipring.queue_allow('consumer', q) FROM slipring.queue q
         WHERE q.queue_id IN (SELECT o.queue FROM slipring.receipt_open(v_receipts) o);
     END IF;

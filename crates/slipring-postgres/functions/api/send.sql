@@ -46,7 +46,7 @@ BEGIN
         FROM slipring.queue q
         WHERE q.name = send.queue AND CASE WHEN send.priority BETWEEN 0 AND {{PRIORITY_MAX}}
                 THEN q.fifo OR q.lane_base + send.priority = ANY (q.lanes) END
-            AND (has_type_privilege(slipring.caller(), 'slipring.right_producer'::regtype, 'USAGE')
+            AND (slipring.right_in_all('slipring.right_producer'::regtype)
                 OR slipring.queue_right('producer', q.queue_id))
             AND q.home_at = q.written_at AND q.delay_ms = 0 AND octet_length(send.body) + v_more <= q.message_bytes_max
             AND q.messages_max IS NULL AND q.bytes_max IS NULL AND v_fits

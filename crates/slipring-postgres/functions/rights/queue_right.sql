@@ -5,7 +5,7 @@
 CREATE OR REPLACE FUNCTION slipring.queue_right(p_kind text, p_queue int)
 RETURNS boolean LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    IF has_type_privilege(slipring.caller(), 'slipring.right_' || p_kind, 'USAGE') THEN
+    IF slipring.right_in_all(('slipring.right_' || p_kind)::regtype) THEN
         RETURN true;
     END IF;
     -- For the OID of a dropped role pg_has_role answers null.
