@@ -224,8 +224,8 @@ impl Rotation {
     }
 }
 
-/// Retires tables. `stand` is where the store stands, if known: see
-/// [`Changes::stand`](crate::changes::Changes::stand).
+/// Retires tables; a part that fails keeps no other from its turn. `stand` is where the store
+/// stands, if known: see [`Changes::stand`](crate::changes::Changes::stand).
 pub(crate) async fn rotate(
     session: &Session,
     rotation: &Rotation,
@@ -237,8 +237,17 @@ pub(crate) async fn rotate(
         return Ok(());
     }
     let mut idle = true;
+    let mut failed = None;
     for part in ROTATING {
-        idle &= !rotate_part(session, rotation, part, now).await?;
+        match rotate_part(session, rotation, part, now).await {
+            Ok(did) => idle &= !did,
+            // A second one is no matter of the part.
+            Err(error) if failed.is_some() => return Err(error),
+            Err(error) => failed = Some(error),
+        }
+    }
+    if let Some(error) = failed {
+        return Err(error);
     }
     let rest = stand.filter(|_| idle).map(|stand| Rest { stand, since_ms: now });
     *rotation.rest.lock() = rest;

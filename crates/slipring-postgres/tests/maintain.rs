@@ -215,6 +215,27 @@ async fn a_step_that_fails_keeps_no_other_from_being_done() {
     }
 }
 
+/// Many queues whose lock others hold may use up the time of each call.
+#[tokio::test]
+async fn what_is_due_comes_not_always_before_rotation_and_retention() {
+    let g = ground().await;
+    run(&g.admin, "SELECT slipring.create_queue('jobs', '{\"retention_ms\": 60000}')").await;
+    run(&g.admin, "SELECT slipring.send('jobs', 'a'::text, delay => '1 ms')").await;
+    let first = "SELECT step FROM slipring.maintenance() LIMIT 1";
+    let all = async {
+        let (mut due, mut retention, mut others) = (false, false, false);
+        while !(due && retention && others) {
+            let step: String = g.admin.query_one(first, &[]).await.unwrap().get(0);
+            match step.as_str() {
+                "due" => due = true,
+                "retention" => retention = true,
+                _ => others = true,
+            }
+        }
+    };
+    soon("each kind of work comes first", all).await;
+}
+
 #[tokio::test]
 async fn a_wait_ends_with_a_message_or_its_time_and_holds_nothing() {
     // S5.4

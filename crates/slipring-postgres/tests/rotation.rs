@@ -261,3 +261,19 @@ async fn who_looks_for_a_message_while_its_table_is_emptied_finds_it() {
         assert_eq!(drain(&ground.store, ground.q).await, ["a"]);
     }
 }
+
+#[tokio::test]
+async fn a_part_that_fails_keeps_no_other_from_its_turn() {
+    let ground = Ground::new().await;
+    let store = ground.cluster.rotating_store(&ground.database, 1).await;
+    send(&store, ground.q, &["a"]).await;
+    drain(&store, ground.q).await;
+    run(&ground.rotator, "DROP FUNCTION slipring.rotate_places").await;
+    let emptied = "SELECT pg_sequence_last_value('slipring.journal_low')";
+    let rotated = async {
+        while one(&ground.rotator, emptied).await == 0 {
+            store.prune(at(1)).await.expect_err("one of the parts fails");
+        }
+    };
+    soon("the journal, a later part", rotated).await;
+}

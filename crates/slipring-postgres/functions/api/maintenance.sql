@@ -3,8 +3,8 @@
 -- Lock:    none.
 -- Index:   see store_deadlines; queue_retention.
 -- Answers: due and lapse with a queue's number, where something is due or lapses by now; the parts of the rotation and
---          load with 0; retention with each queue that forgets messages. Of the queues any one is the first: who has no
---          time for all of them does not always do the same.
+--          load with 0; retention with each queue that forgets messages. Any of the three is the first, and of the queues
+--          any one: who has no time for all of them does not always do the same.
 CREATE OR REPLACE FUNCTION slipring.maintenance()
 RETURNS TABLE (step text, at int)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp
@@ -14,6 +14,7 @@ DECLARE
     v_now bigint := slipring.now_ms();
     v_after int := 0;
     v_row record;
+    v_kind int := floor(random() * 3);
     v_first int := (SELECT random() * max(q.queue_id) FROM slipring.queue q);
     v_steps text[] := '{}';
     v_queues int[] := '{}';
@@ -33,11 +34,12 @@ BEGIN
         END LOOP;
         EXIT WHEN NOT FOUND;
     END LOOP;
-    RETURN QUERY SELECT s.step, s.queue FROM unnest(v_steps, v_queues) s(step, queue)
-    ORDER BY s.queue < v_first, s.queue;
-    RETURN QUERY SELECT p, 0
-    FROM unnest(ARRAY['queues', 'shared', 'moves', 'journal', 'shelf', 'dedup', 'places',
-        'load']) p;
-    RETURN QUERY SELECT 'retention', q.queue_id FROM slipring.queue q
-    WHERE q.retention_ms IS NOT NULL ORDER BY q.queue_id < v_first, q.queue_id;
+    RETURN QUERY SELECT s.step, s.at FROM (
+        SELECT 0 AS kind, d.step, d.queue AS at FROM unnest(v_steps, v_queues) d(step, queue)
+        UNION ALL
+        SELECT 1, p.step, 0 FROM unnest(ARRAY['queues', 'shared', 'moves', 'journal', 'shelf',
+            'dedup', 'places', 'load']) p(step)
+        UNION ALL
+        SELECT 2, 'retention', q.queue_id FROM slipring.queue q WHERE q.retention_ms IS NOT NULL) s
+    ORDER BY (s.kind + v_kind) % 3, s.at < v_first, s.at;
 END $$;
