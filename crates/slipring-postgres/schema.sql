@@ -808,8 +808,9 @@ FUNCTION items_passed(p_mark slipring.mark, p_done int8multirange, p_until_ms bi
 FUNCTION items_ready(p_queue integer) RETURNS boolean
 FUNCTION items_timed(p_mark slipring.mark, p_until_ms bigint, p_limit bigint) RETURNS SETOF slipring.item_picture
 FUNCTION journal_copy(p_queue slipring.queue, p_journal bigint, p_now_ms bigint) RETURNS void
-FUNCTION journal_copy_idle(p_after integer, p_journal bigint) RETURNS integer
+FUNCTION journal_copy_idle(p_from integer, p_journal bigint) RETURNS integer
 FUNCTION journal_grew(p_slot integer) RETURNS boolean
+FUNCTION journal_idle(p_queue integer) RETURNS boolean
 FUNCTION journal_tables() RETURNS text[]
 FUNCTION lane_oldest(p_from text, p_state slipring.state, p_at integer) RETURNS bigint
 FUNCTION lane_stats(p_queue slipring.queue, p_state slipring.state, p_at integer, OUT ready bigint, OUT urgent bigint, OUT bytes bigint, OUT oldest_ms bigint) RETURNS record
@@ -853,6 +854,7 @@ FUNCTION load_append_rows(p_load bigint, p_part bigint, p_checksum bigint, p_now
 FUNCTION load_begin(queue text, parts integer DEFAULT 1024) RETURNS bigint SECURITY DEFINER
 FUNCTION load_held(p_queue integer) RETURNS int8multirange
 FUNCTION load_lock(p_load bigint, p_alone boolean) RETURNS void
+FUNCTION load_only_open() RETURNS boolean
 FUNCTION load_open(p_load bigint) RETURNS slipring.load
 FUNCTION load_part_add(p_load slipring.load, p_part bigint, p_checksum bigint, p_now_ms bigint, p_priorities bigint[], p_sizes bigint[], p_count integer) RETURNS bigint
 FUNCTION load_parts_blocks(p_first bigint, p_parts integer, p_queue text, p_load bigint DEFAULT NULL::bigint) RETURNS bigint[]

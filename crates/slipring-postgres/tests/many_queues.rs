@@ -15,7 +15,7 @@ use slipring::store::Store;
 use slipring::{MessageId, QueueId, QueueSettings};
 use slipring_conformance::verbs::{at, counts, drain, queue, send};
 use slipring_postgres::PostgresStore;
-use slipring_testbed::{Cluster, Database, one, rotate, run};
+use slipring_testbed::{Cluster, Database, database_now, one, rotate, rotate_until, run};
 use tokio_postgres::Client;
 
 const LOCKS: &str = "SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid()";
@@ -100,6 +100,39 @@ async fn looks_and_rotations_take_no_locks_for_queues_that_they_pass_over() {
         let found = ground.store.lookup(*id, at(0)).await.unwrap().expect("it is there");
         assert_eq!(found.queue, *q);
     }
+}
+
+#[tokio::test]
+async fn a_step_of_the_journal_for_a_queue_with_leases_looks_at_no_idle_one() {
+    let mut read = Vec::new();
+    for queues in [3, 103] {
+        let mut ground = Ground::with(0).await;
+        run(&ground.client, "UPDATE slipring.store SET own_tables_max = 0").await;
+        ground.add(queues).await;
+        let (first, client) = (ground.queues[0].0, &ground.client);
+        // Leases that make it worth while to turn: what states of idle queues hold does not count.
+        let open = "SELECT slipring.send_batch('q0', array_fill('a'::text, ARRAY[1000]));
+            SELECT slipring.receive('q1')";
+        run(client, open).await;
+        let open = "DO $$ BEGIN FOR n IN 1..1000 LOOP
+            PERFORM slipring.receive('q0'); COMMIT; END LOOP; END $$";
+        run(client, open).await;
+        let copied = format!(
+            "SELECT count(*) FROM slipring.state s WHERE s.queue_id = {first}
+                 AND s.journal = pg_sequence_last_value('slipring.journal')
+                 AND s.journal > pg_sequence_last_value('slipring.journal_low')"
+        );
+        let now = database_now(client).await;
+        rotate_until(client, "journal", now, async || one(client, &copied).await > 0).await;
+        let step = format!(
+            "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON)
+             SELECT * FROM slipring.store_rotate('journal', slipring.now_ms(), 1, 0, {first})"
+        );
+        let plan: serde_json::Value = client.query_one(&step, &[]).await.unwrap().get(0);
+        let buffers = |name| plan[0]["Plan"][name].as_i64().unwrap();
+        read.push(buffers("Shared Hit Blocks") + buffers("Shared Read Blocks"));
+    }
+    assert!(read[1] < read[0] + 50, "buffers of a step among 3 and 103 queues: {read:?}");
 }
 
 #[tokio::test]

@@ -1,7 +1,8 @@
 -- Purpose: takes numbers for parts of a load out of all lanes of its queue.
 -- Inputs:  p_queue as locked; p_load; p_blocks, at most 64, see load_block; those that it has
 --          stay.
--- Lock:    the caller holds the queue's lock; see load_show.
+-- Lock:    the caller holds the queue's lock; the view load_reserving_lock in ROW SHARE mode, to the end of the
+--          transaction; see load_show.
 -- Index:   load_block_pkey; state_newest grows by one entry.
 CREATE OR REPLACE FUNCTION slipring.load_reserve_blocks(
     p_queue slipring.queue, p_load int, p_blocks bigint[])
@@ -17,7 +18,10 @@ DECLARE
 BEGIN
     FOR v_block IN SELECT b FROM unnest(p_blocks) b WHERE NOT EXISTS (SELECT
             FROM slipring.load_block k WHERE k.load_id = p_load AND k.block = b) ORDER BY b LOOP
-        v_past := coalesce(v_past, slipring.load_show(p_queue.queue_id, v_own));
+        IF v_past IS NULL THEN
+            LOCK TABLE slipring.load_reserving_lock IN ROW SHARE MODE;
+            v_past := slipring.load_show(p_queue.queue_id, v_own);
+        END IF;
         BEGIN
             -- The number of a subtransaction is one that nobody sends with: id_take knows those of
             -- transactions only. xmin has its lower half.

@@ -2,7 +2,8 @@
 --          subtransactions, which are among the next LOAD_RESERVING_XIDS transaction numbers. A snapshot of others
 --          does not tell that they are in progress, see taken_cut.
 -- Inputs:  p_queue, of which the caller has the lock; p_own, the transaction's number.
--- Lock:    the view load_reserving_lock, which only the owner may lock, until the sequence is moved.
+-- Lock:    the view load_reserving_lock, which only the owner may lock, until the sequence is moved; the caller has
+--          it in ROW SHARE mode, see load_only_open.
 -- Index:   none.
 -- Answers: the transaction number behind the last one that is shown.
 CREATE OR REPLACE FUNCTION slipring.load_show(p_queue int, p_own bigint)
@@ -16,9 +17,10 @@ BEGIN
     LOCK TABLE slipring.load_reserving_lock IN SHARE UPDATE EXCLUSIVE MODE;
     v_value := pg_sequence_last_value(v_shown);
     v_first := v_value >> {{LOAD_SHOWN_SHIFT}};
-    v_past := v_first + (v_value & {{LOAD_SHOWN_XIDS_MAX}});
-    -- One of another queue that is open still and this one are shown as one.
-    IF NOT EXISTS (SELECT FROM pg_snapshot_xip(pg_current_snapshot()) x
+    v_past := v_first + (v_value & {{LOAD_SHOWN_MASK}});
+    -- One of another queue that is open still and this one are shown as one. Of a number in between nobody
+    -- knows whether it is that of such a transaction, or of any other that is open for long.
+    IF slipring.load_only_open() OR NOT EXISTS (SELECT FROM pg_snapshot_xip(pg_current_snapshot()) x
         WHERE x::text::bigint >= v_first AND x::text::bigint < v_past)
     THEN
         v_first := p_own;

@@ -1,10 +1,10 @@
 -- Purpose: one step of the rotation of the journal's tables, if one is due: those of
---          generation_step; then copy what is open, a queue at a time; let the old generation go;
+--          generation_step; then copy what is open, a queue at a time, or many that are idle; let the old generation go;
 --          empty it once nobody reads it any more.
 -- Inputs:  as store_rotate.
--- Lock:    the caller holds the lock of rotation; that of the queue that is copied, see rotation_wait;
+-- Lock:    the caller holds the lock of rotation; that of the queue that is copied, see rotation_wait and journal_copy_idle;
 --          see generation_empty.
--- Index:   queue_pkey, state_newest.
+-- Index:   queue_pkey, state_newest; see journal_idle.
 -- Answers: as store_rotate.
 CREATE OR REPLACE FUNCTION slipring.rotate_journal(
     p_after int, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint,
@@ -27,11 +27,6 @@ BEGIN
     IF done IS NOT NULL THEN
         RETURN;
     END IF;
-    after := slipring.journal_copy_idle(p_after, v_now);
-    IF after IS NOT NULL THEN
-        done := true;
-        RETURN;
-    END IF;
     SELECT q.queue_id INTO after FROM slipring.queue q CROSS JOIN LATERAL (
             SELECT s.journal FROM slipring.state s WHERE s.queue_id = q.queue_id
             ORDER BY s.seq DESC LIMIT 1) s
@@ -44,6 +39,11 @@ BEGIN
             PERFORM setval('slipring.journal_low', v_now);
         END IF;
         RETURN;
+    ELSIF slipring.journal_idle(after) THEN
+        done := slipring.journal_copy_idle(after, v_now) > 0;
+        IF done THEN
+            RETURN;
+        END IF;
     END IF;
     v_queue := slipring.queue_try(after,
         slipring.rotation_wait('slipring.journal_since', after, p_now_ms));

@@ -22,7 +22,7 @@ BEGIN
     -- Read after the sequence: a transaction that is shown there is in this snapshot, or has ended.
     v_seen := pg_current_snapshot();
     v_first := v_value >> {{LOAD_SHOWN_SHIFT}};
-    v_past := v_first + (v_value & {{LOAD_SHOWN_XIDS_MAX}});
+    v_past := v_first + (v_value & {{LOAD_SHOWN_MASK}});
     IF v_past <= pg_snapshot_xmin(v_seen)::text::bigint OR NOT EXISTS (
         SELECT FROM pg_snapshot_xip(v_seen) x
         WHERE x::text::bigint >= v_first AND x::text::bigint < v_past)

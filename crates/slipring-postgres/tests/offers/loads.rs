@@ -52,6 +52,44 @@ async fn a_receive_that_stays_open_from_before_a_load_to_after_it_has_none_of_it
     }
 }
 
+/// A receive beside an open load looks at each transaction number that is shown, so they are few.
+#[tokio::test]
+async fn a_load_that_stays_open_shows_no_more_numbers_than_a_receive_can_look_at() {
+    let ground = Ground::in_use().await;
+    let others = "SELECT count(slipring.create_queue('other' || n)) FROM generate_series(1, 16) n";
+    assert_eq!(one(&ground.user, others).await, 16);
+    // A long transaction that has nothing to do with loads begins after one.
+    let (loader, load) = begun(&ground).await;
+    let writer = ground.begin().await;
+    run(&writer, "SELECT pg_current_xact_id()").await;
+    run(&loader, "COMMIT").await;
+    // As if so many transactions had begun since, and a load of each queue.
+    let later = "SELECT setval(s, v - v % 1048576 + 65537) FROM (
+        SELECT s, pg_sequence_last_value(s) AS v FROM slipring.queue q,
+            slipring.load_reserving(q.queue_id) s WHERE q.name = 'jobs') s";
+    run(&ground.user, later).await;
+    run(&ground.user, &format!("SELECT slipring.load_reserve({load}, 32, 16)")).await;
+    // Nothing but another open load is shown as one with it.
+    let (loader, _) = begun(&ground).await;
+    run(&ground.user, later).await;
+    let mut refused = 0;
+    for n in 1..=16 {
+        let begin = format!("SELECT slipring.load_begin('other{n}', 20)");
+        if let Err(error) = ground.user.batch_execute(&begin).await {
+            let error = error.as_db_error().expect("the database refuses it");
+            assert_eq!(error.code().code(), "55P03", "{error:?}");
+            assert!(error.message().contains("has been open for too long"), "{error:?}");
+            refused += 1;
+        }
+    }
+    assert_eq!(refused, 1, "of 16 queues one has its sequence");
+    run(&loader, "COMMIT").await;
+    for n in 1..=16 {
+        run(&ground.user, &format!("SELECT slipring.load_begin('other{n}', 20)")).await;
+    }
+    run(&writer, "COMMIT").await;
+}
+
 #[tokio::test]
 async fn an_offer_that_is_made_while_a_load_is_begun_has_none_of_it() {
     let ground = Ground::in_use().await;
