@@ -12,6 +12,10 @@ const ACKED: u8 = 4;
 /// Its connection was cut while it was held.
 const CUT: u8 = 8;
 
+/// Numbers from here on are the participant's, where it works in a queue of the others: they
+/// receive and ack its messages, and nothing is asked of these.
+pub const PARTICIPANT: u64 = 1 << 63;
+
 /// The messages of one run, by dense numbers.
 #[derive(Debug, Default)]
 pub struct Account {
@@ -51,11 +55,14 @@ impl Account {
         }
     }
 
-    /// A message came.
-    pub fn came(&mut self, number: u64) {
+    /// A message came; answers whether it is none of the participant's.
+    pub fn came(&mut self, number: u64) -> bool {
+        if number >= PARTICIPANT {
+            return false;
+        }
         let Some(mark) = index(number).and_then(|at| self.marks.get_mut(at)) else {
             self.counts.invented += 1;
-            return;
+            return true;
         };
         match *mark & (CAME | ACKED | CUT) {
             CUT.. if *mark & ACKED == 0 => self.counts.again_after_cut += 1,
@@ -63,6 +70,7 @@ impl Account {
             _ => self.counts.again_without_reason += 1,
         }
         *mark = (*mark | CAME) & !CUT;
+        true
     }
 
     /// Something came that is no body of this lab.
@@ -119,12 +127,12 @@ mod tests {
         let mut account = Account::default();
         assert_eq!(account.begin(5), 0);
         account.sent(0, 4);
-        (0..3).for_each(|number| account.came(number));
+        (0..3).for_each(|number| assert!(account.came(number)));
         assert_eq!(account.outstanding(), 1);
         account.acked(&[0]);
         account.cut(&[1]);
         // After its ack, after a cut, without a reason, never sent.
-        [0, 1, 2, 9].into_iter().for_each(|number| account.came(number));
+        [0, 1, 2, 9].into_iter().for_each(|number| assert!(account.came(number)));
         let verdict = account.verdict();
         assert_eq!((verdict.sent, verdict.unsure, verdict.lost), (4, 1, 1));
         assert_eq!((verdict.invented, verdict.again_without_reason), (1, 2));
@@ -135,8 +143,18 @@ mod tests {
     fn a_send_that_was_cut_may_come_or_not() {
         let mut account = Account::default();
         account.begin(2);
-        account.came(1);
+        assert!(account.came(1));
         let clean = Verdict { unsure: 2, ..Verdict::default() };
         assert_eq!(account.verdict(), clean);
+    }
+
+    #[test]
+    fn what_the_participant_sent_counts_nowhere() {
+        let mut account = Account::default();
+        account.begin(1);
+        account.sent(0, 1);
+        assert!(!account.came(PARTICIPANT) && !account.came(u64::MAX));
+        let verdict = account.verdict();
+        assert_eq!((verdict.sent, verdict.lost, verdict.invented), (1, 1, 0));
     }
 }

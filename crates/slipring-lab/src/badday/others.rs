@@ -257,10 +257,7 @@ impl Shared {
 
     fn look(&self, body: &[u8], came: &mut Vec<Content>) -> Result<()> {
         match body::read(body) {
-            Ok(content) => {
-                self.account.lock().came(content.number);
-                came.push(content);
-            }
+            Ok(content) => came.extend(self.account.lock().came(content.number).then_some(content)),
             Err(_) => self.account.lock().damaged(),
         }
         Ok(())
