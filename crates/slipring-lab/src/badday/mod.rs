@@ -2,10 +2,12 @@
 //! stall by time, in a calm phase, a fault and a recovery, with a loss checker at the end.
 
 mod account;
+mod admin;
 mod day;
 mod days;
 mod frame;
 mod meter;
+mod open;
 mod others;
 mod phase;
 mod report;
@@ -208,6 +210,9 @@ days! {
     days::idle_consumer::IdleConsumer,
     days::pinned_snapshot::Reader,
     days::pinned_snapshot::Writer,
+    days::open_deduplication_id::BySql,
+    days::open_deduplication_id::ByServer,
+    days::open_nack::OpenNack,
     days::delays_at_once::DelaysAtOnce,
     days::purge::Purge,
     days::poison::Poison,

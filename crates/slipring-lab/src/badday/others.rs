@@ -172,7 +172,8 @@ impl Drop for Others {
     }
 }
 
-fn queue_name(queue: usize) -> String {
+/// The name of one of their queues.
+pub fn queue_name(queue: usize) -> String {
     format!("others-{queue}")
 }
 

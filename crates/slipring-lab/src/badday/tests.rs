@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 
+use super::open;
 use super::others::{Load, Others, Outcome};
 use super::phase::Phase;
 use crate::body::Body;
@@ -194,4 +195,21 @@ async fn the_others_come_back_after_a_cut_and_what_was_cut_is_no_loss() {
     let verdict = outcome.verdict;
     assert!(verdict.sent > 20 && verdict.unsure == 4, "{verdict:?}");
     assert_eq!((verdict.lost, verdict.again_without_reason), (0, 0), "{verdict:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn messages_of_the_participant_in_a_queue_of_the_others_are_received_and_not_counted() {
+    let settings = Settings::new(Work::Paced, Kind::Memory);
+    let folder = tempfile::tempdir().unwrap();
+    let target = Arc::new(Faulty::start(&settings, folder.path()).await.unwrap());
+    let others = Others::start(Arc::clone(&target), load()).await.unwrap();
+    target.caller(&open::queue()).await.unwrap().send(&open::bodies(3)).await.unwrap();
+    pass(100).await;
+    let outcome = tokio::task::spawn_blocking(|| others.end(true)).await.unwrap();
+    let verdict = outcome.verdict;
+    assert!(verdict.sent > 0 && outcome.failed.is_none(), "{outcome:?}");
+    assert_eq!((verdict.lost, verdict.invented, outcome.cuts), (0, 0, 0), "{outcome:?}");
+    let mut left = target.caller(&open::queue()).await.unwrap();
+    let mut look = |_: &[u8]| Ok(());
+    assert_eq!(left.receive(1, Duration::ZERO, &mut look).await.unwrap(), 0);
 }

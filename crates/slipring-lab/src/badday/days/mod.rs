@@ -9,6 +9,8 @@ pub mod idle_consumer;
 pub mod killed_database;
 pub mod killed_server;
 pub mod killed_worker;
+pub mod open_deduplication_id;
+pub mod open_nack;
 pub mod pinned_snapshot;
 pub mod poison;
 pub mod pool_exhausted;
