@@ -213,6 +213,8 @@ days! {
     days::open_deduplication_id::BySql,
     days::open_deduplication_id::ByServer,
     days::open_nack::OpenNack,
+    days::open_load::OpenLoad,
+    days::open_limited_send::OpenLimitedSend,
     days::delays_at_once::DelaysAtOnce,
     days::purge::Purge,
     days::poison::Poison,

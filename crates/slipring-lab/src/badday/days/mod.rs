@@ -10,6 +10,8 @@ pub mod killed_database;
 pub mod killed_server;
 pub mod killed_worker;
 pub mod open_deduplication_id;
+pub mod open_limited_send;
+pub mod open_load;
 pub mod open_nack;
 pub mod pinned_snapshot;
 pub mod poison;
