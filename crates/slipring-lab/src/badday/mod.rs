@@ -245,7 +245,7 @@ fn names(asked: &str) -> Result<Vec<&'static str>> {
 fn list() -> String {
     let mut text = String::new();
     let mut line = |name: &str, what: &str, more: &str| {
-        text += &format!("{name:<23} {what}\n{:<23} {more}\n", "");
+        text += &format!("{name:<28} {what}\n{:<28} {more}\n", "");
     };
     for about in DAYS {
         let contenders: Vec<String> = about.contenders.iter().map(|kind| kind.name()).collect();

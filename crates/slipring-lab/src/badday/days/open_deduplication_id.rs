@@ -148,7 +148,7 @@ async fn post(address: &str, id: &str) -> Result<Option<bool>> {
 impl Day for ByServer {
     const ABOUT: About = About {
         name: "open-deduplication-id-server",
-        what: "the same; the others by the server, one of whom sends the same id again and again",
+        what: "a send by SQL with a deduplication id stays open; the server is sent that id too",
         contenders: &[Kind::PostgresServer],
         stall_ms_max: UNFELT_MS + CALL_MS,
         ..BySql::ABOUT
