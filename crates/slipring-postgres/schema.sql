@@ -746,6 +746,7 @@ FUNCTION count_check(p_limit text, p_most integer, p_n integer, p_queue text DEF
 FUNCTION create_queue(name text, settings jsonb DEFAULT NULL::jsonb) RETURNS boolean SECURITY DEFINER
 FUNCTION cut(p_xid_base bigint) RETURNS int8multirange
 FUNCTION dead_letter_queue(p_queue slipring.queue) RETURNS slipring.queue
+FUNCTION dedup_copy(p_slot integer, p_now bigint, p_now_ms bigint) RETURNS integer
 FUNCTION dedup_enter(p_queue slipring.queue, p_now_ms bigint, p_before bigint, p_groups text[], p_dedup_ids text[], p_refused jsonb[]) RETURNS bigint[]
 FUNCTION dedup_enter_soon(p_queue slipring.queue, p_now_ms bigint, p_before bigint, p_units integer[], p_groups text[], p_dedup_ids text[], OUT firsts bigint[], OUT refused jsonb[]) RETURNS record
 FUNCTION dedup_leave(p_queue slipring.queue, p_now_ms bigint, p_before bigint, p_groups text[], p_dedup_ids text[], p_refused jsonb[]) RETURNS bigint[]
@@ -864,6 +865,7 @@ FUNCTION load_reserve_blocks(p_queue slipring.queue, p_load integer, p_blocks bi
 FUNCTION load_reserving(p_queue integer) RETURNS regclass
 FUNCTION load_room(p_queue slipring.queue, p_load integer, p_messages bigint, p_bytes bigint) RETURNS void
 FUNCTION load_show(p_queue integer, p_own bigint) RETURNS bigint
+FUNCTION load_shown_open(p_first bigint, p_past bigint) RETURNS boolean
 FUNCTION lock_row_class(p_secret bytea) RETURNS integer
 FUNCTION locks_fit(p_queue slipring.queue, p_messages bigint[], p_fences bigint[], p_kinds text[]) RETURNS void
 FUNCTION log_any(p_table text, p_lanes bigint[], p_ids int8multirange[]) RETURNS boolean

@@ -1,4 +1,4 @@
--- Purpose: the tables, sequences and indexes of the store. PostgreSQL 14 or newer, no extension.
+-- Purpose: the tables, sequences and indexes of the store. PostgreSQL 15 or newer, no extension.
 -- Inputs:  none. Runs once, in one transaction, under the migration lock.
 -- Lock:    none but the catalogue's.
 -- Index:   every index is named here; tables that rotate have one or two, nothing more.

@@ -12,7 +12,7 @@ use crate::rows::value;
 include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 
 /// The oldest version of PostgreSQL that has what the functions use.
-const SERVER_VERSION_MIN: i64 = 140_000;
+const SERVER_VERSION_MIN: i64 = 150_000;
 
 /// The steps in order; the n-th leads to version n.
 pub(crate) fn migrations() -> &'static [(&'static str, &'static str)] {
@@ -126,7 +126,7 @@ fn check_server(
     if version < SERVER_VERSION_MIN {
         let (major, minor) = (version / 10_000, version % 10_000);
         return refuse(format!(
-            "the server is PostgreSQL {major}.{minor}; version 14 or newer is needed"
+            "the server is PostgreSQL {major}.{minor}; version 15 or newer is needed"
         ));
     }
     if standby {
@@ -184,9 +184,9 @@ mod tests {
         let check = |version, standby, read_only, isolation| {
             check_server(version, standby, read_only, isolation).map_err(|error| error.to_string())
         };
-        assert_eq!(check(140_000, false, false, "read committed"), Ok(()));
+        assert_eq!(check(150_000, false, false, "read committed"), Ok(()));
         for (refused, wanted) in [
-            (check(130_012, false, false, "read committed"), "PostgreSQL 13.12; version 14"),
+            (check(140_023, false, false, "read committed"), "PostgreSQL 14.23; version 15"),
             (check(150_000, true, true, "read committed"), "connect to the primary"),
             (check(150_000, false, true, "read committed"), "default_transaction_read_only"),
             (check(150_000, false, false, "serializable"), "default_transaction_isolation"),

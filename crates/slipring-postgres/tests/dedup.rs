@@ -14,7 +14,9 @@ use slipring::store::{AppendBatch, Store};
 use slipring::{ErrorKind, NewMessage, QueueId, QueueSettings, Retry, Timestamp};
 use slipring_conformance::verbs::{self, claim, counts, drain, plain, queue, try_send};
 use slipring_postgres::PostgresStore;
-use slipring_testbed::{Cluster, Database, one, rotate, run, soon, waiting};
+use slipring_testbed::{
+    Cluster, Database, database_now, one, rotate, rotate_until, run, soon, waiting,
+};
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
@@ -265,4 +267,32 @@ async fn an_id_of_which_a_snapshot_or_another_order_cannot_know_is_an_error_of_p
     let (lost, kept) = if one.is_err() { (one, two) } else { (two, one) };
     assert_eq!(code(lost), "40P01");
     kept.unwrap();
+}
+
+#[tokio::test]
+async fn ids_of_a_long_window_or_of_a_deleted_queue_do_not_keep_those_of_others() {
+    let ground = Ground::new().await;
+    let client = &ground.rotator;
+    let create = "SELECT slipring.create_queue(q, '{\"dedup_window_ms\": 3000000000000}')
+        FROM unnest(ARRAY['long', 'gone']) q";
+    run(client, create).await;
+    send(client, "short").await.unwrap();
+    let send_long = "SELECT slipring.send('long', 'x'::text, dedup_id => 'a')";
+    let first = one(client, send_long).await;
+    run(client, "SELECT slipring.send('gone', 'x'::text, dedup_id => 'a')").await;
+    let delete = "SELECT slipring.store_delete_queue(queue_id) FROM slipring.queue
+        WHERE name = 'gone'";
+    run(client, delete).await;
+    let mut now = database_now(client).await;
+    for generation in 1..=2 {
+        let hours = Duration::from_secs(7200);
+        for sequence in ["dedup_now", "dedup_low"] {
+            now = now.after(hours);
+            let moved = format!("SELECT pg_sequence_last_value('slipring.{sequence}')");
+            let moved = async || one(client, &moved).await >= generation;
+            rotate_until(client, "dedup", now, moved).await;
+        }
+        assert_eq!(one(client, "SELECT count(*) FROM slipring.dedup").await, 1);
+        assert_eq!(one(client, send_long).await, first);
+    }
 }

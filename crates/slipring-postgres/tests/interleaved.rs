@@ -13,7 +13,7 @@ use std::time::Duration;
 use slipring::{AdminStore, QueueId, QueueName, QueueSettings, Store, Timestamp};
 use slipring_conformance::verbs::{at, claim, counts, drain, plain, queue, send};
 use slipring_postgres::PostgresStore;
-use slipring_testbed::{Cluster, Database, one, refusal, rotation_step, run, waiting};
+use slipring_testbed::{Cluster, Database, one, refusal, rotation_step, run, soon, waiting};
 use tokio_postgres::Client;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -247,4 +247,37 @@ async fn two_messages_of_one_number_hold_up_no_queue_but_one_of_theirs() {
     }
     assert_eq!(g.store.expire(FAR).await.unwrap().ready, [(g.q, 1), (third, 1)]);
     assert_eq!(drain(&g.store, third).await, ["c"]);
+}
+
+/// The messages of a receive have 64 locks between them, also where each was sent by itself.
+#[tokio::test]
+async fn a_nack_that_stays_open_keeps_no_ack_of_the_next_message_waiting() {
+    let g = Ground::new().await;
+    for _ in 0..4 {
+        run(&g.user, "SELECT slipring.send('plain', 'm'::text)").await;
+    }
+    let receive = "SELECT receipt FROM slipring.receive('plain', 4, '1 hour')";
+    let held: Vec<String> =
+        (g.user.query(receive, &[]).await.unwrap().iter()).map(|row| row.get(0)).collect();
+    let other = g.client().await;
+    run(&other, "BEGIN").await;
+    run(&other, &format!("SELECT slipring.nack('{}')", held[0])).await;
+    for receipt in &held[1..] {
+        let ack = format!("SELECT slipring.ack('{receipt}')");
+        soon("an ack beside a nack", run(&g.user, &ack)).await;
+    }
+    run(&other, "COMMIT").await;
+    let again: Vec<String> =
+        (g.user.query(receive, &[]).await.unwrap().iter()).map(|row| row.get(0)).collect();
+    assert_eq!(again.len(), 1, "the message that was given back");
+    // Nor does an ack that stays open keep the next one from being given back.
+    for _ in 0..2 {
+        run(&g.user, "SELECT slipring.send('plain', 'm'::text)").await;
+    }
+    let held = g.user.query(receive, &[]).await.unwrap();
+    let (first, second): (String, String) = (held[0].get(0), held[1].get(0));
+    run(&other, &format!("BEGIN; SELECT slipring.ack('{first}')")).await;
+    let nack = format!("SELECT slipring.nack('{second}')");
+    soon("a nack beside an ack", run(&g.user, &nack)).await;
+    run(&other, "COMMIT").await;
 }

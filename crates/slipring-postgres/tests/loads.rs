@@ -207,6 +207,10 @@ async fn arguments_of_a_load_are_refused_by_their_names_with_load_and_queue() {
         ("load_append(L, 0, NULL::text[])", "SR007", "bodies is null; give an array", true),
         ("load_append(L, 0, NULL::jsonb[])", "SR007", "bodies is null; give an array", true),
         ("load_append(L, 0, NULL::bytea[])", "SR007", "bodies is null; give an array", true),
+        // With a priority out of its range a queue would read the lane of another.
+        ("load_append(L, 0, '{}'::text[], 4294967296)", "SR007", "the priority is", false),
+        ("load_append(L, 0, '{}'::text[], -1)", "SR007", "the priority is -1", false),
+        ("load_append(L, 0, '{}'::text[], NULL)", "SR007", "the priority is null", false),
     ] {
         let sql = format!("SELECT slipring.{}", call.replace("(L,", &format!("({load},")));
         let error = g.client.batch_execute(&sql).await.expect_err(&sql);

@@ -12,7 +12,7 @@ use nix::unistd::{User, geteuid};
 use parking_lot::Mutex;
 
 const GUARDIAN: &str = include_str!("guardian.sh");
-const MISSING: &str = "these tests need PostgreSQL 14 or newer: install the package `postgresql` \
+const MISSING: &str = "these tests need PostgreSQL 15 or newer: install the package `postgresql` \
                        (cargo xtask test does), name the folder of its programs in \
                        SLIPRING_POSTGRES_BIN, or name a server in SLIPRING_TEST_POSTGRES";
 

@@ -39,6 +39,9 @@ BEGIN
     PERFORM slipring.entries_check('headers', cardinality($6), v_last, v_queue.name);
     SELECT array_agg(slipring.headers_text(u.h, v_queue.name, u.n::int - 1) ORDER BY u.n)
     INTO v_headers FROM unnest($6) WITH ORDINALITY AS u(h, n);
+    IF v_last = 0 THEN
+        PERFORM slipring.message_check(v_queue, '', $4, $5, NULL, NULL, NULL);
+    END IF;
     FOR v_n IN 1..v_last LOOP
         PERFORM slipring.message_check(v_queue, v_bodies[v_n], $4, $5, NULL, v_headers[v_n],
             v_n - 1);

@@ -15,14 +15,12 @@ DECLARE
     v_past bigint;
 BEGIN
     LOCK TABLE slipring.load_reserving_lock IN SHARE UPDATE EXCLUSIVE MODE;
-    v_value := pg_sequence_last_value(v_shown);
+    v_value := coalesce(pg_sequence_last_value(v_shown), 0);
     v_first := v_value >> {{LOAD_SHOWN_SHIFT}};
     v_past := v_first + (v_value & {{LOAD_SHOWN_MASK}});
     -- One of another queue that is open still and this one are shown as one. Of a number in between nobody
     -- knows whether it is that of such a transaction, or of any other that is open for long.
-    IF slipring.load_only_open() OR NOT EXISTS (SELECT FROM pg_snapshot_xip(pg_current_snapshot()) x
-        WHERE x::text::bigint >= v_first AND x::text::bigint < v_past)
-    THEN
+    IF slipring.load_only_open() OR NOT slipring.load_shown_open(v_first, v_past) THEN
         v_first := p_own;
         v_past := p_own;
     END IF;

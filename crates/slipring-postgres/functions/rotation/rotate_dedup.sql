@@ -1,9 +1,10 @@
 -- Purpose: one step of the rotation of deduplication ids, if one is due: those of generation_step;
 --          then note that everybody who writes to the old generation only is done; empty it when
---          its windows are over, so that nothing is copied; note it.
+--          its windows are over, so that nothing is copied, or when those that last for longer than
+--          an hour more are copied; note it.
 -- Inputs:  as store_rotate.
 -- Lock:    the caller holds the lock of rotation; see tables_empty.
--- Index:   dedup_until, one step.
+-- Index:   dedup_until, one step; see dedup_copy.
 -- Answers: whether it did a step.
 CREATE OR REPLACE FUNCTION slipring.rotate_dedup(
     p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint)
@@ -27,7 +28,11 @@ BEGIN
         RETURN true;
     ELSIF (SELECT d.until_ms FROM slipring.dedup d WHERE d.slot = v_slot
            ORDER BY d.until_ms DESC LIMIT 1) > p_now_ms THEN
-        RETURN false;
+        IF abs(p_now_ms - pg_sequence_last_value('slipring.dedup_since')) < {{DEDUP_KEPT_MS}} THEN
+            RETURN false;
+        ELSIF slipring.dedup_copy(v_slot, v_now, p_now_ms) > 0 THEN
+            RETURN true;
+        END IF;
     END IF;
     RETURN slipring.tables_empty(v_table);
 END $$;

@@ -76,7 +76,7 @@ BEGIN
     END IF;
     -- Open transactions hold most of what is ready and was offered a moment ago. What was offered before
     -- was given back by a rollback; some below was committed late.
-    IF p_now_ms >= v_before.front_ms + {{OFFER_FRONT_MS}} THEN
+    IF p_now_ms >= v_before.front_ms + {{OFFER_FRONT_MS}} OR p_now_ms < v_before.front_ms THEN
         v_before.again := v_before.again_next;
         v_before.again_next := v_before.reach;
         v_before.front_ms := p_now_ms;

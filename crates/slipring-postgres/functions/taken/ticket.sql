@@ -4,5 +4,5 @@
 -- Index:   none.
 CREATE OR REPLACE FUNCTION slipring.ticket(p_queue int, p_several boolean)
 RETURNS regclass LANGUAGE sql STABLE AS $$
-    SELECT ('slipring.ticket_' || (2 * p_queue + p_several::int) % {{TICKETS}})::regclass
+    SELECT ('slipring.ticket_' || (2::bigint * p_queue + p_several::int) % {{TICKETS}})::regclass
 $$;

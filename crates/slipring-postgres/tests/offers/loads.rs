@@ -1,7 +1,7 @@
 //! A load takes its numbers in a transaction that others cannot tell to be open (S15.1): what is
 //! handed out beside it has none of them.
 
-use slipring_testbed::{one, run};
+use slipring_testbed::{Cluster, one, run};
 use tokio_postgres::Client;
 
 use super::ground::{Ground, ack, numbered, receive, sorted};
@@ -127,4 +127,24 @@ async fn who_read_the_queue_before_a_load_had_its_priority_opens_none_of_its_num
         CROSS JOIN LATERAL slipring.state_read(b.q) s";
     assert_eq!(one(&ground.user, lanes).await, 2, "the hand-out shows the priority");
     drop(holder);
+}
+
+/// A snapshot does not show a transaction whose number is the highest so far: a cluster of its own,
+/// in which no other ends meanwhile.
+#[tokio::test]
+async fn a_load_that_was_begun_a_moment_ago_stays_shown_when_another_queue_begins_one() {
+    let cluster = Cluster::own();
+    let (database, _store, user) = cluster.opened().await;
+    let create = "SELECT count(slipring.create_queue('q' || n)) FROM generate_series(1, 17) n";
+    assert_eq!(one(&user, create).await, 17);
+    let first = "SELECT pg_sequence_last_value(slipring.load_reserving(1)) >> 20";
+    let loader = cluster.client(&database).await;
+    run(&loader, "BEGIN; SELECT slipring.load_begin('q1', 20)").await;
+    let own = one(&loader, "SELECT pg_current_xact_id()::text::bigint").await;
+    assert_eq!(one(&user, first).await, own);
+    run(&user, "SELECT slipring.load_begin('q17', 20)").await;
+    assert_eq!(one(&user, first).await, own, "the second one has replaced the first one");
+    run(&loader, "COMMIT").await;
+    run(&user, "SELECT slipring.load_begin('q17', 20)").await;
+    assert!(one(&user, first).await > own, "the first one has ended");
 }
