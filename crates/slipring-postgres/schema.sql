@@ -791,6 +791,7 @@ FUNCTION import_needed(p_facts jsonb) RETURNS void
 FUNCTION in_turn(p_what anyelement, p_wait_ms integer) RETURNS anyelement
 FUNCTION interval_ms(p_interval interval, p_name text, p_queue text DEFAULT NULL::text, p_receipts text[] DEFAULT NULL::text[]) RETURNS bigint
 FUNCTION isolation_check() RETURNS void
+FUNCTION isolation_kept() RETURNS boolean
 FUNCTION item_content(p_id bigint) RETURNS SETOF slipring.item_body
 FUNCTION item_fault(p_item slipring.item_picture, p_fifo boolean) RETURNS text
 FUNCTION item_hand_out(p_queue slipring.queue, p_now_ms bigint, p_ids bigint[], p_demands integer[], p_fence bigint, p_lease_ms bigint[], p_session boolean[], p_holder bigint, p_served bigint[] DEFAULT NULL::bigint[], p_before bigint DEFAULT NULL::bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text)
@@ -1112,6 +1113,7 @@ FUNCTION taken_singles(p_tables text[], p_lane bigint, p_todo int8multirange, p_
 FUNCTION taken_spans(p_taken int8multirange) RETURNS TABLE(first bigint, past bigint)
 FUNCTION taken_useful(p_queue slipring.queue) RETURNS boolean
 FUNCTION tally_fold(p_queue slipring.queue, p_least integer DEFAULT 100) RETURNS void
+FUNCTION text_is_utf8(p_text text) RETURNS boolean
 FUNCTION ticket(p_queue integer, p_several boolean) RETURNS regclass
 FUNCTION timeline() RETURNS bigint
 FUNCTION transaction_key(p_secret bytea, p_use text) RETURNS bigint

@@ -34,6 +34,16 @@ impl PostgresStore {
         let row = row.ok_or_else(|| garbled("no row"))?;
         let unavailable = |text| Err(Error::new(ErrorKind::StorageUnavailable, text));
         schema::check_version(value::<Option<i64>>(&row, 0)?.unwrap_or(0))?;
+        if value::<Option<&str>>(&row, 4)? != Some(schema::digest()) {
+            return unavailable(
+                "the functions in the database are those of another build: start the server of \
+                 the program that has migrated, or run `slipring migrate` by this one",
+            );
+        }
+        if value(&row, 1)? || value(&row, 2)? {
+            // The address may lead to another server by now.
+            self.session.forget_idle();
+        }
         if value(&row, 1)? {
             return unavailable("the server has become a standby: connect to the primary");
         }

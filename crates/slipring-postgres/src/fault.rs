@@ -139,13 +139,23 @@ fn explain(db: &DbError) -> (ErrorKind, &'static str) {
     }
     if missing_schema(code) {
         return unavailable(
-            "the schema slipring is not there or not of this version: run `slipring migrate`",
+            "the schema slipring is not there or not of this version: run `slipring migrate`, or \
+             start the server of the program that has migrated",
         );
     }
     match code.code() {
         "40001" | "40P01" | "55P03" => unavailable("other transactions stood in the way"),
         "57014" => unavailable("the statement took too long and was cancelled"),
         "57P01" | "57P02" | "57P03" => unavailable("the server is stopping or starting"),
+        "57P05" | "25P03" | "25P04" => unavailable(
+            "the server has ended the session: look at idle_session_timeout, \
+             idle_in_transaction_session_timeout and transaction_timeout of the user",
+        ),
+        ISOLATION_LOST => unavailable(
+            "transactions of the session are not READ COMMITTED: set \
+             default_transaction_isolation to 'read committed' for the user, and look for who sets \
+             it in sessions of the pooler",
+        ),
         "53200" => unavailable("the server is out of memory"),
         "XX001" | "XX002" => {
             (ErrorKind::StorageCorrupt, "the database is damaged: restore it from a backup")
@@ -193,6 +203,22 @@ pub(crate) enum Fate {
     Unknown,
 }
 
+/// The transaction is of another isolation level, see functions/store/isolation_kept.sql.
+const ISOLATION_LOST: &str = "25001";
+
+/// Nothing can be written by the session, for it leads to a standby, or has settings of others.
+const ELSEWHERE: [&str; 2] = ["25006", ISOLATION_LOST];
+
+/// Whether a new connection may do what this one cannot.
+pub(crate) fn leads_elsewhere(error: &tokio_postgres::Error) -> bool {
+    error.as_db_error().is_some_and(|db| ELSEWHERE.contains(&db.code().code()))
+}
+
+/// Whether the server refuses another connection because it has as many as it may have.
+pub(crate) fn takes_no_more(error: &tokio_postgres::Error) -> bool {
+    error.as_db_error().is_some_and(|db| *db.code() == SqlState::TOO_MANY_CONNECTIONS)
+}
+
 /// What became of a statement that failed. `completed` says that the server had reported it done,
 /// so that its commit was on the way.
 pub(crate) fn fate(error: &tokio_postgres::Error, completed: bool) -> Fate {
@@ -204,7 +230,8 @@ pub(crate) fn fate(error: &tokio_postgres::Error, completed: bool) -> Fate {
         return Fate::Unknown;
     }
     match db.code().code() {
-        "40001" | "40P01" | "57P01" | "57P02" => Fate::Again,
+        "40001" | "40P01" | "57P01" | "57P02" | "57P05" => Fate::Again,
+        code if ELSEWHERE.contains(&code) => Fate::Again,
         "55P03" => Fate::Busy,
         _ => Fate::Undone,
     }

@@ -18,6 +18,7 @@ mod address;
 mod admin;
 mod append;
 mod aside;
+mod barrier;
 mod catalog;
 mod changes;
 mod claim;

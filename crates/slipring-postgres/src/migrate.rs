@@ -9,6 +9,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{IsolationLevel, Transaction};
 
 use crate::address::Address;
+use crate::barrier::{self, BARRIER};
 use crate::fault::{garbled, storage_error};
 use crate::options::PostgresOptions;
 use crate::queries;
@@ -54,7 +55,9 @@ struct Step {
 }
 
 /// Brings the schema of a database up to date, or with `dry_run` only tells how. All of it or
-/// nothing; a second program that tries at the same time waits and finds it done.
+/// nothing; a second program that tries at the same time waits and finds it done. Transactions that
+/// have used the store are waited for, at most for the statement timeout; other calls wait
+/// meanwhile, a second at a time, and from then on until the migration ends.
 ///
 /// # Errors
 /// `StorageTooNew` for a schema that a newer program has made; `StorageUnavailable` when the
@@ -133,6 +136,9 @@ pub(crate) async fn up(session: &Session, dry_run: bool) -> Result<Migration, Er
         roles_missing: roles.missing,
     };
     if !dry_run {
+        if matches!(state, State::Behind { .. }) {
+            barrier::hold(&transaction, session.statement_timeout()).await?;
+        }
         for step in &steps {
             run(&transaction, &step.name, &step.sql).await?;
         }
@@ -184,6 +190,7 @@ fn plan(state: &State) -> Vec<Step> {
     let done = match state {
         State::Current => return steps,
         State::Behind { version } => {
+            step("the barrier", BARRIER.to_owned());
             step("functions of another build", DROP_FUNCTIONS.to_owned());
             *version
         }

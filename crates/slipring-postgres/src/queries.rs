@@ -102,6 +102,7 @@ queries! {
     RETENTIONS, "retentions", Reads;
     ROTATE, "rotate", Writes;
     RUNNING, "running", Reads;
+    BARRIER_HOLDERS, "barrier_holders", Reads;
     ROLES, "roles", Reads;
     SCHEMA_STATE, "schema_state", Reads;
     SERVER, "server", Reads;

@@ -19,14 +19,16 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::address::Address;
 use crate::classes::Classes;
-use crate::fault::{self, Fate, closed, pool_error, storage_error};
+use crate::fault::{self, Fate, closed, storage_error};
 use crate::hosts::Hosts;
 use crate::options::PostgresOptions;
 use crate::patience::{LOCK_WAIT_MAX, LOCK_WAIT_MIN, Patience, within};
 use crate::queries::{Effect, Query, WRITE_SOMETHING};
 use crate::seats::{Seat, Seats, Taken};
-use crate::statement::{Failure, Waiting, give_up, run};
+use crate::statement::{Failure, Waiting, run};
 use crate::straight;
+
+mod attempt;
 
 /// A statement that others stood in the way of is sent so often.
 const TRIES_MAX: u32 = 10;
@@ -111,6 +113,11 @@ impl Session {
     /// Whether statements are kept on connections now.
     pub(crate) fn prepares(&self) -> bool {
         self.prepares.load(Ordering::Relaxed)
+    }
+
+    /// How long a statement may take.
+    pub(crate) fn statement_timeout(&self) -> Duration {
+        self.statement_timeout
     }
 
     /// The address for people.
@@ -251,7 +258,7 @@ impl Session {
 
     async fn connection_for(&self, query: Option<&Query>) -> Result<Object, Error> {
         let began = monotonic_ns();
-        let connection = self.pool.get().await.map_err(pool_error);
+        let connection = self.pooled(began).await;
         self.classes.connected(query, began);
         connection.map_err(|error| self.located(error))
     }
@@ -284,12 +291,11 @@ impl Session {
         let mut tries = 1;
         let mut pause = PAUSE_MIN;
         let elapsed = || Duration::from_nanos(monotonic_ns().saturating_sub(began));
-        let mut waited = Duration::ZERO;
         // Well before the statement is given up.
         let longest = LOCK_WAIT_MAX.min(self.statement_timeout / 2);
         let mut lock_wait = patience.first.min(longest).max(LOCK_WAIT_MIN);
         loop {
-            let failure = match self.in_turn(seat, query, params, lock_wait, waited).await {
+            let failure = match self.in_turn(seat, query, params, lock_wait, began).await {
                 Ok(rows) => return Ok(rows),
                 Err(failure) => failure,
             };
@@ -306,8 +312,7 @@ impl Session {
                 }
                 tokio::time::sleep(pause).await;
                 pause = (pause * 2).min(PAUSE_MAX);
-                waited = elapsed();
-                let left = patience.whole.saturating_sub(waited);
+                let left = patience.whole.saturating_sub(elapsed());
                 lock_wait = (lock_wait * 2).min(longest).min(left).max(LOCK_WAIT_MIN);
                 continue;
             }
@@ -332,61 +337,6 @@ impl Session {
             self.prepares.store(false, Ordering::Relaxed);
         }
         unprepared
-    }
-
-    /// Sends a statement once. It waits longer than the least for a lock only with a seat for it.
-    async fn in_turn(
-        &self,
-        seat: Seat,
-        query: &Query,
-        params: &[Param<'_>],
-        lock_wait: Duration,
-        waited: Duration,
-    ) -> Result<Vec<Row>, Failure> {
-        if matches!(query.effect, Effect::Reads | Effect::Writes) {
-            return self.attempt(seat, query, params).await;
-        }
-        let patient = (lock_wait > LOCK_WAIT_MIN).then(|| self.seats.patient(seat)).flatten();
-        let lock_wait = if patient.is_some() { lock_wait } else { LOCK_WAIT_MIN };
-        let wait_ms = i32::try_from(lock_wait.as_millis()).unwrap_or(i32::MAX);
-        let waited_ms = i64::try_from(waited.as_millis()).unwrap_or(i64::MAX);
-        let more: [Param<'_>; 2] = [(&wait_ms, Type::INT4), (&waited_ms, Type::INT8)];
-        let more = if query.effect == Effect::LeasesInTurn { &more[..] } else { &more[..1] };
-        self.attempt(seat, query, &[params, more].concat()).await
-    }
-
-    async fn attempt(
-        &self,
-        seat: Seat,
-        query: &Query,
-        params: &[Param<'_>],
-    ) -> Result<Vec<Row>, Failure> {
-        let mut began = monotonic_ns();
-        let Some(_taken) = self.seats.take(seat, self.connect_timeout).await else {
-            self.classes.connected(Some(query), began);
-            return Err(Failure::Unsent(fault::all_busy()));
-        };
-        let connection = loop {
-            let connection = self.pool.get().await;
-            self.classes.connected(Some(query), began);
-            let connection = connection.map_err(|error| Failure::Unsent(pool_error(error)))?;
-            // One that broke since it was checked is left to the pool to throw away.
-            if !connection.is_closed() {
-                break connection;
-            }
-            began = monotonic_ns();
-        };
-        let began = monotonic_ns();
-        let prepares = self.prepares();
-        let mut waiting = Waiting::new(connection, &self.connector, query);
-        let Some(connection) = &waiting.connection else { return Err(Failure::TimedOut) };
-        let statement = run(connection, query.text, params, prepares);
-        let answer = within(self.statement_timeout, statement).await;
-        self.classes.answered(query, began);
-        if let (None, Some(connection)) = (&answer, waiting.connection.take()) {
-            give_up(connection, &self.connector);
-        }
-        answer.unwrap_or(Err(Failure::TimedOut))
     }
 
     fn timed_out(&self, retry: Retry) -> Error {

@@ -21,9 +21,9 @@ pub(crate) enum Failure {
     TimedOut,
 }
 
-/// A statement that waits in the server. Dropping it gives the statement up if it only reads,
-/// unless its connection was taken out before: a server that is mute would keep whoever gets the
-/// connection next. One that writes goes on.
+/// A statement that waits in the server. Dropping it gives the statement up if it only reads, and
+/// lets one that writes go on, unless its connection was taken out before. Either way nobody else
+/// gets the connection: he would wait behind the statement, for ever where the server is mute.
 pub(crate) struct Waiting<'a> {
     pub(crate) connection: Option<Object>,
     connector: &'a MakeRustlsConnect,
@@ -43,10 +43,10 @@ impl<'a> Waiting<'a> {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        if self.reads
-            && let Some(connection) = self.connection.take()
-        {
-            give_up(connection, self.connector);
+        match self.connection.take() {
+            Some(connection) if self.reads => give_up(connection, self.connector),
+            Some(connection) => drop(Object::take(connection)),
+            None => {}
         }
     }
 }

@@ -145,3 +145,48 @@ async fn a_dead_letter_of_a_group_does_not_go_before_what_was_sent_earlier() {
     }
     assert_eq!(bodies[0], "first");
 }
+
+#[tokio::test]
+async fn a_redrive_of_a_part_of_a_fifo_queue_leaves_the_rest_in_sight() {
+    // S14.5
+    let (_database, _store, user) = Cluster::shared().opened().await;
+    let create =
+        "SELECT slipring.create_queue('f', '{\"fifo\": true}'), slipring.create_queue('t')";
+    run(&user, create).await;
+    let send = |body: &str, priority: u32| {
+        let to = format!("'f', '{body}'::text, priority => {priority}, \"group\" => '{body}'");
+        format!("SELECT slipring.send({to})")
+    };
+    run(&user, &send("a", 2000)).await;
+    run(&user, &send("b", 0)).await;
+    let back = "SELECT slipring.nack(receipt, '0') FROM slipring.receive('f', 10)";
+    run(&user, back).await;
+    run(&user, &send("c", 0)).await;
+    assert_eq!(one(&user, "SELECT slipring.redrive('f', 't', 2)").await, 2);
+    assert_eq!(one(&user, "SELECT count(*) FROM slipring.peek('f')").await, 1);
+    assert_eq!(one(&user, "SELECT slipring.redrive('f', 't')").await, 1);
+    assert_eq!(one(&user, "SELECT slipring.redrive('f', 't')").await, 0);
+    let there = "SELECT count(*) FROM slipring.receive('t', 10)";
+    assert_eq!(one(&user, there).await, 3);
+}
+
+#[tokio::test]
+async fn a_purge_knows_the_ids_of_what_an_open_transaction_has_received() {
+    // S8.1, S8.4
+    let cluster = Cluster::shared();
+    let (database, _store, user) = cluster.opened().await;
+    run(&user, "SELECT slipring.create_queue('q')").await;
+    let send = async |id: u32| {
+        let send = format!("SELECT slipring.send('q', 'a'::text, dedup_id => 'id {id}')");
+        one(&user, &send).await
+    };
+    let first = [send(0).await, send(1).await, send(2).await];
+    let open = cluster.client(&database).await;
+    run(&open, "BEGIN; SELECT slipring.receive('q')").await;
+    assert_eq!(one(&user, "SELECT slipring.purge('q')").await, 2);
+    assert_eq!(send(0).await, first[0], "its message is still there");
+    assert!(send(1).await > first[2], "it was purged");
+    run(&open, "ROLLBACK").await;
+    let all = "SELECT count(*) FROM slipring.receive('q', 10)";
+    assert_eq!(one(&user, all).await, 2);
+}

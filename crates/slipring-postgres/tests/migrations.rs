@@ -6,10 +6,10 @@
     reason = "a failed step fails the test"
 )]
 
-use slipring::{AdminStore, ErrorKind, QueueSettings, Store};
+use slipring::{AdminStore, ErrorKind, QueueSettings, Retry, Store};
 use slipring_conformance::verbs::{at, counts, drain, plain, queue};
 use slipring_postgres::{PostgresOptions, PostgresStore, WhenToMigrate, migrate};
-use slipring_testbed::{Cluster, Database, catalogue, run};
+use slipring_testbed::{Cluster, Database, catalogue, locked, one, run};
 
 async fn open(database: &Database, when: WhenToMigrate) -> Result<(), slipring::Error> {
     let options = PostgresOptions { migrate: when, ..PostgresOptions::default() };
@@ -208,4 +208,43 @@ async fn messages_of_the_first_version_are_there_after_the_second() {
     let settings = QueueSettings { fifo: true, ..QueueSettings::default() };
     let fifo = queue(&store, "fifo", &settings).await;
     assert_eq!(drain(&store, fifo).await, ["m4"]);
+}
+
+#[tokio::test]
+async fn a_migration_waits_for_transactions_and_keeps_no_others_waiting() {
+    // S10.1
+    let cluster = Cluster::shared();
+    let database = cluster.database().await;
+    let client = cluster.client(&database).await;
+    run(&client, "SELECT slipring.create_queue('jobs'), slipring.create_queue('other')").await;
+    let other = "UPDATE slipring.migration SET name = 'other' WHERE version = 0";
+    run(&client, other).await;
+    let open = cluster.client(&database).await;
+    run(&open, "BEGIN; SELECT slipring.send('jobs', 'a'::text)").await;
+    let seconds = |statement_timeout| PostgresOptions {
+        statement_timeout: std::time::Duration::from_secs(statement_timeout),
+        ..PostgresOptions::default()
+    };
+    // Others go on while it waits.
+    let refused = migrate(&database.address, seconds(5), false);
+    let send = "SET statement_timeout = '3 s'; SELECT slipring.send('other', 'b'::text)";
+    let sends = async {
+        for _ in 0..2 {
+            locked(&client, 1).await;
+            run(&client, send).await;
+        }
+    };
+    let (refused, ()) = tokio::join!(refused, sends);
+    let error = refused.unwrap_err();
+    assert_eq!((error.kind(), error.retry()), (ErrorKind::StorageUnavailable, Retry::Later));
+    let pid = one(&open, "SELECT pg_backend_pid()::int8").await;
+    assert!(error.to_string().contains(&format!("process {pid} ")), "{error}");
+    // When the transaction has ended, its messages and those of after it are there.
+    let ends = async {
+        locked(&client, 1).await;
+        run(&open, "SELECT slipring.send('jobs', 'a'::text); COMMIT").await;
+    };
+    let (migrated, ()) = tokio::join!(migrate(&database.address, seconds(30), false), ends);
+    migrated.unwrap();
+    assert_eq!(one(&client, "SELECT count(*) FROM slipring.receive('jobs', 10)").await, 2);
 }

@@ -9,7 +9,7 @@
 use slipring::{AdminStore, Error, ErrorKind, NewMessage, Retry};
 use slipring_conformance::verbs::{self, at, plain, try_send};
 use slipring_postgres::{Address, PostgresOptions, PostgresStore, WhenToMigrate};
-use slipring_testbed::{Cluster, OWNER};
+use slipring_testbed::{Cluster, OWNER, refused_with, run};
 
 /// What opening an address fails with.
 async fn refused(url: &str) -> Error {
@@ -133,6 +133,7 @@ async fn a_database_of_another_encoding_than_utf8_is_refused_by_it() {
             let cut = "SET search_path = pg_catalog, slipring;
                 SELECT slipring.reason_text(repeat('x', 5000))";
             user.batch_execute(cut).await.unwrap();
+            refuses_what_no_server_can_read(&user).await;
             PostgresStore::open(&address, PostgresOptions::default()).await.unwrap();
         } else {
             says(&migrated.await.unwrap_err(), ErrorKind::StorageUnavailable, &says_what);
@@ -141,6 +142,21 @@ async fn a_database_of_another_encoding_than_utf8_is_refused_by_it() {
         }
         admin.batch_execute(&format!("DROP DATABASE {name} WITH (FORCE)")).await.unwrap();
     }
+}
+
+/// One such message would stop all receives of its queue by servers.
+async fn refuses_what_no_server_can_read(user: &tokio_postgres::Client) {
+    run(user, "SELECT slipring.create_queue('q'), slipring.send('q', 'a'::text)").await;
+    for text in [
+        r#""group" => E'\xff\xfe'"#,
+        r"dedup_id => E'\xe9'",
+        r#"headers => E'{"a": "\xff"}'::jsonb"#,
+    ] {
+        let send = format!("SELECT slipring.send('q', 'x'::text, {text})");
+        refused_with(user, &send, "SR007", "is not UTF-8").await;
+    }
+    let right = "SELECT slipring.send('q', 'x'::text, \"group\" => E'\\xc3\\xa9')";
+    run(user, right).await;
 }
 
 #[tokio::test]
@@ -203,6 +219,13 @@ async fn whether_it_can_serve_is_told_truly() {
     admin.batch_execute(&all).await.unwrap();
     store.check().await.unwrap();
     plain(&store).await;
+    let owner = cluster.client(&database).await;
+    let functions = "WITH was AS (SELECT name FROM slipring.migration WHERE version = 0)
+        UPDATE slipring.migration m SET name = reverse(was.name) FROM was WHERE m.version = 0";
+    run(&owner, functions).await;
+    says(&store.check().await.unwrap_err(), ErrorKind::StorageUnavailable, "another build");
+    run(&owner, functions).await;
+    store.check().await.unwrap();
     let sql = format!("DROP DATABASE {name} WITH (FORCE)");
     admin.batch_execute(&sql).await.unwrap();
     says(&store.check().await.unwrap_err(), ErrorKind::StorageUnavailable, "no such database");

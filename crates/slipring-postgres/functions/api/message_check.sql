@@ -26,6 +26,11 @@ BEGIN
     ELSIF octet_length(p_dedup_id) > {{DEDUP_ID_BYTES_MAX}} THEN
         PERFORM slipring.fail_limit(p_queue.name, 'dedup_id_bytes_max', {{DEDUP_ID_BYTES_MAX}},
             octet_length(p_dedup_id), p_index);
+    ELSIF getdatabaseencoding() = 'SQL_ASCII'
+        AND NOT slipring.text_is_utf8(concat_ws(' ', p_group, p_dedup_id, p_headers))
+    THEN
+        PERFORM slipring.fail('SR007', 'the group, the deduplication id or a header is not UTF-8; give '
+            'convert_from(convert_to(text, ''SQL_ASCII''), ''LATIN1'') or whatever it is', v_facts);
     ELSIF p_headers IS NOT NULL THEN
         v_headers := (SELECT count(*) FROM jsonb_object_keys(p_headers::jsonb));
         IF v_headers > {{HEADERS_MAX}} THEN

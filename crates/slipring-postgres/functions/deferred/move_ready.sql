@@ -2,7 +2,7 @@
 -- Inputs:  p_source, p_target, p_limit.
 -- Lock:    the source's lock; the target's row against deletion.
 -- Index:   the partitions' order indexes, see items_first.
--- Answers: how many.
+-- Answers: how many; of a FIFO queue those with the lowest numbers, as its marks go.
 CREATE OR REPLACE FUNCTION slipring.move_ready(
     p_source slipring.queue, p_target slipring.queue, p_limit bigint)
 RETURNS bigint LANGUAGE plpgsql AS $$
@@ -24,11 +24,12 @@ BEGIN
             array_agg(m.id ORDER BY m.turn, m.id) AS ids_ranked,
             array_agg(m.bytes ORDER BY m.id) AS sizes
         FROM (SELECT * FROM (
-                SELECT f.at, 0 AS kind, 0::bigint AS turn, v_state.lanes[f.at] & {{PRIORITY_MAX}} AS rank, f.id,
+                SELECT f.at, 0 AS kind, 0::bigint AS turn, CASE WHEN NOT p_source.fifo
+                    THEN v_state.lanes[f.at] & {{PRIORITY_MAX}} ELSE 0 END AS rank, f.id,
                     f.bytes
                 FROM slipring.log_feed(p_source, v_state, v_done, p_limit) f
                 UNION ALL
-                SELECT 0, k, i.turn, i.priority, i.id, i.bytes
+                SELECT 0, k, i.turn, CASE WHEN p_source.fifo THEN 0 ELSE i.priority END, i.id, i.bytes
                 FROM unnest(ARRAY[1, 7, 8]) k CROSS JOIN LATERAL slipring.items_first(
                     slipring.mark_read(p_source.queue_id, k), '{[0,)}', p_limit) i) m
               ORDER BY m.rank, m.id LIMIT p_limit) m

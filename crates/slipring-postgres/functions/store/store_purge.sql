@@ -18,9 +18,12 @@ BEGIN
     v_removed := slipring.remove_old(v_queue, p_sent_until_ms, p_limit, true);
     -- The first step ends the windows of what there is, the last one those of what was sent since
     -- in the same millisecond: two rows, however many steps and ids (S8.4). Where the clock of
-    -- another server was ahead, an id too many is forgotten rather than a message lost.
-    IF v_removed = 0 OR p_sent_until_ms IS DISTINCT FROM v_queue.ids_until_ms THEN
-        UPDATE slipring.queue q SET ids_ended = v_done,
+    -- another server was ahead, an id too many is forgotten rather than a message lost. What is left by
+    -- the last one an open transaction has received, and its ids are known on.
+    IF v_removed < p_limit OR p_sent_until_ms IS DISTINCT FROM v_queue.ids_until_ms THEN
+        UPDATE slipring.queue q SET ids_ended = v_done - CASE WHEN v_removed < p_limit
+                THEN (SELECT range_agg(o) FROM unnest((slipring.state_read(v_queue)).open) o)
+                ELSE '{}' END,
             ids_until_ms = greatest(q.ids_until_ms, p_sent_until_ms)
         WHERE q.queue_id = p_queue;
     END IF;

@@ -22,6 +22,7 @@ BEGIN
         PERFORM slipring.fail('SR007', 'the transaction has written something already; call '
             'store_rotate in a transaction of its own', '{}');
     END IF;
+    PERFORM slipring.isolation_kept();
     BEGIN
         LOCK TABLE slipring.lock_rotation IN SHARE UPDATE EXCLUSIVE MODE NOWAIT;
     EXCEPTION WHEN lock_not_available THEN

@@ -1,0 +1,14 @@
+-- Purpose: who has the table of the queues: sessions by their process number, and prepared transactions
+-- Inputs: none
+-- Lock: none
+-- Index: none
+SELECT coalesce(string_agg(DISTINCT CASE WHEN l.pid IS NOT NULL
+    THEN format('process %s (%s)', l.pid, coalesce(a.usename, '?'))
+    ELSE format('prepared transaction %L', x.gid) END, ', '), 'nobody any more')
+FROM pg_locks l
+LEFT JOIN pg_stat_activity a ON a.pid = l.pid
+LEFT JOIN pg_prepared_xacts x ON l.pid IS NULL
+  AND x.transaction::text = split_part(l.virtualtransaction, '/', 2)
+WHERE l.relation = 'slipring.queue'::regclass
+  AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+  AND l.granted AND l.pid IS DISTINCT FROM pg_backend_pid()

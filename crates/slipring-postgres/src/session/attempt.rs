@@ -1,0 +1,114 @@
+//! One try of a statement: a seat, a connection, and the statement on it.
+
+use std::time::Duration;
+
+use deadpool_postgres::{Object, PoolError};
+use slipring::Error;
+use slipring::clock::monotonic_ns;
+use tokio_postgres::Row;
+use tokio_postgres::types::Type;
+
+use super::{PAUSE_MAX, PAUSE_MIN, Param, Session};
+use crate::fault::{self, pool_error};
+use crate::patience::{LOCK_WAIT_MIN, within};
+use crate::queries::{Effect, Query};
+use crate::seats::Seat;
+use crate::statement::{Failure, Waiting, give_up, run};
+
+impl Session {
+    /// Sends a statement once. It waits longer than the least for a lock only with a seat for it.
+    /// The call began at `began_ns`.
+    pub(super) async fn in_turn(
+        &self,
+        seat: Seat,
+        query: &Query,
+        params: &[Param<'_>],
+        lock_wait: Duration,
+        began_ns: u64,
+    ) -> Result<Vec<Row>, Failure> {
+        let waits = !matches!(query.effect, Effect::Reads | Effect::Writes);
+        let patient =
+            (waits && lock_wait > LOCK_WAIT_MIN).then(|| self.seats.patient(seat)).flatten();
+        let lock_wait = if patient.is_some() { lock_wait } else { LOCK_WAIT_MIN };
+        let wait_ms = i32::try_from(lock_wait.as_millis()).unwrap_or(i32::MAX);
+
+        let mut began = monotonic_ns();
+        let Some(_taken) = self.seats.take(seat, self.connect_timeout).await else {
+            self.classes.connected(Some(query), began);
+            return Err(Failure::Unsent(fault::all_busy()));
+        };
+        let connection = loop {
+            let connection = self.pooled(began).await;
+            self.classes.connected(Some(query), began);
+            let connection = connection.map_err(Failure::Unsent)?;
+            // One that broke since it was checked is left to the pool to throw away.
+            if !connection.is_closed() {
+                break connection;
+            }
+            began = monotonic_ns();
+        };
+        // Leases begin when the statement does, however long the connection was waited for.
+        let waited = Duration::from_nanos(monotonic_ns().saturating_sub(began_ns));
+        let waited_ms = i64::try_from(waited.as_millis()).unwrap_or(i64::MAX);
+        let more: [Param<'_>; 2] = [(&wait_ms, Type::INT4), (&waited_ms, Type::INT8)];
+        let more = match query.effect {
+            Effect::Reads | Effect::Writes => &more[..0],
+            Effect::WritesInTurn => &more[..1],
+            Effect::LeasesInTurn => &more[..],
+        };
+        self.attempt(connection, query, &[params, more].concat()).await
+    }
+
+    async fn attempt(
+        &self,
+        connection: Object,
+        query: &Query,
+        params: &[Param<'_>],
+    ) -> Result<Vec<Row>, Failure> {
+        let began = monotonic_ns();
+        let prepares = self.prepares();
+        let mut waiting = Waiting::new(connection, &self.connector, query);
+        let Some(connection) = &waiting.connection else { return Err(Failure::TimedOut) };
+        let statement = run(connection, query.text, params, prepares);
+        let answer = within(self.statement_timeout, statement).await;
+        self.classes.answered(query, began);
+        match (answer, waiting.connection.take()) {
+            (None, Some(connection)) => {
+                give_up(connection, &self.connector);
+                Err(Failure::TimedOut)
+            }
+            (Some(Err(Failure::Database { error, completed })), connection) => {
+                if fault::leads_elsewhere(&error) {
+                    drop(connection.map(Object::take));
+                    self.forget_idle();
+                }
+                Err(Failure::Database { error, completed })
+            }
+            (answer, _) => answer.unwrap_or(Err(Failure::TimedOut)),
+        }
+    }
+
+    /// A connection; where the server takes no more of them, one that others give back in time.
+    pub(super) async fn pooled(&self, began_ns: u64) -> Result<Object, Error> {
+        let mut pause = PAUSE_MIN;
+        loop {
+            let error = match self.pool.get().await {
+                Ok(connection) => return Ok(connection),
+                Err(error) => error,
+            };
+            let waited = Duration::from_nanos(monotonic_ns().saturating_sub(began_ns));
+            let full = matches!(&error, PoolError::Backend(error) if fault::takes_no_more(error));
+            if !full || self.pool.status().size == 0 || waited >= self.connect_timeout {
+                return Err(pool_error(error));
+            }
+            pause = (pause * 2).min(PAUSE_MAX);
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    /// Lets the connections go that no call has now: they lead to where nothing can be written, or
+    /// have settings that the store cannot work with. New ones may not.
+    pub(crate) fn forget_idle(&self) {
+        drop(self.pool.retain(|_, _| false));
+    }
+}
