@@ -775,6 +775,7 @@ FUNCTION fifo_open(p_queue integer, p_groups bigint, p_limit bigint, p_before bi
 FUNCTION findings(queue text DEFAULT NULL::text) RETURNS TABLE(queue text, kind text, why text, messages bigint, set_aside_at timestamp with time zone, kept jsonb) SECURITY DEFINER
 FUNCTION findings_found(p_queue text) RETURNS SETOF slipring.aside
 FUNCTION flush() RETURNS text
+FUNCTION generation_aged(p_since_ms bigint, p_now_ms bigint, p_age_ms bigint) RETURNS boolean
 FUNCTION generation_empty(p_low bigint, p_tables text[]) RETURNS boolean
 FUNCTION generation_now(p_queue slipring.queue) RETURNS bigint
 FUNCTION generation_step(p_now regclass, p_low regclass, p_mark regclass, p_since regclass, p_bytes bigint, p_worth boolean, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint, p_last text DEFAULT NULL::text) RETURNS boolean

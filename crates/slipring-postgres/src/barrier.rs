@@ -18,7 +18,7 @@ pub(crate) const BARRIER: &str = include_str!("../queries/barrier.sql");
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Waits, at most for `limit`, until no other transaction is open that has called the store, and
-/// keeps new ones waiting until `transaction` ends. Each try holds up other calls for a second.
+/// keeps new ones waiting until `transaction` ends. Each try holds up other calls for two seconds.
 ///
 /// # Errors
 /// `StorageUnavailable` with those who are open still; storage errors.

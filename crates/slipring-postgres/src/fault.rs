@@ -195,6 +195,8 @@ pub(crate) fn is_about_preparing(error: &tokio_postgres::Error) -> bool {
 pub(crate) enum Fate {
     /// It was rolled back, or never began, for a reason that is over by now.
     Again,
+    /// It was rolled back, since this connection cannot do it; another may.
+    Elsewhere,
     /// It was rolled back, for it had waited long enough for somebody's lock.
     Busy,
     /// It was rolled back, or never began.
@@ -231,7 +233,7 @@ pub(crate) fn fate(error: &tokio_postgres::Error, completed: bool) -> Fate {
     }
     match db.code().code() {
         "40001" | "40P01" | "57P01" | "57P02" | "57P05" => Fate::Again,
-        code if ELSEWHERE.contains(&code) => Fate::Again,
+        code if ELSEWHERE.contains(&code) => Fate::Elsewhere,
         "55P03" => Fate::Busy,
         _ => Fate::Undone,
     }

@@ -57,7 +57,7 @@ struct Step {
 /// Brings the schema of a database up to date, or with `dry_run` only tells how. All of it or
 /// nothing; a second program that tries at the same time waits and finds it done. Transactions that
 /// have used the store are waited for, at most for the statement timeout; other calls wait
-/// meanwhile, a second at a time, and from then on until the migration ends.
+/// meanwhile, two seconds at a time, and from then on until the migration ends.
 ///
 /// # Errors
 /// `StorageTooNew` for a schema that a newer program has made; `StorageUnavailable` when the

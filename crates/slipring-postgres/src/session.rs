@@ -5,7 +5,7 @@
 //! session it is unnamed, so that nothing is kept on a connection; where connections lead straight
 //! to the server (see `straight`) it is prepared once for each.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use deadpool_postgres::{
@@ -55,6 +55,8 @@ pub(crate) struct Session {
     full: AtomicBool,
     /// Statements are kept on connections.
     prepares: AtomicBool,
+    /// When connections were let go that led to where nothing can be written.
+    forgot_ns: AtomicU64,
 }
 
 /// Why a statement failed after all its tries.
@@ -95,6 +97,7 @@ impl Session {
             classes: Classes::new(&options.waits),
             full: AtomicBool::new(false),
             prepares: AtomicBool::new(false),
+            forgot_ns: AtomicU64::new(0),
         })
     }
 
@@ -210,12 +213,13 @@ impl Session {
     /// again. Answers whether it gave a row.
     pub(crate) async fn wait(
         &self,
-        _seat: Taken,
+        seat: Taken,
         query: &Query,
         params: &[Param<'_>],
     ) -> Result<bool, Error> {
         let connection = self.connection_for(Some(query)).await?;
-        let mut waiting = Waiting::new(connection, &self.connector, query);
+        let mut waiting =
+            Waiting::new(connection, seat, &self.connector, query, self.statement_timeout);
         let Some(connection) = &waiting.connection else { return Ok(false) };
         let statement = run(connection, query.text, params, self.prepares());
         match within(self.statement_timeout, statement).await {
@@ -318,14 +322,15 @@ impl Session {
             }
             let unprepared = self.note_unprepared(&error);
             let again = unprepared || fate == Fate::Again || (reads && fate == Fate::Unknown);
-            if again && tries < TRIES_MAX {
+            let elsewhere = fate == Fate::Elsewhere && tries == 1;
+            if elsewhere || again && tries < TRIES_MAX {
                 tries += 1;
                 continue;
             }
             let error = storage_error(error);
             return Err(Failed::Otherwise(match fate {
                 Fate::Unknown => error.with_retry(unknown),
-                Fate::Again | Fate::Busy | Fate::Undone => error,
+                Fate::Again | Fate::Elsewhere | Fate::Busy | Fate::Undone => error,
             }));
         }
     }

@@ -1,5 +1,7 @@
 //! A statement on one connection: sending it, reading its rows, giving it up.
 
+use std::time::Duration;
+
 use deadpool_postgres::Object;
 use futures::TryStreamExt;
 use slipring::Error;
@@ -7,7 +9,9 @@ use tokio_postgres::types::Type;
 use tokio_postgres::{Row, RowStream};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use crate::patience::within;
 use crate::queries::{Effect, Query};
+use crate::seats::Taken;
 use crate::session::Param;
 
 /// Why one attempt failed.
@@ -22,22 +26,26 @@ pub(crate) enum Failure {
 }
 
 /// A statement that waits in the server. Dropping it gives the statement up if it only reads, and
-/// lets one that writes go on, unless its connection was taken out before. Either way nobody else
-/// gets the connection: he would wait behind the statement, for ever where the server is mute.
+/// lets one that writes go on, unless its connection was taken out before. Nobody else gets the
+/// connection, or its seat, before the statement has ended: he would wait behind it.
 pub(crate) struct Waiting<'a> {
     pub(crate) connection: Option<Object>,
+    seat: Option<Taken>,
     connector: &'a MakeRustlsConnect,
     reads: bool,
+    limit: Duration,
 }
 
 impl<'a> Waiting<'a> {
     pub(crate) fn new(
         connection: Object,
+        seat: Taken,
         connector: &'a MakeRustlsConnect,
         query: &Query,
+        limit: Duration,
     ) -> Waiting<'a> {
         let reads = query.effect == Effect::Reads;
-        Waiting { connection: Some(connection), connector, reads }
+        Waiting { connection: Some(connection), seat: Some(seat), connector, reads, limit }
     }
 }
 
@@ -45,10 +53,26 @@ impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         match self.connection.take() {
             Some(connection) if self.reads => give_up(connection, self.connector),
-            Some(connection) => drop(Object::take(connection)),
+            Some(connection) => {
+                ended(connection, self.seat.take(), self.connector.clone(), self.limit);
+            }
             None => {}
         }
     }
+}
+
+/// Keeps a connection and its seat until what it does has ended, or for so long.
+fn ended(connection: Object, seat: Option<Taken>, connector: MakeRustlsConnect, limit: Duration) {
+    let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+        return drop(Object::take(connection));
+    };
+    runtime.spawn(async move {
+        // It is answered behind the statement.
+        if within(limit, connection.batch_execute("")).await.is_none() {
+            give_up(connection, &connector);
+        }
+        drop(seat);
+    });
 }
 
 /// Ends what a connection is doing. Whether the server hears it or not, it is not used again.

@@ -13,7 +13,7 @@ use slipring::admin::AdminStore;
 use slipring::{QueueId, QueueSettings};
 use slipring_conformance::verbs::{at, queue, send};
 use slipring_postgres::PostgresStore;
-use slipring_testbed::{Cluster, Database, one, rotate, run, soon, waiting};
+use slipring_testbed::{Cluster, Database, one, rotate, rotate_until, run, soon, waiting};
 use tokio_postgres::Client;
 
 struct Ground {
@@ -125,4 +125,66 @@ async fn a_move_that_begins_beside_a_deletion_takes_no_tables() {
     assert_eq!(one(&g.client, "SELECT count(*) FROM slipring.place_move").await, 0);
     let reserved = "SELECT count(*) FROM slipring.place WHERE reserved AND queues > 0";
     assert_eq!(one(&g.client, reserved).await, 0);
+}
+
+/// Of queues with tables of their own, whether emptied or not.
+const OWN: &str = "SELECT count(*) FROM slipring.place WHERE NOT shared";
+
+#[tokio::test]
+async fn queues_that_come_and_go_make_no_more_tables_than_allowed() {
+    let g = Ground::new(true).await;
+    run(&g.client, "UPDATE slipring.store SET own_tables_max = 2").await;
+    // While it is open no table of a deleted queue is emptied.
+    let open = g.session().await;
+    run(&open, "BEGIN; SELECT pg_current_xact_id()").await;
+    for _ in 0..10 {
+        run(&g.client, "SELECT slipring.create_queue('churn')").await;
+        let delete = "SELECT slipring.store_delete_queue(queue_id) FROM slipring.queue
+            WHERE name = 'churn'";
+        run(&g.client, delete).await;
+    }
+    assert_eq!(one(&g.client, OWN).await, 2);
+    run(&open, "COMMIT").await;
+}
+
+#[tokio::test]
+async fn tables_of_deleted_queues_are_emptied_beside_those_that_are_read() {
+    let g = Ground::new(false).await;
+    for n in 0..12 {
+        run(&g.client, &format!("SELECT slipring.create_queue('own{n}')")).await;
+        run(&g.client, &format!("SELECT slipring.send('own{n}', 'x'::text)")).await;
+    }
+    let reader = g.session().await;
+    run(&reader, "BEGIN").await;
+    for n in 0..11 {
+        run(&reader, &format!("SELECT slipring.stats('own{n}')")).await;
+    }
+    let delete = "DO $$ DECLARE q int; BEGIN FOR q IN SELECT queue_id FROM slipring.queue
+        WHERE name LIKE 'own%' LOOP PERFORM slipring.store_delete_queue(q); COMMIT;
+        END LOOP; END $$";
+    run(&g.client, delete).await;
+    let emptied = "SELECT count(*) FROM slipring.place WHERE queue_id IS NULL AND empty";
+    rotate_until(&g.client, "places", at(1), async || one(&g.client, emptied).await == 1).await;
+    run(&reader, "COMMIT").await;
+    rotate_until(&g.client, "places", at(1), async || one(&g.client, emptied).await == 12).await;
+}
+
+#[tokio::test]
+async fn a_queue_of_a_set_that_others_keep_stops_the_rotation_of_none_behind_it() {
+    let g = Ground::new(true).await;
+    let last = queue(&g.store, "z.last", &QueueSettings::default()).await;
+    for name in ["old", "other", "z.last"] {
+        let send =
+            format!("SELECT slipring.send_batch('{name}', array_fill('x'::text, ARRAY[200]))");
+        run(&g.client, &send).await;
+    }
+    let receipt = g.client.query_one("SELECT receipt FROM slipring.receive('old')", &[]).await;
+    let receipt: String = receipt.unwrap().get(0);
+    let moved = format!("SELECT count(*) FROM slipring.item WHERE queue_id = {}", last.0);
+    let marked = "SELECT count(*) FROM slipring.place_rotation WHERE mark > 0";
+    rotate_until(&g.client, "shared", at(1), async || one(&g.client, marked).await > 0).await;
+    let holder = g.session().await;
+    run(&holder, &format!("BEGIN; SELECT slipring.nack('{receipt}')")).await;
+    rotate_until(&g.client, "shared", at(2), async || one(&g.client, &moved).await > 0).await;
+    run(&holder, "ROLLBACK").await;
 }

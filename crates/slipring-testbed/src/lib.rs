@@ -198,7 +198,8 @@ impl Cluster {
 
     /// Ends every connection to a database.
     pub async fn disconnect(&self, database: &Database) {
-        let sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1";
+        let sql = "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+            WHERE datname = $1";
         let admin = self.superuser("postgres").await;
         admin.query(sql, &[&database.name]).await.expect("backends can be ended");
     }

@@ -35,11 +35,11 @@ BEGIN
         EXIT WHEN NOT FOUND;
     END LOOP;
     RETURN QUERY SELECT s.step, s.at FROM (
-        SELECT 0 AS kind, d.step, d.queue AS at FROM unnest(v_steps, v_queues) d(step, queue)
+        SELECT 0 AS kind, d.step, d.queue AS at, d.n FROM unnest(v_steps, v_queues) WITH ORDINALITY d(step, queue, n)
         UNION ALL
-        SELECT 1, p.step, 0 FROM unnest(ARRAY['queues', 'shared', 'moves', 'journal', 'shelf',
-            'dedup', 'places', 'load']) p(step)
+        SELECT 1, p.step, 0, p.n FROM unnest(ARRAY['queues', 'shared', 'moves', 'journal', 'shelf',
+            'dedup', 'places', 'load']) WITH ORDINALITY p(step, n)
         UNION ALL
-        SELECT 2, 'retention', q.queue_id FROM slipring.queue q WHERE q.retention_ms IS NOT NULL) s
-    ORDER BY (s.kind + v_kind) % 3, s.at < v_first, s.at;
+        SELECT 2, 'retention', q.queue_id, 0 FROM slipring.queue q WHERE q.retention_ms IS NOT NULL) s
+    ORDER BY (s.kind + v_kind) % 3, s.at < v_first, s.at, s.n;
 END $$;

@@ -9,6 +9,9 @@ DECLARE
     v_bytes bytea;
     v_n int := {{REASON_BYTES_MAX}} - 3;
 BEGIN
+    IF getdatabaseencoding() = 'SQL_ASCII' AND p_reason IS NOT NULL AND NOT slipring.text_is_utf8(p_reason) THEN
+        p_reason := encode(convert_to(p_reason, 'SQL_ASCII'), 'escape');
+    END IF;
     IF p_reason IS NULL OR octet_length(p_reason) <= {{REASON_BYTES_MAX}} THEN
         RETURN p_reason;
     END IF;

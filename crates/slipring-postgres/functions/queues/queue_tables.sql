@@ -1,5 +1,5 @@
 -- Purpose: gives a new queue its message tables, sequences and lock: of its own, or shared ones where
---          own_tables_max of the store have theirs already. FIFO queues have their own always: the
+--          own_tables_max of the store have theirs already, with those of deleted queues that are not emptied yet. FIFO queues have their own always: the
 --          log holds what they have not brought into their groups, and cannot be left early.
 -- Inputs:  p_queue with its number and settings; p_now_ms.
 -- Lock:    the caller holds the lock of administration; see place_take, place_share.
@@ -12,7 +12,7 @@ DECLARE
 BEGIN
     p_queue.lane_base := 0;
     IF p_queue.fifo OR (SELECT s.own_tables_max FROM slipring.store s) > (
-            SELECT count(*) FROM slipring.place p WHERE NOT p.shared AND p.queue_id IS NOT NULL) THEN
+            SELECT count(*) FROM slipring.place p WHERE NOT p.shared AND (p.queue_id IS NOT NULL OR NOT p.empty)) THEN
         p_queue.place := slipring.place_take(v_id);
         EXECUTE format('CREATE SEQUENCE slipring.generation_%s MINVALUE -1 START 0', v_id);
         EXECUTE format('CREATE SEQUENCE slipring.endings_%s MINVALUE 0 START 0', v_id);

@@ -22,7 +22,7 @@ DECLARE
 BEGIN
     IF v_now = pg_sequence_last_value(p_low) THEN
         IF p_bytes < p_bytes_min AND (NOT p_worth
-                OR abs(p_now_ms - pg_sequence_last_value(p_since)) < p_age_ms) THEN
+                OR NOT slipring.generation_aged(pg_sequence_last_value(p_since), p_now_ms, p_age_ms)) THEN
             RETURN false;
         END IF;
         -- A transaction may still read it that began when it was present: see generations_enter.

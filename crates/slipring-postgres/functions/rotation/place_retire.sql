@@ -18,6 +18,7 @@ DECLARE
     v_reserved boolean := (SELECT p.reserved FROM slipring.place p WHERE p.place = p_place.place);
     v_queue slipring.queue;
     v_here boolean;
+    v_held boolean := false;
 BEGIN
     moved := false;
     "left" := false;
@@ -34,8 +35,13 @@ BEGIN
             BEGIN
                 v_here := slipring.place_left(v_queue, p_table);
                 IF v_here THEN
-                    v_queue := slipring.queue_try(v_at,
-                        slipring.turn_wait(v_at, p_now_ms, {{QUEUE_WAIT_MS}}));
+                    v_queue := slipring.queue_try(v_at, CASE WHEN v_held THEN 1
+                        ELSE slipring.turn_wait(v_at, p_now_ms, {{QUEUE_WAIT_MS}}) END);
+                    IF v_queue.queue_id IS NULL AND NOT v_held THEN
+                        -- Queues behind one that others keep have their turn as well.
+                        v_held := true;
+                        v_began := clock_timestamp();
+                    END IF;
                     moved := v_queue.queue_id IS NOT NULL
                         AND slipring.queue_retire(v_queue, p_table,
                             NOT v_reserved OR v_queue.place <> p_place.place, p_place.since_ms,

@@ -39,7 +39,7 @@ BEGIN
         -- A transaction may still read the table before that began when it counted, be it empty: see
         -- place_enter.
         IF v_bytes < p_bytes_min AND (v_bytes < least(p_bytes_min, {{GENERATION_BYTES_AGED}})
-                OR abs(p_now_ms - p_place.since_ms) < p_age_ms) OR NOT slipring.tables_lock(v_before) THEN
+                OR NOT slipring.generation_aged(p_place.since_ms, p_now_ms, p_age_ms)) OR NOT slipring.tables_lock(v_before) THEN
             RETURN false;
         END IF;
         UPDATE slipring.place_rotation r SET since_ms = p_now_ms, mark = NULL WHERE r.place = p_place.place;

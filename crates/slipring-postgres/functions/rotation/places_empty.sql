@@ -10,24 +10,21 @@ RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     v_place slipring.place;
     v_base bigint := (SELECT s.xid_base FROM slipring.store s);
-    v_did boolean := false;
+    v_did boolean;
+    v_began timestamptz := clock_timestamp();
 BEGIN
     IF pg_current_xact_id_if_assigned() IS NOT NULL OR slipring.dump_begins() THEN
         RETURN false;
     END IF;
+    -- Whoever saw one of the queues had its number before the queue was deleted, and that is seen here; the
+    -- number that this transaction gets now is higher.
+    UPDATE slipring.place p SET mark = pg_current_xact_id()::text::bigint + v_base
+    WHERE p.queue_id IS NULL AND NOT p.empty AND p.mark IS NULL;
+    v_did := FOUND;
     FOR v_place IN SELECT * FROM slipring.place p WHERE p.queue_id IS NULL AND NOT p.empty
-        ORDER BY p.place LIMIT 10 LOOP
-        IF v_place.mark IS NULL THEN
-            -- Whoever saw the queue had its number before the queue was deleted, and that was
-            -- seen above; the number that this transaction gets now is higher.
-            UPDATE slipring.place p
-            SET mark = pg_current_xact_id()::text::bigint + v_base
-            WHERE p.place = v_place.place;
-            v_did := true;
-            CONTINUE;
-        END IF;
-        CONTINUE WHEN pg_snapshot_xmin(pg_current_snapshot())::text::bigint + v_base
-            < v_place.mark;
+        AND p.mark < pg_snapshot_xmin(pg_current_snapshot())::text::bigint + v_base ORDER BY p.place
+    LOOP
+        EXIT WHEN slipring.turn_over(v_began);
         BEGIN
             EXECUTE format('LOCK TABLE slipring.message_%1$s_0, slipring.message_%1$s_1,
                 slipring.message_%1$s_2 IN ACCESS EXCLUSIVE MODE NOWAIT', v_place.place);

@@ -18,7 +18,7 @@ DECLARE
     v_now slipring.state;
 BEGIN
     v_left := slipring.retire_ready(p_queue, p_table,
-        p_all OR abs(p_now_ms - p_since_ms) >= 10 * p_age_ms, p_all) > 0;
+        p_all OR slipring.generation_aged(p_since_ms, p_now_ms, 10 * p_age_ms), p_all) > 0;
     -- Read after it: a message that it did not find ready may have been handed out a moment ago.
     v_now := slipring.state_read(p_queue);
     IF (p_all OR NOT v_left) AND v_now.leased > 0 THEN

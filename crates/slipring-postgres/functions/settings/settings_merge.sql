@@ -13,6 +13,10 @@ BEGIN
             coalesce('a JSON ' || jsonb_typeof(p_changes), 'null')),
             jsonb_build_object('queue', p_queue));
     END IF;
+    IF getdatabaseencoding() = 'SQL_ASCII' AND NOT slipring.text_is_utf8(p_changes::text) THEN
+        PERFORM slipring.fail('SR007', 'a text of the settings is not UTF-8',
+            jsonb_build_object('queue', p_queue));
+    END IF;
     p_settings := p_settings || coalesce((
         SELECT jsonb_object_agg(c.key, CASE WHEN c.value = 'null'
             THEN coalesce(slipring.settings_default() -> c.key, 'null') ELSE c.value END)

@@ -1,7 +1,7 @@
 -- Purpose: removes messages in any state that were sent at or before a moment (S14.5).
 -- Inputs:  p_queue; p_limit, at most how many; p_sent_until_ms.
 -- Lock:    the queue's lock.
--- Index:   see remove_old; queue_pkey.
+-- Index:   see remove_old, log_feed; queue_pkey.
 -- Answers: how many.
 CREATE OR REPLACE FUNCTION slipring.store_purge(
     p_queue int, p_limit int, p_sent_until_ms bigint)
@@ -21,9 +21,11 @@ BEGIN
     -- another server was ahead, an id too many is forgotten rather than a message lost. What is left by
     -- the last one an open transaction has received, and its ids are known on.
     IF v_removed < p_limit OR p_sent_until_ms IS DISTINCT FROM v_queue.ids_until_ms THEN
-        UPDATE slipring.queue q SET ids_ended = v_done - CASE WHEN v_removed < p_limit
-                THEN (SELECT range_agg(o) FROM unnest((slipring.state_read(v_queue)).open) o)
-                ELSE '{}' END,
+        IF v_removed < p_limit THEN
+            v_done := v_done - coalesce((SELECT range_agg(int8range(f.id, f.id, '[]')) FROM slipring.log_feed(
+                v_queue, slipring.state_read(v_queue), v_done, {{BATCH_MESSAGES_MAX}}) f), '{}');
+        END IF;
+        UPDATE slipring.queue q SET ids_ended = v_done,
             ids_until_ms = greatest(q.ids_until_ms, p_sent_until_ms)
         WHERE q.queue_id = p_queue;
     END IF;

@@ -1,5 +1,6 @@
 //! One try of a statement: a seat, a connection, and the statement on it.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use deadpool_postgres::{Object, PoolError};
@@ -12,8 +13,11 @@ use super::{PAUSE_MAX, PAUSE_MIN, Param, Session};
 use crate::fault::{self, pool_error};
 use crate::patience::{LOCK_WAIT_MIN, within};
 use crate::queries::{Effect, Query};
-use crate::seats::Seat;
+use crate::seats::{Seat, Taken};
 use crate::statement::{Failure, Waiting, give_up, run};
+
+/// While no server takes writes, calls that only read keep their connections for so long.
+const FORGET_EVERY_NS: u64 = 1_000_000_000;
 
 impl Session {
     /// Sends a statement once. It waits longer than the least for a lock only with a seat for it.
@@ -33,7 +37,7 @@ impl Session {
         let wait_ms = i32::try_from(lock_wait.as_millis()).unwrap_or(i32::MAX);
 
         let mut began = monotonic_ns();
-        let Some(_taken) = self.seats.take(seat, self.connect_timeout).await else {
+        let Some(taken) = self.seats.take(seat, self.connect_timeout).await else {
             self.classes.connected(Some(query), began);
             return Err(Failure::Unsent(fault::all_busy()));
         };
@@ -56,18 +60,19 @@ impl Session {
             Effect::WritesInTurn => &more[..1],
             Effect::LeasesInTurn => &more[..],
         };
-        self.attempt(connection, query, &[params, more].concat()).await
+        self.attempt((connection, taken), query, &[params, more].concat()).await
     }
 
     async fn attempt(
         &self,
-        connection: Object,
+        (connection, taken): (Object, Taken),
         query: &Query,
         params: &[Param<'_>],
     ) -> Result<Vec<Row>, Failure> {
         let began = monotonic_ns();
         let prepares = self.prepares();
-        let mut waiting = Waiting::new(connection, &self.connector, query);
+        let mut waiting =
+            Waiting::new(connection, taken, &self.connector, query, self.statement_timeout);
         let Some(connection) = &waiting.connection else { return Err(Failure::TimedOut) };
         let statement = run(connection, query.text, params, prepares);
         let answer = within(self.statement_timeout, statement).await;
@@ -80,7 +85,11 @@ impl Session {
             (Some(Err(Failure::Database { error, completed })), connection) => {
                 if fault::leads_elsewhere(&error) {
                     drop(connection.map(Object::take));
-                    self.forget_idle();
+                    let (now, last) = (monotonic_ns(), self.forgot_ns.load(Ordering::Relaxed));
+                    if last == 0 || now.saturating_sub(last) >= FORGET_EVERY_NS {
+                        self.forgot_ns.store(now, Ordering::Relaxed);
+                        self.forget_idle();
+                    }
                 }
                 Err(Failure::Database { error, completed })
             }
