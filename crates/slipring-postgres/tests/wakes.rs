@@ -305,3 +305,33 @@ async fn a_receive_that_waits_gets_what_a_consumer_by_sql_gives_back_by_a_rollba
     assert!(claims < 100, "{claims} claims for 10 messages");
     within("the shutdown", engine.shutdown()).await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_ack_by_sql_lets_the_next_message_of_its_group_come() {
+    // S7.3
+    let cluster = Cluster::shared();
+    let database = cluster.database().await;
+    let engine = engine(cluster, &database).await;
+    let settings = QueueSettings { fifo: true, ..QueueSettings::default() };
+    let q = engine.create_queue("q", settings).await.unwrap();
+    let user = cluster.client(&database).await;
+    for body in ["a", "b", "c"] {
+        let send = format!("SELECT slipring.send('q', '{body}'::text, \"group\" => 'g')");
+        user.batch_execute(&send).await.unwrap();
+    }
+    let ready = async || -> bool {
+        user.query_one("SELECT slipring.ready('q')", &[]).await.unwrap().get(0)
+    };
+    let done = "SELECT slipring.ack(receipt) FROM slipring.receive('q', 1, '1 hour')";
+    user.batch_execute(done).await.unwrap();
+    assert!(ready().await, "b");
+    let receive = "SELECT receipt FROM slipring.receive('q', 1, '1 hour')";
+    let receipt: String = user.query_one(receive, &[]).await.unwrap().get(0);
+    assert!(!ready().await, "b is leased");
+    let waits = receives(&q);
+    waits_for(&q).await;
+    user.batch_execute(&format!("SELECT slipring.ack('{receipt}')")).await.unwrap();
+    let list = within("the receive", waits).await.unwrap();
+    assert_eq!(verbs::bodies(&list), ["c"]);
+    within("the shutdown", engine.shutdown()).await;
+}

@@ -1,11 +1,11 @@
 -- Purpose: the message that a receive of one would get; a failing one only where there is no other
 --          (S7.6).
--- Inputs:  p_queue, which is not paused.
+-- Inputs:  p_queue, which is not paused; p_now_ms.
 -- Lock:    none for a standard queue: the state is read first, and what leaves a table before it is
 --          emptied is on the shelf by then. The lock of a FIFO queue is tried, to bring groups up to
 --          date; where somebody has it, the first message of the log or of any group is answered.
--- Index:   the partitions' order indexes, see items_ready and items_first; see fifo_open.
-CREATE OR REPLACE FUNCTION slipring.queue_head(p_queue slipring.queue)
+-- Index:   the partitions' order indexes, see items_ready and items_first; see fifo_open, acks_take.
+CREATE OR REPLACE FUNCTION slipring.queue_head(p_queue slipring.queue, p_now_ms bigint)
 RETURNS TABLE (failing boolean, priority bigint, sent_ms bigint, id bigint)
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -19,7 +19,9 @@ BEGIN
         IF p_queue.queue_id IS NULL THEN
             RETURN;
         END IF;
-        v_state := slipring.fifo_bring_in(p_queue, slipring.state_read(p_queue), 1);
+        -- An ack by SQL lets the next message of its group come.
+        v_state := slipring.fifo_bring_in(p_queue, slipring.acks_take(p_queue, slipring.state_read(p_queue),
+            p_now_ms), 1);
         RETURN QUERY SELECT false, i.priority, i.sent_ms, i.id
         FROM slipring.fifo_open(p_queue.queue_id, 1, 1, slipring.fifo_before(p_queue, v_state,
             slipring.cut(p_queue.xid_base))) f

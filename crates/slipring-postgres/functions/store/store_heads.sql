@@ -19,7 +19,7 @@ BEGIN
         SELECT * INTO v_queue FROM slipring.queue q WHERE q.queue_id = v_id;
         CONTINUE WHEN v_queue.queue_id IS NULL OR slipring.queue_paused(v_queue, p_now_ms);
         RETURN QUERY SELECT u.n::int, h.failing, h.priority, h.sent_ms, h.id
-        FROM slipring.queue_head(v_queue) h, unnest(p_queues) WITH ORDINALITY AS u(q, n)
+        FROM slipring.queue_head(v_queue, p_now_ms) h, unnest(p_queues) WITH ORDINALITY AS u(q, n)
         WHERE u.q = v_id;
     END LOOP;
 END $$;

@@ -2,8 +2,9 @@
 //!
 //! One task per engine asks the store for its count of foreign changes. After a change it asks in
 //! one call which of the queues with waiting receives have a message, and lets only those look: a
-//! change costs one call, however many receives wait. Then it takes over the list of queues, which
-//! has a share of the time of its own: a long list keeps no receive waiting.
+//! change costs one call, however many receives wait. Then it takes over the deadlines that others
+//! have set and the list of queues, which have shares of the time of their own: many deadlines or
+//! a long list keep no receive waiting for longer than it takes to read them.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -30,7 +31,12 @@ const SAVED_NS_MAX: i64 = 50_000_000;
 /// however long it lasts: it says nothing about the store.
 const TICK: Duration = Duration::from_millis(10);
 /// Deadlines that others may have set are looked at this often while they change something.
-const PASSES_EVERY_NS: u64 = 50_000_000;
+const PASSES_EVERY: Duration = Duration::from_millis(50);
+/// However long a look took, the next one comes so soon: where receives wait, of the deadlines, and
+/// of the list of queues.
+const REST_MAX: Duration = Duration::from_secs(1);
+const PASSES_REST_MAX: Duration = Duration::from_secs(5);
+const LIST_REST_MAX: Duration = Duration::from_secs(30);
 /// The store is asked for the heads of so many queues at a time.
 const HEADS_MAX: usize = 1000;
 
@@ -42,6 +48,7 @@ pub(super) struct Watch {
     /// Others may have set deadlines that were not looked at yet.
     passes_owed: bool,
     passes_at_ns: u64,
+    passes_share: Share,
     share: Share,
     /// The list of queues may be another one.
     list_owed: bool,
@@ -54,17 +61,19 @@ pub(super) struct Watch {
 impl Watch {
     /// A watch over what changes after the count was `seen`.
     pub(super) fn new(handle: Weak<EngineHandle>, shortest: Duration, seen: u64) -> Watch {
-        let share = || Share { saved_ns: SAVED_NS_MAX, at_ns: monotonic_ns() };
+        let at_ns = monotonic_ns();
+        let share = |rest_max| Share { saved_ns: SAVED_NS_MAX, at_ns, rest_max };
         Watch {
             handle,
             shortest,
             seen,
             passes_owed: false,
             passes_at_ns: 0,
-            share: share(),
+            passes_share: share(PASSES_REST_MAX),
+            share: share(REST_MAX),
             list_owed: false,
             list_at_ns: 0,
-            list_share: share(),
+            list_share: share(LIST_REST_MAX),
         }
     }
 
@@ -78,6 +87,9 @@ impl Watch {
             let mut quiet = false;
             let clock = Arc::clone(&engine.0.services.clock);
             let (mut found, took_ns) = timed(&*clock, self.look(&engine)).await;
+            if let Err(error) = self.take_over(&engine).await {
+                found = Err(error);
+            }
             if let Err(error) = self.refresh(&engine).await {
                 found = Err(error);
             }
@@ -120,12 +132,19 @@ impl Watch {
         }
         // Not before all went well: what failed is tried again with the next look.
         self.seen = changes;
-        if self.passes_owed && monotonic_ns() >= self.passes_at_ns {
-            engine.upkeep().take_over().await?;
-            self.passes_owed = false;
-            self.passes_at_ns = monotonic_ns().saturating_add(PASSES_EVERY_NS);
-        }
         Ok(changed)
+    }
+
+    /// Takes over the deadlines that others may have set, when that is due.
+    async fn take_over(&mut self, engine: &Engine) -> Result<(), Error> {
+        if !self.passes_owed || monotonic_ns() < self.passes_at_ns {
+            return Ok(());
+        }
+        let clock = Arc::clone(&engine.0.services.clock);
+        let (taken, took_ns) = timed(&*clock, engine.upkeep().take_over()).await;
+        self.passes_owed = taken.is_err();
+        self.passes_at_ns = self.passes_share.next_ns(took_ns, PASSES_EVERY);
+        taken
     }
 
     /// Takes over the list of queues, when that is due.
@@ -137,9 +156,7 @@ impl Watch {
         // Who makes or changes a queue may wait for another process; the looks go on meanwhile.
         let Ok(seen) = engine.0.catalogue.try_lock() else { return Ok(()) };
         let (refreshed, took_ns) = timed(&*clock, engine.refresh_from(seen)).await;
-        let now_ns = monotonic_ns();
-        let rest_ns = u64::try_from(self.list_share.rest(took_ns, now_ns).as_nanos());
-        self.list_at_ns = now_ns.saturating_add(rest_ns.unwrap_or(u64::MAX));
+        self.list_at_ns = self.list_share.next_ns(took_ns, Duration::ZERO);
         self.list_owed = refreshed.is_err();
         refreshed
     }
@@ -180,6 +197,9 @@ struct Share {
     saved_ns: i64,
     /// Until when time has been shared out.
     at_ns: u64,
+    /// The longest rest: a look that the network or the database has held up says nothing about
+    /// the next one.
+    rest_max: Duration,
 }
 
 impl Share {
@@ -191,8 +211,18 @@ impl Share {
         let saved = self.saved_ns.saturating_add(ns(self.at_ns, ended_ns) / LOOK_SHARE);
         self.saved_ns = saved.min(SAVED_NS_MAX).saturating_sub(took);
         self.at_ns = ended_ns;
+        let rest_max = i64::try_from(self.rest_max.as_nanos()).unwrap_or(i64::MAX);
+        self.saved_ns = self.saved_ns.max(-(rest_max / LOOK_SHARE));
         let lacking = u64::try_from(self.saved_ns.saturating_neg().saturating_mul(LOOK_SHARE));
         Duration::from_nanos(lacking.unwrap_or(0))
+    }
+
+    /// When the next look is due after one that took `took_ns` and ends now, but not before
+    /// `least` has gone by.
+    fn next_ns(&mut self, took_ns: u64, least: Duration) -> u64 {
+        let now_ns = monotonic_ns();
+        let rest = self.rest(took_ns, now_ns).max(least);
+        now_ns.saturating_add(u64::try_from(rest.as_nanos()).unwrap_or(u64::MAX))
     }
 }
 
@@ -221,7 +251,7 @@ mod tests {
 
     #[test]
     fn a_few_long_looks_put_nothing_off_and_many_take_their_share() {
-        let mut share = Share { saved_ns: SAVED_NS_MAX, at_ns: 0 };
+        let mut share = Share { saved_ns: SAVED_NS_MAX, at_ns: 0, rest_max: REST_MAX };
         let mut now = 0;
         for _ in 0..4 {
             now += 10 * MS;
@@ -235,6 +265,10 @@ mod tests {
         }
         let part = (50 * 10 * MS) as f64 / (now - begun) as f64;
         assert!((0.045..0.055).contains(&part), "{part}");
+        // A look that hangs for half a minute makes nobody deaf for ten.
+        assert_eq!(share.rest(30_000 * MS, now + 30_000 * MS), REST_MAX);
+        now += 31_000 * MS;
+        assert!(share.rest(MS, now) <= REST_MAX);
     }
 
     #[tokio::test]
