@@ -955,7 +955,7 @@ FUNCTION queue_changed() RETURNS trigger
 FUNCTION queue_empty(p_queue slipring.queue, p_state slipring.state) RETURNS boolean
 FUNCTION queue_free(p_queue integer) RETURNS boolean
 FUNCTION queue_gone(p_queue integer, p_name text DEFAULT NULL::text) RETURNS void
-FUNCTION queue_head(p_queue slipring.queue) RETURNS TABLE(failing boolean, priority bigint, sent_ms bigint, id bigint)
+FUNCTION queue_head(p_queue slipring.queue, p_now_ms bigint) RETURNS TABLE(failing boolean, priority bigint, sent_ms bigint, id bigint)
 FUNCTION queue_hold(p_queue integer) RETURNS slipring.queue
 FUNCTION queue_holds_other(p_queue integer) RETURNS boolean
 FUNCTION queue_lock(p_queue integer, p_needed boolean DEFAULT true) RETURNS slipring.queue

@@ -335,3 +335,24 @@ async fn an_ack_by_sql_lets_the_next_message_of_its_group_come() {
     assert_eq!(verbs::bodies(&list), ["c"]);
     within("the shutdown", engine.shutdown()).await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_that_a_savepoint_gives_back_comes_while_its_transaction_stays_open() {
+    // S10.7
+    let cluster = Cluster::shared();
+    let database = cluster.database().await;
+    let engine = engine(cluster, &database).await;
+    let q = engine.create_queue("q", QueueSettings::default()).await.unwrap();
+    let user = cluster.client(&database).await;
+    user.batch_execute("SELECT slipring.receive('q')").await.unwrap();
+    sql_send(&user, "q", "given back").await;
+    let receive = "BEGIN; SAVEPOINT s; SELECT slipring.receive('q')";
+    user.batch_execute(receive).await.unwrap();
+    let waits = receives(&q);
+    waits_for(&q).await;
+    user.batch_execute("ROLLBACK TO s").await.unwrap();
+    let list = within("the receive", waits).await.unwrap();
+    assert_eq!(verbs::bodies(&list), ["given back"]);
+    user.batch_execute("ROLLBACK").await.unwrap();
+    within("the shutdown", engine.shutdown()).await;
+}

@@ -37,6 +37,9 @@ const PASSES_EVERY: Duration = Duration::from_millis(50);
 const REST_MAX: Duration = Duration::from_secs(1);
 const PASSES_REST_MAX: Duration = Duration::from_secs(5);
 const LIST_REST_MAX: Duration = Duration::from_secs(30);
+/// Receives that wait look this often though nothing has changed: a message that a transaction
+/// gives back before it ends, by a savepoint, changes nothing that others can see.
+const WAKE_EVERY_NS: u64 = 10_000_000_000;
 /// The store is asked for the heads of so many queues at a time.
 const HEADS_MAX: usize = 1000;
 
@@ -45,6 +48,8 @@ pub(super) struct Watch {
     handle: Weak<EngineHandle>,
     shortest: Duration,
     seen: u64,
+    /// When waiting receives look next, whatever changes.
+    wake_at_ns: u64,
     /// Others may have set deadlines that were not looked at yet.
     passes_owed: bool,
     passes_at_ns: u64,
@@ -67,6 +72,7 @@ impl Watch {
             handle,
             shortest,
             seen,
+            wake_at_ns: at_ns.saturating_add(WAKE_EVERY_NS),
             passes_owed: false,
             passes_at_ns: 0,
             passes_share: share(PASSES_REST_MAX),
@@ -127,8 +133,11 @@ impl Watch {
         if changed {
             self.passes_owed = true;
             self.list_owed = true;
+        }
+        if changed || monotonic_ns() >= self.wake_at_ns {
             // Who waits comes first; the list of queues says nothing about them.
             wake(engine).await?;
+            self.wake_at_ns = monotonic_ns().saturating_add(WAKE_EVERY_NS);
         }
         // Not before all went well: what failed is tried again with the next look.
         self.seen = changes;
