@@ -45,7 +45,7 @@ async fn still_open(transaction: &Transaction<'_>) -> Result<Error, Error> {
     let holders: &str = value(row, 0)?;
     let text = format!(
         "transactions that have used the store are open still: {holders}; nothing is changed, \
-         migrate again when they have ended"
+         try again when they have ended"
     );
     Ok(Error::new(ErrorKind::StorageUnavailable, text).with_retry(Retry::Later))
 }

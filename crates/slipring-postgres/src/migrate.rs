@@ -84,35 +84,46 @@ pub struct Imported {
 
 /// Takes a database into use that was restored from a dump, where transactions may be
 /// numbered anew: from now on messages get higher numbers than any in it. No server may use the
-/// database meanwhile. Harmless where it is not needed.
+/// database meanwhile; transactions that have used it, prepared ones too, are waited for as by
+/// [`migrate`]. Harmless where it is not needed.
 ///
 /// # Errors
 /// `StorageTooNew` and `StorageUnavailable` for a schema that is not as this program has it, with
 /// nothing done; storage errors.
 pub async fn import(address: &Address, options: PostgresOptions) -> Result<Imported, Error> {
     // Everything that is open is written anew: however long that takes.
-    let options = PostgresOptions { statement_timeout: DAY, ..address.overrides(options) };
-    let session = Session::new(address, &options)?;
-    let imported = take_in(&session).await;
+    let options = address.overrides(options);
+    let limit = options.statement_timeout;
+    let session = Session::new(address, &PostgresOptions { statement_timeout: DAY, ..options })?;
+    let imported = take_in(&session, limit).await;
     session.close();
     imported.map_err(|error| session.located(error).during("import"))
 }
 
-async fn take_in(session: &Session) -> Result<Imported, Error> {
-    let connection = session.connection().await?;
+async fn take_in(session: &Session, limit: Duration) -> Result<Imported, Error> {
+    let mut connection = session.connection().await?;
     schema::state(&**connection).await?.check()?;
-    drop(connection);
-    let row = session.row(&queries::IMPORT, &[]).await?;
-    let row = row.ok_or_else(|| garbled("no row"))?;
-    Ok(Imported { xid_base: number(&row, 0)?, queues: number(&row, 1)? })
+    let transaction = read_committed(&mut connection).await?;
+    barrier::hold(&transaction, limit).await?;
+    let rows = transaction.query_typed(queries::IMPORT.text, &[]).await.map_err(storage_error)?;
+    let row = rows.first().ok_or_else(|| garbled("no row"))?;
+    let imported = Imported { xid_base: number(row, 0)?, queues: number(row, 1)? };
+    transaction.commit().await.map_err(storage_error)?;
+    Ok(imported)
+}
+
+async fn read_committed(
+    connection: &mut Object,
+) -> Result<deadpool_postgres::Transaction<'_>, Error> {
+    let transaction = connection.build_transaction();
+    let transaction = transaction.isolation_level(IsolationLevel::ReadCommitted).start().await;
+    transaction.map_err(storage_error)
 }
 
 /// The same over a session that is there.
 pub(crate) async fn up(session: &Session, dry_run: bool) -> Result<Migration, Error> {
     let mut connection: Object = session.connection().await?;
-    let transaction = connection.build_transaction();
-    let transaction = transaction.isolation_level(IsolationLevel::ReadCommitted).start().await;
-    let transaction = transaction.map_err(storage_error)?;
+    let transaction = read_committed(&mut connection).await?;
     // Whoever gets the lock second finds what the first has done.
     run(&transaction, "the lock", MIGRATION_LOCK).await?;
     run(&transaction, "the search path", SEARCH_PATH).await?;

@@ -170,6 +170,7 @@ async fn refused_until_imported(client: &Client) {
         "SELECT slipring.send('plain', 'lost'::text, delay => '1 s')",
         "SELECT slipring.send_batch('plain', ARRAY['lost', 'too'])",
         "SELECT * FROM slipring.receive('plain')",
+        "SELECT slipring.create_queue('new')",
         "SELECT * FROM slipring.store_expire_in(1, 0)",
         "SELECT slipring.queues_lock(ARRAY[1, 2])",
     ] {

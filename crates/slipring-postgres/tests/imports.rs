@@ -9,8 +9,8 @@ use slipring::QueueId;
 use slipring::admin::AdminStore;
 use slipring::store::Store;
 use slipring_conformance::verbs::counts;
-use slipring_postgres::PostgresStore;
-use slipring_testbed::{Cluster, Database, database_now, one, rotation_step, run, soon};
+use slipring_postgres::{PostgresOptions, PostgresStore, import};
+use slipring_testbed::{Cluster, Database, database_now, locked, one, rotation_step, run, soon};
 use tokio_postgres::Client;
 
 const IMPORT: &str = "SELECT slipring.store_import()";
@@ -108,4 +108,28 @@ async fn hand_outs_of_a_queue_whose_state_a_dump_lacks_are_counted_once() {
     assert_eq!(counts(&ground.store, ground.q).await, [8, 0, leased, 0]);
     assert_eq!(ground.received(3).await.len(), 3);
     assert_eq!(counts(&ground.store, ground.q).await, [5, 0, leased + 3, 0]);
+}
+
+#[tokio::test]
+async fn an_import_waits_for_transactions_that_have_sent() {
+    // S10.1
+    let cluster = Cluster::shared();
+    let (database, _store, user) = cluster.opened().await;
+    run(&user, "SELECT slipring.create_queue('q')").await;
+    let open = cluster.begin(&database, "READ COMMITTED").await;
+    run(&open, "SELECT slipring.send('q', 'open'::text)").await;
+    let seconds = |limit| PostgresOptions {
+        statement_timeout: Duration::from_secs(limit),
+        ..PostgresOptions::default()
+    };
+    let error = import(&database.address, seconds(1)).await.unwrap_err();
+    assert!(error.to_string().contains("are open still"), "{error}");
+    let ends = async {
+        locked(&user, 1).await;
+        run(&open, "COMMIT").await;
+    };
+    let (imported, ()) = tokio::join!(import(&database.address, seconds(30)), ends);
+    imported.unwrap();
+    run(&user, "SELECT slipring.send('q', 'later'::text)").await;
+    assert_eq!(one(&user, "SELECT count(*) FROM slipring.receive('q', 10)").await, 2);
 }

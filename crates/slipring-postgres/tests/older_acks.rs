@@ -8,7 +8,7 @@
 )]
 
 use slipring_conformance::verbs::plain;
-use slipring_testbed::{Cluster, Database, one, rotation_step, run, soon};
+use slipring_testbed::{Cluster, Database, one, refused_with, rotation_step, run, soon};
 use tokio_postgres::Client;
 
 const LEVELS: [&str; 2] = ["REPEATABLE READ", "SERIALIZABLE"];
@@ -151,5 +151,23 @@ async fn a_rotation_of_the_journal_hides_no_lease() {
         run(&old, "COMMIT").await;
         let next = ground.old(isolation).await;
         run(&next, &format!("{}; COMMIT", ack(&receipts[1]))).await;
+    }
+}
+
+#[tokio::test]
+async fn an_ack_of_what_was_handed_out_after_the_snapshot_is_to_be_tried_again() {
+    let g = Ground::new().await;
+    run(&g.other, "SELECT slipring.create_queue('fifo', '{\"fifo\": true}')").await;
+    for isolation in LEVELS {
+        for queue in ["plain", "fifo"] {
+            let old = g.old(isolation).await;
+            run(&g.other, &format!("SELECT slipring.send('{queue}', 'm'::text)")).await;
+            let receive = format!("SELECT receipt FROM slipring.receive('{queue}', 1, '1 hour')");
+            let receipt: String = g.other.query_one(&receive, &[]).await.unwrap().get(0);
+            let ack = format!("SELECT slipring.ack('{receipt}')");
+            refused_with(&old, &ack, "40001", "newer than the snapshot").await;
+            run(&old, "ROLLBACK").await;
+            run(&old, &format!("BEGIN ISOLATION LEVEL {isolation}; {ack}; COMMIT")).await;
+        }
     }
 }

@@ -1,4 +1,4 @@
--- Purpose: raises the error for an ack whose lease is not there any more.
+-- Purpose: raises the error for an ack whose lease is not there any more, or is not there yet.
 -- Inputs:  p_queue, p_message; p_fence of the receipt.
 -- Lock:    none.
 -- Index:   item_picture_N_newest; see log_holds.
@@ -11,6 +11,17 @@ DECLARE
             ELSE 'newer' END
         FROM slipring.item_now(p_message) i WHERE i.queue_id = p_queue.queue_id);
 BEGIN
+    -- A hand-out that the snapshot does not have says nothing of a lease that is lost. A fence has the number
+    -- of its transaction, or the time when a server had it.
+    IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted')
+        AND (CASE WHEN p_fence < 0 THEN NOT pg_visible_in_snapshot((((p_fence + {{BIGINT_MAX}} + 1)
+                >> {{XID_SHIFT}}) - p_queue.xid_base)::text::xid8, pg_current_snapshot())
+            ELSE p_fence >> {{FENCE_SHIFT}}
+                >= extract(epoch FROM transaction_timestamp()) * 1000 - 1 END)
+    THEN
+        RAISE EXCEPTION USING ERRCODE = '40001', MESSAGE =
+            'the hand-out is newer than the snapshot of the transaction; try again in a new transaction';
+    END IF;
     IF v_why IS NULL AND slipring.log_holds(p_queue, p_message, p_fence) THEN
         v_why := 'undone';
     END IF;

@@ -21,6 +21,8 @@ BEGIN
     SELECT * INTO v_queue FROM slipring.queue q WHERE q.queue_id = v_load.queue_id;
     IF v_queue.queue_id IS NULL THEN
         PERFORM slipring.queue_gone(v_load.queue_id);
+    ELSIF v_queue.home_at <> v_queue.written_at THEN
+        PERFORM slipring.queue_at_home(v_queue);
     ELSIF p_largest > v_queue.message_bytes_max THEN
         PERFORM slipring.fail_limit(v_queue.name, 'message_bytes_max', v_queue.message_bytes_max,
             p_largest, p_largest_at);

@@ -12,6 +12,9 @@ SET search_path = pg_catalog, slipring, pg_temp AS $$
 DECLARE
     v_queue slipring.queue;
 BEGIN
+    IF (SELECT s.home_at <> s.written_at FROM slipring.store s) THEN
+        PERFORM slipring.import_needed(jsonb_build_object('queue', p_name));
+    END IF;
     PERFORM slipring.administration_lock();
     SELECT * INTO v_queue FROM slipring.queue q WHERE q.name = p_name;
     IF v_queue.queue_id IS NOT NULL THEN

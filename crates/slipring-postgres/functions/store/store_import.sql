@@ -2,7 +2,7 @@
 --          transaction numbers begin anew: raises what is added to them, so that new message
 --          numbers are above all old ones. Roles are found by their names anew.
 -- Inputs:  none. Nobody may use the store meanwhile.
--- Lock:    the table of queues against all other writers; the lock of administration; the
+-- Lock:    the table of queues against everybody, see queries/barrier.sql; the lock of administration; the
 --          catalogue's.
 -- Index:   the partitions' order indexes, one step for each lane; all of item_picture, tally,
 --          tally_sum, mark, fifo_group and load_block.
@@ -21,7 +21,8 @@ DECLARE
     v_restored boolean := (SELECT s.home_at <> s.written_at FROM slipring.store s);
 BEGIN
     LOCK TABLE slipring.lock_administration IN SHARE UPDATE EXCLUSIVE MODE;
-    LOCK TABLE slipring.queue IN EXCLUSIVE MODE;
+    -- A transaction that has sent and is open still would be taken for settled by what is added.
+    LOCK TABLE slipring.queue IN ACCESS EXCLUSIVE MODE;
     PERFORM slipring.generations_gather();
     v_most := greatest(v_most, (SELECT max(a.id) FROM slipring.ack a),
         (SELECT max(b.base) FROM slipring.load_block b),
