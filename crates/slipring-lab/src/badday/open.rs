@@ -18,6 +18,8 @@ use crate::time::monotonic_ns;
 /// For a session that is to wait for the transaction, and for one that is to wait no more.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// A call that need not wait for the transaction takes no longer.
+pub const UNFELT_MS: f64 = 250.0;
 
 /// The queue in which the transaction is open: one that the others use.
 pub fn queue() -> String {
@@ -30,7 +32,7 @@ pub fn bodies(count: u64) -> Vec<Body> {
     (0..count).map(|number| body::write(content(number))).collect()
 }
 
-/// Makes a queue by SQL before anybody else does.
+/// Makes a queue by SQL, before the others use it.
 ///
 /// # Errors
 /// When PostgreSQL refuses.
@@ -40,7 +42,7 @@ pub async fn create(session: &Client, queue: &str) -> Result<()> {
     Ok(())
 }
 
-/// Gives a queue a limit that nobody comes near; answers it.
+/// Gives a queue a limit that is never reached; answers it.
 ///
 /// # Errors
 /// When PostgreSQL refuses.
@@ -93,16 +95,16 @@ impl Open {
         Ok(Open { session, process })
     }
 
-    /// Returns when somebody waits for it.
+    /// Returns when a session waits for it.
     ///
     /// # Errors
-    /// When PostgreSQL fails, or nobody comes.
+    /// When PostgreSQL fails, or no session comes to wait.
     pub async fn awaited(&self, stage: &Stage<'_>) -> Result<()> {
         let looker = stage.session().await?;
         let deadline = Instant::now() + PATIENCE;
         while self.seen(&looker).await?.waiting == 0 {
             if Instant::now() > deadline {
-                bail!("nobody waits for the open transaction");
+                bail!("no session waits for the open transaction");
             }
             tokio::time::sleep(LOOK_EVERY).await;
         }
@@ -116,13 +118,14 @@ impl Open {
         Ok(Seen { idle: row.try_get(0)?, locks: row.try_get(1)?, waiting: row.try_get(2)? })
     }
 
-    /// Ends it; answers what was seen of it before.
+    /// Ends the one that was begun; answers what was seen of it before.
     ///
     /// # Errors
-    /// When PostgreSQL fails.
-    pub async fn commit(self, stage: &Stage<'_>) -> Result<Seen> {
-        let seen = self.seen(&stage.session().await?).await?;
-        self.session.batch_execute("COMMIT").await.context("the transaction that was open")?;
+    /// When PostgreSQL fails, or none was begun.
+    pub async fn commit(begun: &mut Option<Open>, stage: &Stage<'_>) -> Result<Seen> {
+        let open = begun.take().context("no transaction was begun")?;
+        let seen = open.seen(&stage.session().await?).await?;
+        open.session.batch_execute("COMMIT").await.context("the transaction that was open")?;
         Ok(seen)
     }
 }

@@ -1,5 +1,5 @@
 //! A producer sends by SQL with a deduplication id, and leaves its transaction open. Senders of the
-//! same id are kept waiting or refused, and nobody else is kept waiting (S10.4).
+//! same id wait or are refused; no other call waits (S10.4).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use tokio_postgres::Client;
 
 use crate::badday::admin;
 use crate::badday::day::{About, Day, SINGLE};
-use crate::badday::open::{self, Calls, Open, PATIENCE, Seen};
+use crate::badday::open::{self, Calls, Open, PATIENCE, Seen, UNFELT_MS};
 use crate::badday::stage::Stage;
 use crate::run::condition::Condition;
 use crate::targets::Kind;
@@ -42,8 +42,6 @@ pub struct ByServer {
 const ID: &str = "open";
 /// Between two sends of one caller.
 const PAUSE: Duration = Duration::from_millis(100);
-/// What nobody is to feel takes no longer.
-const UNFELT_MS: f64 = 250.0;
 /// So long a server's call takes more that has such an id, and what it sends to the queue in the
 /// same call: 0.2 s and 1 ms for the one caller who sends it.
 const CALL_MS: f64 = 201.0;
@@ -105,11 +103,11 @@ impl Day for BySql {
         let sent = || self.different.answered() > 0.0;
         open::until("a send with another id", sent).await?;
         ended(&mut self.tasks)?;
-        let same = self.same.take().context("nobody sends the same id")?;
+        let same = self.same.take().context("no send of the same id was begun")?;
         if same.is_finished() {
             bail!("a send of the same id did not wait: {:?}", same.await);
         }
-        self.seen = self.open.take().context("no transaction was begun")?.commit(stage).await?;
+        self.seen = Open::commit(&mut self.open, stage).await?;
         let second = tokio::time::timeout(PATIENCE, same).await;
         self.second = second.context("a send of the same id goes on waiting")???;
         Ok(())
@@ -189,7 +187,7 @@ impl Day for ByServer {
         let answered = || self.same.answered() > 0.0 && self.different.answered() > 0.0;
         open::until("an answer of the server to both senders", answered).await?;
         ended(&mut self.tasks)?;
-        self.seen = self.open.take().context("no transaction was begun")?.commit(stage).await?;
+        self.seen = Open::commit(&mut self.open, stage).await?;
         let after = post(&stage.addresses().admin, ID).await?;
         self.duplicates = usize::from(after == Some(true));
         Ok(())

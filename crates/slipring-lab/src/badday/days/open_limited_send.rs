@@ -1,10 +1,10 @@
 //! A producer sends by SQL to a queue with a limit of messages, and leaves its transaction open: it
-//! keeps no lock, so nobody who sends to that queue or receives from it waits (S10.4).
+//! keeps no lock, so sends to that queue and receives from it do not wait (S10.4).
 
 use anyhow::{Context, Result};
 
 use crate::badday::day::{About, Day, SINGLE};
-use crate::badday::open::{self, Open, Seen};
+use crate::badday::open::{self, Open, Seen, UNFELT_MS};
 use crate::badday::stage::Stage;
 use crate::run::condition::Condition;
 use crate::targets::Kind;
@@ -22,7 +22,7 @@ impl Day for OpenLimitedSend {
         name: "open-limited-send",
         what: "a send by SQL to a queue with messages_max stays open in its transaction",
         contenders: &[Kind::Sql, Kind::PostgresServer],
-        stall_ms_max: 250.0,
+        stall_ms_max: UNFELT_MS,
         recovery_s_max: 2.0,
         load: SINGLE,
     };
@@ -46,7 +46,7 @@ impl Day for OpenLimitedSend {
     }
 
     async fn relent(&mut self, stage: &mut Stage<'_>) -> Result<()> {
-        self.seen = self.open.take().context("no transaction was begun")?.commit(stage).await?;
+        self.seen = Open::commit(&mut self.open, stage).await?;
         Ok(())
     }
 

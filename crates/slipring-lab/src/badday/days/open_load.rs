@@ -1,6 +1,6 @@
 //! A producer appends a part of a load by SQL, and leaves its transaction open. An append keeps no
-//! lock of the queue, and the publication waits for it before it takes one, so nobody who sends to
-//! the queue or receives from it waits.
+//! lock of the queue, and the publication waits for it before it takes one, so sends to the queue
+//! and receives from it do not wait.
 //!
 //! By SQL the transaction reserves parts as well, and so has the queue's lock: senders and
 //! receivers by SQL do without.
@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 use tokio_postgres::Client;
 
 use crate::badday::day::{About, Day, SINGLE};
-use crate::badday::open::{self, Calls, Open, PATIENCE, Seen};
+use crate::badday::open::{self, Calls, Open, PATIENCE, Seen, UNFELT_MS};
 use crate::badday::stage::Stage;
 use crate::run::condition::Condition;
 use crate::targets::Kind;
@@ -34,8 +34,6 @@ pub struct OpenLoad {
 const MESSAGES: i64 = 3;
 /// The first part that is not reserved when a load begins.
 const FURTHER: i64 = 16;
-/// An append that need not wait takes no longer.
-const APPEND_MS_MAX: f64 = 250.0;
 
 /// The priority of the others, which has its place in the queue.
 fn priority(stage: &Stage<'_>) -> i64 {
@@ -56,7 +54,7 @@ impl Day for OpenLoad {
         name: "open-load",
         what: "a part of a load is appended by SQL in a transaction that stays open",
         contenders: &[Kind::Sql, Kind::PostgresServer],
-        stall_ms_max: 250.0,
+        stall_ms_max: UNFELT_MS,
         recovery_s_max: 2.0,
         load: SINGLE,
     };
@@ -97,9 +95,9 @@ impl Day for OpenLoad {
     }
 
     async fn relent(&mut self, stage: &mut Stage<'_>) -> Result<()> {
-        let publisher = self.publisher.take().context("nobody publishes")?;
+        let publisher = self.publisher.take().context("no publication was begun")?;
         self.waited = !publisher.is_finished();
-        self.seen = self.open.take().context("no transaction was begun")?.commit(stage).await?;
+        self.seen = Open::commit(&mut self.open, stage).await?;
         let published = tokio::time::timeout(PATIENCE, publisher).await;
         self.published = published.context("the publication goes on waiting")???;
         Ok(())
@@ -112,7 +110,7 @@ impl Day for OpenLoad {
             self.seen.waited("waiting for it then, to publish the load"),
             Condition::at_least("waits of the publication".to_owned(), "times", waited, 1.0),
             Condition::at_least(text, "messages", published, all),
-            Condition::at_most("an append beside it", "ms", self.beside_ms, APPEND_MS_MAX),
+            Condition::at_most("an append beside it", "ms", self.beside_ms, UNFELT_MS),
         ];
         let locks = u32::from(stage.kind == Kind::Sql);
         Ok([self.seen.conditions(locks), own].concat())

@@ -14,7 +14,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio_postgres::Client;
 
 use crate::badday::day::{About, Day, SINGLE};
-use crate::badday::open::{self, Calls, Open, Seen};
+use crate::badday::open::{self, Calls, Open, Seen, UNFELT_MS};
 use crate::badday::stage::Stage;
 use crate::body;
 use crate::run::condition::Condition;
@@ -54,8 +54,6 @@ const RECEIVED: usize = 5;
 /// Senders, and as many receivers, at each queue.
 const CALLERS: usize = 8;
 const PAUSE: Duration = Duration::from_millis(20);
-/// What nobody is to feel takes no longer.
-const UNFELT_MS: f64 = 250.0;
 
 fn queues(stage: &Stage<'_>) -> Vec<String> {
     match stage.kind {
@@ -196,7 +194,7 @@ impl Day for OpenNack {
         }
         self.crowd.look();
         self.ack_ms = self.acks.longest_ms();
-        self.seen = self.open.take().context("no transaction was begun")?.commit(stage).await?;
+        self.seen = Open::commit(&mut self.open, stage).await?;
         if stage.kind != Kind::Sql {
             self.crowd.through().await?;
         }
