@@ -195,7 +195,8 @@ pub(crate) fn is_about_preparing(error: &tokio_postgres::Error) -> bool {
 pub(crate) enum Fate {
     /// It was rolled back, or never began, for a reason that is over by now.
     Again,
-    /// It was rolled back, since this connection cannot do it; another may.
+    /// It was rolled back: the connection leads to a server that takes no writes, or has settings
+    /// that the store cannot work with. Another connection may do it.
     Elsewhere,
     /// It was rolled back, for it had waited long enough for somebody's lock.
     Busy,
@@ -207,14 +208,6 @@ pub(crate) enum Fate {
 
 /// The transaction is of another isolation level, see functions/store/isolation_kept.sql.
 const ISOLATION_LOST: &str = "25001";
-
-/// Nothing can be written by the session, for it leads to a standby, or has settings of others.
-const ELSEWHERE: [&str; 2] = ["25006", ISOLATION_LOST];
-
-/// Whether a new connection may do what this one cannot.
-pub(crate) fn leads_elsewhere(error: &tokio_postgres::Error) -> bool {
-    error.as_db_error().is_some_and(|db| ELSEWHERE.contains(&db.code().code()))
-}
 
 /// Whether the server refuses another connection because it has as many as it may have.
 pub(crate) fn takes_no_more(error: &tokio_postgres::Error) -> bool {
@@ -233,7 +226,7 @@ pub(crate) fn fate(error: &tokio_postgres::Error, completed: bool) -> Fate {
     }
     match db.code().code() {
         "40001" | "40P01" | "57P01" | "57P02" | "57P05" => Fate::Again,
-        code if ELSEWHERE.contains(&code) => Fate::Elsewhere,
+        "25006" | ISOLATION_LOST => Fate::Elsewhere,
         "55P03" => Fate::Busy,
         _ => Fate::Undone,
     }

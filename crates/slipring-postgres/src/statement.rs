@@ -26,8 +26,8 @@ pub(crate) enum Failure {
 }
 
 /// A statement that waits in the server. Dropping it gives the statement up if it only reads, and
-/// lets one that writes go on, unless its connection was taken out before. Nobody else gets the
-/// connection, or its seat, before the statement has ended: he would wait behind it.
+/// lets one that writes go on, unless its connection was taken out before. No other call gets the
+/// connection, or its seat, before the statement has ended: it would wait behind it.
 pub(crate) struct Waiting<'a> {
     pub(crate) connection: Option<Object>,
     seat: Option<Taken>,
@@ -54,7 +54,7 @@ impl Drop for Waiting<'_> {
         match self.connection.take() {
             Some(connection) if self.reads => give_up(connection, self.connector),
             Some(connection) => {
-                ended(connection, self.seat.take(), self.connector.clone(), self.limit);
+                await_end(connection, self.seat.take(), self.connector.clone(), self.limit);
             }
             None => {}
         }
@@ -62,7 +62,12 @@ impl Drop for Waiting<'_> {
 }
 
 /// Keeps a connection and its seat until what it does has ended, or for so long.
-fn ended(connection: Object, seat: Option<Taken>, connector: MakeRustlsConnect, limit: Duration) {
+fn await_end(
+    connection: Object,
+    seat: Option<Taken>,
+    connector: MakeRustlsConnect,
+    limit: Duration,
+) {
     let Ok(runtime) = tokio::runtime::Handle::try_current() else {
         return drop(Object::take(connection));
     };

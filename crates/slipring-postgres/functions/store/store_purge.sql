@@ -13,6 +13,7 @@ DECLARE
     v_queue slipring.queue := slipring.queue_lock(p_queue);
     v_done int8multirange;
     v_removed bigint;
+    v_state slipring.state;
 BEGIN
     v_done := slipring.cut(v_queue.xid_base);
     v_removed := slipring.remove_old(v_queue, p_sent_until_ms, p_limit, true);
@@ -21,9 +22,10 @@ BEGIN
     -- another server was ahead, an id too many is forgotten rather than a message lost. What is left by
     -- the last one an open transaction has received, and its ids are known on.
     IF v_removed < p_limit OR p_sent_until_ms IS DISTINCT FROM v_queue.ids_until_ms THEN
-        IF v_removed < p_limit THEN
+        v_state := slipring.state_read(v_queue);
+        IF v_removed < p_limit AND v_state.taken IS NOT NULL THEN
             v_done := v_done - coalesce((SELECT range_agg(int8range(f.id, f.id, '[]')) FROM slipring.log_feed(
-                v_queue, slipring.state_read(v_queue), v_done, {{BATCH_MESSAGES_MAX}}) f), '{}');
+                v_queue, v_state, v_done, {{BATCH_MESSAGES_MAX}}) f), '{}');
         END IF;
         UPDATE slipring.queue q SET ids_ended = v_done,
             ids_until_ms = greatest(q.ids_until_ms, p_sent_until_ms)

@@ -10,7 +10,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
 use super::{PAUSE_MAX, PAUSE_MIN, Param, Session};
-use crate::fault::{self, pool_error};
+use crate::fault::{self, Fate, pool_error};
 use crate::patience::{LOCK_WAIT_MIN, within};
 use crate::queries::{Effect, Query};
 use crate::seats::{Seat, Taken};
@@ -83,7 +83,7 @@ impl Session {
                 Err(Failure::TimedOut)
             }
             (Some(Err(Failure::Database { error, completed })), connection) => {
-                if fault::leads_elsewhere(&error) {
+                if fault::fate(&error, completed) == Fate::Elsewhere {
                     drop(connection.map(Object::take));
                     let (now, last) = (monotonic_ns(), self.forgot_ns.load(Ordering::Relaxed));
                     if last == 0 || now.saturating_sub(last) >= FORGET_EVERY_NS {
