@@ -19,6 +19,7 @@ use crate::session::Session;
 
 const MIGRATION_LOCK: &str = include_str!("../queries/migration_lock.sql");
 const SEARCH_PATH: &str = include_str!("../queries/search_path.sql");
+const IDLE_LIMIT: &str = include_str!("../queries/idle_limit.sql");
 const CREATE_SCHEMA: &str = include_str!("../queries/create_schema.sql");
 const CREATE_MIGRATION: &str = include_str!("../queries/create_migration.sql");
 const DROP_FUNCTIONS: &str = include_str!("../queries/drop_functions.sql");
@@ -117,7 +118,9 @@ async fn read_committed(
 ) -> Result<deadpool_postgres::Transaction<'_>, Error> {
     let transaction = connection.build_transaction();
     let transaction = transaction.isolation_level(IsolationLevel::ReadCommitted).start().await;
-    transaction.map_err(storage_error)
+    let transaction = transaction.map_err(storage_error)?;
+    transaction.batch_execute(IDLE_LIMIT).await.map_err(storage_error)?;
+    Ok(transaction)
 }
 
 /// The same over a session that is there.

@@ -18,10 +18,11 @@ use slipring::{QueueId, QueueSettings, Timestamp};
 use slipring_conformance::verbs::{at, claim, counts, queue, send};
 use slipring_postgres::PostgresStore;
 use slipring_testbed::{
-    Cluster, Database, SOON, database_now, locked, one, rotate, rotation_step_after, run, soon,
-    waiting,
+    Cluster, Database, OWNER, SOON, database_now, locked, one, rotate, rotation_step_after, run,
+    soon, waiting,
 };
-use tokio_postgres::Client;
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, NoTls};
 
 const MINUTE: Duration = Duration::from_secs(60);
 /// How many queues have been copied by the first rotation of the journal.
@@ -312,6 +313,44 @@ async fn a_lock_that_is_never_free_is_had_in_turn() {
     assert!(received - begun < TURNS_MAX, "{} turns before a receive", received - begun);
     assert!(sent - received < TURNS_MAX, "{} turns before a send", sent - received);
     assert!(lapsed - sent < TURNS_MAX, "{} turns before a lapse", lapsed - sent);
+}
+
+/// A server's receive of 60 messages, by a connection that is never read after it has begun.
+async fn claim_unread(url: &str, q: QueueId) -> impl Sized {
+    let (client, mut connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
+    let number = i32::try_from(q.0).unwrap();
+    let begun = async {
+        let sql = include_str!("../queries/claim.sql");
+        let claim = client.prepare_typed(sql, &[Type::INT4]).await.unwrap();
+        let (up_to, leases, sessions) = (vec![60_i32], vec![60_000_i64], vec![false]);
+        let values: [&(dyn ToSql + Sync); 8] =
+            [&number, &1_i64, &up_to, &leases, &sessions, &1_i64, &1_000_i32, &0_i64];
+        client.query_raw(&claim, values).await.unwrap()
+    };
+    let rows = tokio::select! {
+        rows = begun => rows,
+        _ = &mut connection => panic!("the connection ended"),
+    };
+    (rows, client, connection)
+}
+
+#[tokio::test]
+async fn a_server_that_reads_no_answer_keeps_a_queue_for_seconds() {
+    let cluster = Cluster::shared();
+    let (database, store, client) = cluster.opened().await;
+    let q = queue(&store, "q", &QueueSettings::default()).await;
+    // More than the buffers of a connection have room for.
+    let large = "x".repeat(256 << 10);
+    let texts = [large.as_str(); 64];
+    send(&store, q, &texts).await;
+    let url = cluster.url(OWNER, "test", &database.name);
+    let unread = claim_unread(&url, q).await;
+    waiting(&client, "ClientWrite", 1).await;
+    let received = soon("a receive", claim(&store, q, 1, at(1))).await;
+    assert_eq!(received.len(), 1);
+    // What the other was handed is ready, for it got none of it.
+    assert_eq!(counts(&store, q).await, [63, 0, 1, 0]);
+    drop(unread);
 }
 
 #[tokio::test]

@@ -35,9 +35,11 @@ BEGIN
     RETURN v_count;
 END $$;
 
+-- In PL/pgSQL: what is written in SQL and is not inlined is planned at each call.
 CREATE OR REPLACE FUNCTION slipring.ack(receipt text)
 RETURNS void
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
-    SELECT slipring.ack(CASE WHEN $1 LIKE '{%' THEN slipring.receipt_list($1) ELSE ARRAY[$1] END)
-    WHERE true
-$$;
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp AS $$
+BEGIN
+    PERFORM slipring.ack(CASE WHEN receipt LIKE '{%' THEN slipring.receipt_list(receipt)
+        ELSE ARRAY[receipt] END);
+END $$;
