@@ -83,9 +83,13 @@ async fn a_right_in_one_queue_is_a_right_in_no_other() {
                         run(&user, &call).await;
                     } else {
                         let why = refused(&user, &call).await;
-                        let of = if allowed { "queue other" } else { "function" };
+                        // A load is asked for by its number, and its queue is not named.
+                        let of = match (allowed, text.contains("{load}")) {
+                            (true, false) => "queue other",
+                            (true, true) => "load ",
+                            (false, _) => "",
+                        };
                         let wanted = format!("42501 permission denied for {of}");
-                        let wanted = wanted.replace("function", "");
                         assert!(why.starts_with(&wanted), "{kind}: {call}: {why}");
                     }
                 }
@@ -239,6 +243,18 @@ async fn a_redrive_needs_to_send_to_its_target_and_no_more() {
     }
     let moved = "SELECT count(*) FROM slipring.peek('other')";
     assert_eq!(one(&g.owner, moved).await, 2);
+}
+
+#[tokio::test]
+async fn a_refusal_does_not_name_the_queue_of_a_load() {
+    let g = ground().await;
+    let (role, user) = g.here("loader").await;
+    run(&g.owner, &format!("SELECT slipring.grant('producer', '{role}', 'mine')")).await;
+    let load = one(&g.owner, "SELECT slipring.load_begin('other')").await;
+    let why = refused(&user, &format!("SELECT slipring.load_abandon({load})")).await;
+    let wanted =
+        format!("42501 permission denied for load {load}: {role} is no producer of its queue");
+    assert_eq!(why, wanted);
 }
 
 #[tokio::test]

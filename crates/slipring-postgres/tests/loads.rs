@@ -13,7 +13,7 @@ use slipring::admin::AdminStore;
 use slipring::{ErrorKind, LoadId, LoadPart, LoadStore, NewMessage, QueueId, Timestamp};
 use slipring_conformance::verbs::{at, counts, drain, plain, send};
 use slipring_postgres::PostgresStore;
-use slipring_testbed::{Cluster, Database, one, rotation_step, run, waiting};
+use slipring_testbed::{Cluster, Database, one, refused_with, rotation_step, run, waiting};
 use tokio_postgres::Client;
 
 struct Ground {
@@ -239,7 +239,19 @@ async fn arguments_of_a_load_are_refused_by_their_names_with_load_and_queue() {
     let other = append(3, "ARRAY['b']");
     let error = g.client.batch_execute(&other).await.expect_err(&other);
     assert!(error.as_db_error().unwrap().message().contains("is there with other messages"));
-    assert_eq!(one(&g.client, &publish.replace("NULL", "1")).await, 1);
+    // What a part has besides bodies counts as it is stored, however it was written.
+    let same = [
+        r#"ARRAY['c'], headers => ARRAY['{"a": "1"}']::jsonb[]"#,
+        r#"ARRAY['c'], headers => '[0:0]={"{\"a\": 1}"}'::jsonb[]"#,
+    ];
+    assert_eq!(one(&g.client, &append(4, same[0])).await, 1);
+    assert_eq!(one(&g.client, &append(4, same[1])).await, 0);
+    let grouped = r#"ARRAY['d'], "group" => '{NULL}'"#;
+    assert_eq!(one(&g.client, &append(5, grouped)).await, 1);
+    for other in ["ARRAY['d']", "ARRAY['d'], headers => ARRAY[NULL]::jsonb[]"] {
+        refused_with(&g.client, &append(5, other), "SR007", "other messages, group").await;
+    }
+    assert_eq!(one(&g.client, &publish.replace("NULL", "3")).await, 3);
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@
 )]
 
 use slipring::AdminStore;
-use slipring_testbed::{Cluster, Database, one, refused_with, run};
+use slipring_testbed::{Cluster, Database, one, refusal, refused_with, run};
 use tokio_postgres::Client;
 
 async fn setup() -> (&'static Cluster, Database, Client) {
@@ -225,5 +225,24 @@ async fn numbers_of_messages_that_cannot_be_are_those_of_no_message() {
     for number in [i64::MIN, -1, 0, i64::MAX] {
         let failures = format!("SELECT count(*) FROM slipring.failures({number})");
         assert_eq!(one(&client, &failures).await, 0);
+    }
+}
+
+#[tokio::test]
+async fn an_error_shows_little_of_what_is_long_and_no_character_that_steers_a_terminal() {
+    let (_, _, client) = setup().await;
+    let long = "x".repeat(100_000);
+    let calls = [
+        (format!("create_queue('{long}')"), "is not 1 to 200"),
+        (format!("create_queue('n', '{{\"max_attempts\": \"{long}\"}}')"), "give a whole number"),
+        (format!("send('{long}', 'a'::text, delay => '-1 s')"), "the delay is -1 s"),
+        (format!("pause('{long}', '1900-01-01')"), "until is"),
+        ("send(E'\\x1b[2Jq\\u200b', 'a'::text)".to_owned(), "'<001B>[2Jq<200B>'"),
+    ];
+    for (call, says) in calls {
+        let error = refusal(&client, &format!("SELECT slipring.{call}")).await;
+        let (text, detail) = (error.message(), error.detail().unwrap_or_default());
+        assert!(text.contains(says), "{text}");
+        assert!(text.len() + detail.len() < 1_000, "{text} {detail}");
     }
 }

@@ -132,3 +132,45 @@ async fn every_verb_works_where_the_session_makes_errors_of_all_that_may_be_a_mi
     ];
     each(&client, &end).await;
 }
+
+#[tokio::test]
+async fn the_tables_of_a_queue_are_where_those_of_its_owner_are() {
+    let (_, _, client) = Cluster::shared().opened().await;
+    // Nothing but PostgreSQL's own relations may be there: what is made by this setting fails.
+    run(&client, "SET default_tablespace = pg_global").await;
+    run(&client, "SELECT slipring.create_queue('own')").await;
+    run(&client, "SET default_tablespace = ''; UPDATE slipring.store SET own_tables_max = 1").await;
+    run(&client, "SET default_tablespace = pg_global").await;
+    run(&client, "SELECT slipring.create_queue('shared')").await;
+}
+
+#[tokio::test]
+async fn a_table_with_the_name_of_a_type_is_in_no_calls_way() {
+    let (_, _, client) = Cluster::shared().opened().await;
+    run(&client, "CREATE TEMP TABLE record (a int); CREATE TEMP TABLE text (a int)").await;
+    run(&client, "CREATE TEMP TABLE int8 (a int); CREATE TEMP TABLE jsonb (a int)").await;
+    run(&client, "SELECT slipring.create_queue('q')").await;
+    for sent in ["'{}'::pg_catalog.jsonb", "'a'::pg_catalog.text", "'a'::pg_catalog.bytea"] {
+        run(&client, &format!("SELECT slipring.send('q', {sent})")).await;
+    }
+    each(&client, &["CALL slipring.maintain('1 s')", "CALL slipring.await('q')"].map(String::from))
+        .await;
+    assert_eq!(receive(&client, "q", 3).await.len(), 3);
+}
+
+#[tokio::test]
+async fn a_wait_may_be_of_any_length() {
+    let (_, _, client) = Cluster::shared().opened().await;
+    run(&client, "SELECT slipring.create_queue('q')").await;
+    let long = "178000000 years";
+    // One look where it is below zero; an end far away where there is something to receive.
+    run(&client, &format!("CALL slipring.await('q', '-{long}')")).await;
+    run(&client, "SELECT slipring.send('q', 'a'::text)").await;
+    for call in [
+        format!("await('q', '{long}')"),
+        format!("maintain('{long}')"),
+        format!("maintain('-{long}')"),
+    ] {
+        run(&client, &format!("CALL slipring.{call}")).await;
+    }
+}

@@ -213,7 +213,9 @@ pub fn published(load: LoadId) -> Error {
 
 /// The error for a part that is there with other messages.
 pub fn other_part(load: LoadId, part: u32) -> Error {
-    let text = format!("part {part} of load {load} is there with other messages");
+    let text = format!(
+        "part {part} of load {load} is there with other messages, group, priority or headers"
+    );
     Error::new(ErrorKind::Invalid, text).with("load", load).with("part", part)
 }
 

@@ -10,7 +10,9 @@ LANGUAGE plpgsql AS $$
 DECLARE
     -- A procedure that commits has no search_path of its own. Operators are named with their schema and have the
     -- types of their operands: the caller's path may have others of the same name.
-    v_until pg_catalog.timestamptz := pg_catalog.clock_timestamp() OPERATOR(pg_catalog.+) at_most;
+    v_until pg_catalog.timestamptz := pg_catalog.clock_timestamp() OPERATOR(pg_catalog.+)
+        least('100 years'::pg_catalog.interval,
+            greatest('0'::pg_catalog.interval, coalesce(at_most, '0'::pg_catalog.interval)));
     v_pause pg_catalog.float8 := 0.01;
     v_left pg_catalog.float8;
     v_share pg_catalog.float8;

@@ -53,9 +53,12 @@ BEGIN
     IF v_last > 1 AND v_bytes > {{BATCH_BYTES_MAX}} THEN
         PERFORM slipring.fail_limit(v_queue.name, 'load_part_bytes_max', {{BATCH_BYTES_MAX}}, v_bytes);
     END IF;
-    v_checksum := hashtextextended(concat_ws(':', $4, $5, $6::text),
+    IF array_remove(v_headers, NULL) = '{}' THEN
+        v_headers := NULL;
+    END IF;
+    v_checksum := hashtextextended(jsonb_build_array($4, $5, v_headers)::text,
         CASE WHEN v_last = 0 THEN 0 ELSE hash_array_extended(v_bodies, 0) END);
-    IF $5 IS NULL AND $6 IS NULL THEN
+    IF $5 IS NULL AND v_headers IS NULL THEN
         SELECT coalesce(array_agg(p.body ORDER BY p.last), '{}') AS bodies,
             array_agg(p.n ORDER BY p.last) AS ns, array_agg(p.bytes_each ORDER BY p.last) AS eachs
         INTO v_packs FROM slipring.pack_bodies(v_bodies) p;

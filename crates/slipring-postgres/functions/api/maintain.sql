@@ -10,9 +10,9 @@ CREATE OR REPLACE PROCEDURE slipring.maintain(at_most interval DEFAULT '30 secon
 LANGUAGE plpgsql AS $$
 DECLARE
     -- See await.
-    v_until pg_catalog.timestamptz := coalesce(
-        pg_catalog.clock_timestamp() OPERATOR(pg_catalog.+) at_most, 'infinity'::pg_catalog.timestamptz);
-    v_turn record;
+    v_until pg_catalog.timestamptz := pg_catalog.clock_timestamp() OPERATOR(pg_catalog.+)
+        greatest('0'::pg_catalog.interval, least('100 years'::pg_catalog.interval, at_most));
+    v_turn pg_catalog.record;
     v_at int;
     v_more boolean;
     v_turn_until pg_catalog.timestamptz;

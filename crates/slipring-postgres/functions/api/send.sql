@@ -67,7 +67,7 @@ CREATE OR REPLACE FUNCTION slipring.send(
     queue text, body jsonb, priority bigint DEFAULT {{PRIORITY_DEFAULT}}, delay interval DEFAULT NULL,
     "group" text DEFAULT NULL, dedup_id text DEFAULT NULL, headers jsonb DEFAULT NULL)
 RETURNS bigint LANGUAGE sql AS $$
-    SELECT slipring.send($1, pg_catalog.convert_to($2::text, 'UTF8'), $3, $4, $5, $6, $7)
+    SELECT slipring.send($1, pg_catalog.convert_to($2::pg_catalog.text, 'UTF8'), $3, $4, $5, $6, $7)
 $$;
 
 CREATE OR REPLACE FUNCTION slipring.send(

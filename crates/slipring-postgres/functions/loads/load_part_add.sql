@@ -39,7 +39,7 @@ BEGIN
     SELECT * INTO v_part FROM slipring.load_part p
     WHERE p.load_id = p_load.load_id AND p.part = p_part;
     IF (v_part.messages, v_part.checksum) IS DISTINCT FROM (p_count, p_checksum) THEN
-        PERFORM slipring.fail('SR007', format('part %s of load %s is there with other messages',
+        PERFORM slipring.fail('SR007', format('part %s of load %s is there with other messages, group, priority or headers',
             p_part, p_load.load_id),
             jsonb_build_object('load', p_load.load_id, 'part', p_part));
     END IF;

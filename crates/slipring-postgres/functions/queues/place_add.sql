@@ -4,7 +4,9 @@
 -- Index:   place_shared grows by one entry.
 -- Answers: its number; it counts as that of one queue.
 CREATE OR REPLACE FUNCTION slipring.place_add(p_queue int, p_now_ms bigint)
-RETURNS int LANGUAGE plpgsql AS $$
+RETURNS int LANGUAGE plpgsql
+-- The caller's would act else, with the owner's right to them.
+SET default_tablespace = '' SET default_table_access_method = heap AS $$
 DECLARE
     v_place int;
 BEGIN

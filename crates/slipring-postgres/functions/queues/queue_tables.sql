@@ -6,7 +6,9 @@
 -- Index:   lock_row_pkey.
 -- Answers: the queue with place, sequences, lane_base and lanes.
 CREATE OR REPLACE FUNCTION slipring.queue_tables(p_queue slipring.queue, p_now_ms bigint)
-RETURNS slipring.queue LANGUAGE plpgsql AS $$
+RETURNS slipring.queue LANGUAGE plpgsql
+-- The caller's would act else, with the owner's right to them.
+SET default_tablespace = '' SET default_table_access_method = heap AS $$
 DECLARE
     v_id int := p_queue.queue_id;
 BEGIN

@@ -18,7 +18,7 @@ BEGIN
             jsonb_build_object('queue', p_queue));
     END IF;
     SELECT min(format('%s is %s; give a whole number from %s to %s', s.name,
-        p_settings -> s.name, s.low, s.high))
+        left((p_settings -> s.name)::text, 200), s.low, s.high))
     INTO v_bad
     FROM (VALUES ('visibility_timeout_ms', 0, {{DURATION_MS_MAX}}),
         ('delay_ms', 0, {{DURATION_MS_MAX}}), ('dedup_window_ms', 0, {{DURATION_MS_MAX}}),
