@@ -6,20 +6,24 @@ use std::time::Duration;
 use slipring::clock::millis_ceil;
 use slipring::store::{ClaimBatch, ClaimEnd, Claimed, Demand};
 use slipring::{Delivery, Error, MessageId, QueueId, Timestamp};
+use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
 use crate::fault::{garbled, gone};
+use crate::held::{Held, Wait};
 use crate::message::{deliveries, delivery};
 use crate::queries;
 use crate::rows::{count_to_sql, maybe_number, queue_to_sql, to_sql, value};
 use crate::seats::Seat;
-use crate::session::Session;
+use crate::session::{Param, Session};
 
 /// Hands out ready messages to demands in order. `holder` is this store's number.
 pub(crate) async fn claim(
     session: &Session,
+    held: &Held,
     holder: i64,
     batch: &ClaimBatch,
+    wait: Wait,
 ) -> Result<Claimed, Error> {
     let (queue, now) = (queue_to_sql(batch.queue), to_sql(batch.now.as_millis()));
     let up_to: Vec<i32> = batch.demands.iter().map(|d| count_to_sql(d.up_to.max(1))).collect();
@@ -32,23 +36,29 @@ pub(crate) async fn claim(
         leases.truncate(1);
         sessions.truncate(1);
     }
-    let rows = session
-        .rows_of(
-            Seat::Queue(batch.queue),
-            &queries::CLAIM,
-            &[
-                (&queue, Type::INT4),
-                (&now, Type::INT8),
-                (&up_to, Type::INT4_ARRAY),
-                (&leases, Type::INT8_ARRAY),
-                (&sessions, Type::BOOL_ARRAY),
-                (&holder, Type::INT8),
-            ],
-        )
-        .await?;
+    let params: [Param<'_>; 6] = [
+        (&queue, Type::INT4),
+        (&now, Type::INT8),
+        (&up_to, Type::INT4_ARRAY),
+        (&leases, Type::INT8_ARRAY),
+        (&sessions, Type::BOOL_ARRAY),
+        (&holder, Type::INT8),
+    ];
+    let patience = held.patience(batch.queue, wait);
+    let rows = session.turn(Seat::Queue(batch.queue), &queries::CLAIM, &params, patience).await?;
+    held.note(batch.queue, patience, rows.is_none());
+    let Some(rows) = rows else {
+        let deliveries = batch.demands.iter().map(|_| Vec::new()).collect();
+        return Ok(Claimed { deliveries, end: ClaimEnd::Held });
+    };
+    dealt(batch, &rows)
+}
+
+/// The answer of a claim, by its rows.
+fn dealt(batch: &ClaimBatch, rows: &[Row]) -> Result<Claimed, Error> {
     let mut deal = Deal::new(&batch.demands);
     let mut others = Vec::with_capacity(rows.len());
-    for row in &rows {
+    for row in rows {
         match maybe_number(row, 25)? {
             Some(place) => drop(deal.placed.insert(place, delivery(row, batch.queue)?)),
             None => others.push(row),

@@ -173,11 +173,12 @@ impl Session {
     /// longer than `patience`, and than the first wait for it. Nothing is changed then.
     pub(crate) async fn turn(
         &self,
+        seat: Seat,
         query: &Query,
         params: &[Param<'_>],
         patience: Patience,
     ) -> Result<Option<Vec<Row>>, Error> {
-        match self.noted(Seat::Other, query, params, patience).await {
+        match self.noted(seat, query, params, patience).await {
             Ok(rows) => Ok(Some(rows)),
             Err(Failed::Busy(_)) => Ok(None),
             Err(Failed::Otherwise(error)) => Err(error),

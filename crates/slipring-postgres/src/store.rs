@@ -19,6 +19,7 @@ use crate::catalog::Listed;
 use crate::changes::Changes;
 use crate::fault::garbled;
 use crate::flush::Flusher;
+use crate::held::{Held, Wait};
 use crate::loads::{self, Reserved};
 use crate::options::{PostgresOptions, WhenToMigrate};
 use crate::passes::{self, Moment, Rotation, Stuck};
@@ -42,6 +43,7 @@ pub struct PostgresStore {
     pub(crate) check_timeout: Duration,
     randomness: Arc<dyn Randomness>,
     stuck: Stuck,
+    held: Held,
     rotation: Rotation,
     retention: Retention,
     pub(crate) reserved: Reserved,
@@ -81,6 +83,7 @@ impl PostgresStore {
                     check_timeout: options.connect_timeout,
                     randomness: options.randomness,
                     stuck: Stuck::default(),
+                    held: Held::default(),
                     rotation: Rotation {
                         bytes: to_sql(options.rotate_bytes),
                         age_ms: to_sql(millis_ceil(options.rotate_age)),
@@ -112,6 +115,14 @@ impl PostgresStore {
     /// Whether rows that were in the way of a call are out of it now.
     async fn clears(&self, queue: QueueId, now: Timestamp, error: &Error) -> bool {
         aside::clears(&self.session, queue, now, error).await
+    }
+
+    async fn claim_waiting(&self, batch: &ClaimBatch, wait: Wait) -> Result<Claimed, Error> {
+        let claim = || claim::claim(&self.session, &self.held, self.holder, batch, wait);
+        match claim().await {
+            Err(error) if self.clears(batch.queue, batch.now, &error).await => claim().await,
+            answer => answer,
+        }
     }
 
     fn note_session(&self, demand: &Demand) {
@@ -197,11 +208,13 @@ impl Store for PostgresStore {
     async fn claim(&self, batch: ClaimBatch) -> Result<Claimed, Error> {
         self.note(batch.now);
         batch.demands.iter().for_each(|demand| self.note_session(demand));
-        let claim = || claim::claim(&self.session, self.holder, &batch);
-        match claim().await {
-            Err(error) if self.clears(batch.queue, batch.now, &error).await => claim().await,
-            answer => answer,
-        }
+        self.claim_waiting(&batch, Wait::Alone).await
+    }
+
+    async fn claim_briefly(&self, batch: ClaimBatch) -> Result<Claimed, Error> {
+        self.note(batch.now);
+        batch.demands.iter().for_each(|demand| self.note_session(demand));
+        self.claim_waiting(&batch, Wait::AmongOthers).await
     }
 
     async fn claim_message(

@@ -315,6 +315,11 @@ async fn a_lock_that_is_never_free_is_had_in_turn() {
     assert!(lapsed - sent < TURNS_MAX, "{} turns before a lapse", lapsed - sent);
 }
 
+/// Receives until it is handed a message: one try ends while the queue is held.
+async fn handed(store: &Arc<PostgresStore>, q: QueueId) {
+    while claim(store, q, 1, at(1)).await.is_empty() {}
+}
+
 /// A server's receive of 60 messages, by a connection that is never read after it has begun.
 async fn claim_unread(url: &str, q: QueueId) -> impl Sized {
     let (client, mut connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
@@ -346,8 +351,7 @@ async fn a_server_that_reads_no_answer_keeps_a_queue_for_seconds() {
     let url = cluster.url(OWNER, "test", &database.name);
     let unread = claim_unread(&url, q).await;
     waiting(&client, "ClientWrite", 1).await;
-    let received = soon("a receive", claim(&store, q, 1, at(1))).await;
-    assert_eq!(received.len(), 1);
+    soon("a receive", handed(&store, q)).await;
     // What the other was handed is ready, for it got none of it.
     assert_eq!(counts(&store, q).await, [63, 0, 1, 0]);
     drop(unread);
@@ -365,7 +369,7 @@ async fn many_queues_that_are_held_leave_connections_to_sends_and_to_other_queue
     let mut calls = Vec::new();
     for q in &ground.queues[..HELD] {
         let (store, q) = (Arc::clone(&ground.store), *q);
-        calls.push(tokio::spawn(async move { claim(&store, q, 1, at(1)).await.len() }));
+        calls.push(tokio::spawn(async move { handed(&store, q).await }));
     }
     locked(&ground.client, 3).await;
     let free = ground.queues[HELD];
@@ -377,6 +381,6 @@ async fn many_queues_that_are_held_leave_connections_to_sends_and_to_other_queue
         run(holder, "COMMIT").await;
     }
     for call in calls {
-        assert_eq!(soon("a receive", call).await.unwrap(), 1);
+        soon("a receive", call).await.unwrap();
     }
 }

@@ -291,6 +291,10 @@ impl Store for FaultyStore {
         self.through(Verb::Claim, self.inner.claim(batch)).await
     }
 
+    async fn claim_briefly(&self, batch: ClaimBatch) -> Result<Claimed, Error> {
+        self.through(Verb::Claim, self.inner.claim_briefly(batch)).await
+    }
+
     async fn claim_any(&self, claim: ClaimAny) -> Result<ClaimedAny, Error> {
         self.through(Verb::ClaimAny, self.inner.claim_any(claim)).await
     }

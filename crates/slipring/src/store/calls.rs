@@ -72,6 +72,8 @@ pub enum ClaimEnd {
     InFlightLimit,
     /// The queue is paused.
     Paused,
+    /// Others keep the queue to themselves for longer than a claim waits. It may have messages.
+    Held,
 }
 
 /// The answer to a claim.

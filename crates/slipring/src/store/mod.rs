@@ -51,6 +51,15 @@ pub trait Store: AdminStore + crate::load::LoadStore {
     /// `QueueNotFound` and storage errors; nothing is handed out then.
     async fn claim(&self, batch: ClaimBatch) -> Result<Claimed, Error>;
 
+    /// As [`Store::claim`], for demands that other queues could serve meanwhile: where others keep
+    /// the queue to themselves, it ends as [`ClaimEnd::Held`] as early as the store can.
+    ///
+    /// # Errors
+    /// As [`Store::claim`].
+    async fn claim_briefly(&self, batch: ClaimBatch) -> Result<Claimed, Error> {
+        self.claim(batch).await
+    }
+
     /// Stores messages, then hands out ready ones of the same queue to demands in order, these
     /// among them. Durable as [`Store::append`] when it returns, the hand-out as little as that of
     /// [`Store::claim`]. Called only with [`Capabilities::appends_and_claims`].
@@ -97,7 +106,8 @@ pub trait Store: AdminStore + crate::load::LoadStore {
             };
             let up_to = if open().nth(1).is_some() { 1 } else { demand.up_to };
             let demands = vec![Demand { up_to, ..demand }];
-            let claimed = self.claim(ClaimBatch { queue: queues[best], now, demands }).await;
+            let batch = ClaimBatch { queue: queues[best], now, demands };
+            let claimed = self.claim_briefly(batch).await;
             let Claimed { deliveries, end } = match claimed {
                 // It was deleted since its head was seen.
                 Err(error) if error.kind() == ErrorKind::QueueNotFound => {

@@ -94,6 +94,11 @@ impl State {
                 // with, have left something.
                 self.empty = false;
             }
+            // Those who rest look again when [`Receives::look_later`] says so.
+            ClaimEnd::Held => {
+                self.available = self.since;
+                self.empty = false;
+            }
             ClaimEnd::Drained | ClaimEnd::Paused | ClaimEnd::InFlightLimit => {
                 self.limited = look.end == ClaimEnd::InFlightLimit && self.room == look.room;
                 // Whatever was ready when it began, it has seen.
@@ -142,7 +147,12 @@ impl Receives {
             let now = self.parts.clock.now();
             let demands = waiters.iter().map(|(_, waiter)| waiter.demand).collect();
             let batch = ClaimBatch { queue: self.queue, now, demands };
-            match self.parts.store.claim(batch).await {
+            // Other queues may have something for those who sit in several.
+            let claimed = match waiters.iter().any(|(_, waiter)| waiter.seated.is_some()) {
+                true => self.parts.store.claim_briefly(batch).await,
+                false => self.parts.store.claim(batch).await,
+            };
+            match claimed {
                 Ok(claimed) => {
                     let (rest, gave) = self.deal_out(waiters, claimed.deliveries);
                     let cut_short = claimed.end == ClaimEnd::More && gave;
@@ -287,6 +297,9 @@ impl Receives {
             self.list(&mut state);
         }
         again.into_iter().for_each(|(ticket, waiter)| state.look_next(ticket, waiter));
+        if look.end == ClaimEnd::Held && !state.resting.is_empty() {
+            self.look_later(&mut state);
+        }
         drop(state);
         for waiter in over {
             self.disarm(&waiter);
@@ -308,6 +321,10 @@ impl Receives {
         let mut state = self.lock();
         if end == ClaimEnd::More {
             return;
+        }
+        if end == ClaimEnd::Held {
+            // Those who rest, and the one who has looked, are looked for in a while.
+            return self.look_later(&mut state);
         }
         if end == ClaimEnd::InFlightLimit {
             if state.room != seen.room {

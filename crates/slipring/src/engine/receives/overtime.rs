@@ -2,13 +2,21 @@
 //!
 //! They keep their place among those who rest, so that what becomes ready meanwhile is theirs
 //! before it is that of a later receive (S2.5). When the pass is over they look once more.
+//!
+//! Receives that found the queue held by others look once more in a while, too.
 
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use crate::clock::{Timestamp, monotonic_ns};
 use crate::timers::Alarm;
 
+use super::state::State;
 use super::{Receives, Ticket};
+
+/// After a look that found the queue held by others. Meanwhile messages of other queues can go to
+/// those who rest here.
+const HELD_PAUSE: Duration = Duration::from_millis(100);
 
 /// The timer of a receive that waits.
 pub(in super::super) struct EndOfWait {
@@ -62,6 +70,26 @@ impl Receives {
                 }
             }
             if !state.fresh.is_empty() {
+                Arc::clone(&me).start(&mut state);
+            }
+        });
+    }
+
+    /// Lets those who rest look once more in a while.
+    pub(super) fn look_later(&self, state: &mut State) {
+        let Some(me) = self.me.upgrade() else { return };
+        if std::mem::replace(&mut state.looks_later, true) {
+            return;
+        }
+        self.parts.runtime.spawn(async move {
+            let clock = &me.parts.clock;
+            clock.sleep_to_end(clock.end_of(HELD_PAUSE)).await;
+            let mut state = me.lock();
+            state.looks_later = false;
+            state.generation += 1;
+            state.available = u64::MAX;
+            state.empty = false;
+            if !state.resting.is_empty() {
                 Arc::clone(&me).start(&mut state);
             }
         });

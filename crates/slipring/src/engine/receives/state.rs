@@ -40,6 +40,8 @@ pub(super) struct State {
     /// Moves whenever leases have ended, which makes room below the queue's `in_flight_max`.
     pub(super) room: u64,
     pub(super) driving: bool,
+    /// A look is to come, because others kept the queue to themselves at the last one.
+    pub(super) looks_later: bool,
     /// How many changes by others it has taken in.
     pub(super) heard: u64,
     /// The next one must be told: receives rest here, or did not long ago.
