@@ -424,6 +424,7 @@ TABLE queue WITH (fillfactor=50)
   lane_base bigint NOT NULL DEFAULT 0
   generation_low regclass
   place_also integer
+  purging boolean NOT NULL DEFAULT false
   CONSTRAINT queue_pkey PRIMARY KEY (queue_id)
   CONSTRAINT queue_place_fkey FOREIGN KEY (place) REFERENCES slipring.place(place)
   TRIGGER queue_changed AFTER INSERT OR DELETE OR UPDATE OF modified_ms FOR EACH STATEMENT EXECUTE FUNCTION slipring.queue_changed()
@@ -753,6 +754,7 @@ FUNCTION dedup_leave(p_queue slipring.queue, p_now_ms bigint, p_before bigint, p
 FUNCTION dedup_newest(p_queue integer, p_scope text, p_dedup_id text, p_slot integer) RETURNS SETOF slipring.dedup
 FUNCTION dedup_scope(p_by_group boolean, p_group text) RETURNS text
 FUNCTION dedup_slots() RETURNS integer[]
+FUNCTION dedup_there(p_queue slipring.queue, p_message bigint) RETURNS boolean
 FUNCTION dump_begins() RETURNS boolean
 FUNCTION endings_note(p_queue slipring.queue, p_fences bigint[]) RETURNS void
 FUNCTION endings_row(p_queue integer) RETURNS bigint
@@ -789,6 +791,7 @@ FUNCTION headers_whole(p_headers text) RETURNS boolean
 FUNCTION id_take(p_queue slipring.queue, p_count integer) RETURNS bigint
 FUNCTION import_generation(p_queue slipring.queue, p_now_ms bigint) RETURNS void
 FUNCTION import_needed(p_facts jsonb) RETURNS void
+FUNCTION in_flight_room(p_queue slipring.queue, p_now_ms bigint) RETURNS boolean
 FUNCTION in_turn(p_what anyelement, p_wait_ms integer) RETURNS anyelement
 FUNCTION interval_ms(p_interval interval, p_name text, p_queue text DEFAULT NULL::text, p_receipts text[] DEFAULT NULL::text[]) RETURNS bigint
 FUNCTION isolation_check() RETURNS void
@@ -972,6 +975,7 @@ FUNCTION queue_stats(p_queue slipring.queue) RETURNS TABLE(ready bigint, urgent 
 FUNCTION queue_stirring(p_after integer) RETURNS integer
 FUNCTION queue_tables(p_queue slipring.queue, p_now_ms bigint) RETURNS slipring.queue
 FUNCTION queue_try(p_queue integer, p_wait_ms integer DEFAULT 50) RETURNS slipring.queue
+FUNCTION queue_unchanged(p_queue integer) RETURNS void
 FUNCTION queue_wait(p_queue integer, p_by_user boolean DEFAULT false) RETURNS void
 FUNCTION queues_lock(p_queues integer[]) RETURNS void
 FUNCTION ready(queue text) RETURNS boolean SECURITY DEFINER

@@ -13,7 +13,9 @@ use slipring::admin::AdminStore;
 use slipring::{QueueId, QueueSettings};
 use slipring_conformance::verbs::{at, queue, send};
 use slipring_postgres::PostgresStore;
-use slipring_testbed::{Cluster, Database, one, rotate, rotate_until, run, soon, waiting};
+use slipring_testbed::{
+    Cluster, Database, one, refused_with, rotate, rotate_until, run, soon, waiting,
+};
 use tokio_postgres::Client;
 
 struct Ground {
@@ -187,4 +189,36 @@ async fn a_queue_of_a_set_that_others_keep_stops_the_rotation_of_none_behind_it(
     run(&holder, &format!("BEGIN; SELECT slipring.nack('{receipt}')")).await;
     rotate_until(&g.client, "shared", at(2), async || one(&g.client, &moved).await > 0).await;
     run(&holder, "ROLLBACK").await;
+}
+
+#[tokio::test]
+async fn an_older_snapshot_sends_to_no_queue_that_was_deleted() {
+    let g = Ground::new(false).await;
+    let older = async |isolation: &str| {
+        let older = g.cluster.begin(&g.database, isolation).await;
+        run(&older, "SELECT count(*) FROM slipring.queue").await;
+        older
+    };
+    let (before, after) = (older("REPEATABLE READ").await, older("SERIALIZABLE").await);
+    g.deletion().await.unwrap().unwrap();
+    let send = "SELECT slipring.send('old', 'lost'::text)";
+    refused_with(&before, send, "40001", "could not serialize access").await;
+    // The tables are emptied and the sequences dropped in the end.
+    let now = slipring_testbed::database_now(&g.client).await;
+    let dropped = "SELECT count(*) FROM slipring.place WHERE queue_id IS NULL AND NOT empty";
+    rotate_until(&g.client, "places", now, async || one(&g.client, dropped).await == 0).await;
+    refused_with(&after, send, "40001", "could not serialize access").await;
+    // Nobody sends to it by what the older ones have done.
+    refused_with(&g.client, send, "SR001", "queue old does not exist").await;
+}
+
+#[tokio::test]
+async fn who_finds_a_queue_waits_for_no_administrator() {
+    let g = Ground::new(false).await;
+    let open = g.session().await;
+    run(&open, "BEGIN; SELECT slipring.create_queue('new')").await;
+    for settings in ["NULL", "'{}'"] {
+        let create = format!("SELECT slipring.create_queue('old', {settings})::int::int8");
+        assert_eq!(soon("a creation", one(&g.client, &create)).await, 0);
+    }
 }

@@ -199,8 +199,8 @@ pub fn check_part(messages: &[NewMessage], settings: &QueueSettings) -> Result<(
 /// The error for a load that is not there.
 pub fn gone(load: LoadId) -> Error {
     let text = format!(
-        "load {load} is not there: it was abandoned, or nothing was appended for 24 hours, or it \
-         was published longer ago"
+        "load {load} is not there: it was abandoned, its queue was deleted, nothing was appended \
+         for 24 hours, or it was published longer ago"
     );
     Error::new(ErrorKind::LoadGone, text).with("load", load)
 }

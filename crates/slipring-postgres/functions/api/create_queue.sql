@@ -1,7 +1,7 @@
 -- Purpose: creates a queue, or finds the existing one with equal settings (S14.1, S14.2).
 -- Inputs:  the queue's name, which makes it a FIFO queue where it ends in .fifo; settings that differ
 --          from the defaults, as a JSON object: without them, one that exists is accepted as it is.
--- Lock:    see administration_lock.
+-- Lock:    see administration_lock; none where it is there.
 -- Index:   queue_name.
 -- Answers: whether it is new.
 CREATE OR REPLACE FUNCTION slipring.create_queue(name text, settings jsonb DEFAULT NULL)

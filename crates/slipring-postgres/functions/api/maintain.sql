@@ -38,7 +38,7 @@ BEGIN
                     IF v_state IS NULL THEN
                         GET STACKED DIAGNOSTICS v_state = RETURNED_SQLSTATE, v_message = MESSAGE_TEXT,
                             v_detail = PG_EXCEPTION_DETAIL, v_hint = PG_EXCEPTION_HINT;
-                        v_failed := pg_catalog.concat('step ', v_turn.step, ' at ', v_turn.at, ' failed');
+                        v_failed := pg_catalog.concat('Step ', v_turn.step, ' at ', v_turn.at, ' failed,');
                     END IF;
                 END;
             END LOOP;
@@ -49,9 +49,8 @@ BEGIN
     END LOOP;
     IF v_state IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = v_state, MESSAGE = v_message,
-            DETAIL = pg_catalog.concat_ws(': ', v_failed,
-                CASE WHEN pg_catalog.length(v_detail) OPERATOR(pg_catalog.>) 0 THEN v_detail END),
-            HINT = pg_catalog.concat_ws(' ', 'Other steps were gone on with.',
+            DETAIL = v_detail,
+            HINT = pg_catalog.concat_ws(' ', v_failed, 'and the other steps were gone on with.',
                 CASE WHEN pg_catalog.length(v_hint) OPERATOR(pg_catalog.>) 0 THEN v_hint END);
     END IF;
 END $$;

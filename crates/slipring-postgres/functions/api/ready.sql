@@ -3,17 +3,19 @@
 -- Lock:    none of a standard queue, that of a FIFO queue is tried; where users receive without the
 --          queue's lock, the row of a message is locked for a moment, to see that no open
 --          transaction has received it.
--- Index:   queue_name; see queue_head, taken_apart.
+-- Index:   queue_name; see queue_head, in_flight_room, taken_apart.
 CREATE OR REPLACE FUNCTION slipring.ready(queue text)
 RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, slipring, pg_temp
 SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
     v_queue slipring.queue := slipring.queue_named(ready.queue, 'consumer');
+    v_now_ms bigint := slipring.now_ms();
     v_state slipring.state;
     v_any boolean;
 BEGIN
     PERFORM slipring.isolation_check(), slipring.generations_enter();
-    IF NOT EXISTS (SELECT FROM slipring.store_heads(ARRAY[v_queue.queue_id], slipring.now_ms()))
+    IF NOT EXISTS (SELECT FROM slipring.store_heads(ARRAY[v_queue.queue_id], v_now_ms))
+        OR NOT slipring.in_flight_room(v_queue, v_now_ms)
     THEN
         RETURN false;
     ELSIF v_queue.fifo OR (slipring.state_newest(v_queue.queue_id)).taken IS NULL

@@ -51,6 +51,8 @@ BEGIN
             AND q.home_at = q.written_at AND q.delay_ms = 0 AND octet_length(send.body) + v_more <= q.message_bytes_max
             AND q.messages_max IS NULL AND q.bytes_max IS NULL AND v_fits
             AND (v_headers IS NULL AND "group" IS NULL OR getdatabaseencoding() <> 'SQL_ASCII')
+            -- Of an older snapshot, whose queue may have been deleted for good.
+            AND has_sequence_privilege(q.generation, 'SELECT') IS NOT NULL
             AND pg_sequence_last_value(q.generation) >= 0 AND nextval(q.activity) >= 0
         RETURNING id INTO v_id;
         IF v_id IS NOT NULL THEN

@@ -2,7 +2,7 @@
 -- Inputs:  the queue's name; arrays with one entry for each message.
 -- Lock:    none; the entries of deduplication ids. A queue's limits are checked without a lock, so
 --          transactions that are open at the same time may pass them together.
--- Index:   queue_name; see append_rows, append_fits, dedup_enter and store_stats.
+-- Index:   queue_name, once more where there are deduplication ids; see append_rows, append_fits, dedup_enter and store_stats.
 -- Answers: the numbers.
 CREATE OR REPLACE FUNCTION slipring.send_rows(
     p_queue text, p_bodies bytea[], p_priorities bigint[], p_delays_ms bigint[],
@@ -28,6 +28,8 @@ BEGIN
     IF v_queue.dedup_window_ms > 0 AND cardinality(array_remove(p_dedup_ids, NULL)) > 0 THEN
         v_first := slipring.dedup_enter(v_queue, v_now_ms, v_before, p_groups, p_dedup_ids,
             NULL);
+        -- It may have waited for others for long: the limits are those of now.
+        v_queue := slipring.queue_named(p_queue, 'producer');
     END IF;
     IF v_queue.messages_max IS NOT NULL OR v_queue.bytes_max IS NOT NULL THEN
         SELECT f.p_over INTO v_over FROM slipring.store_stats(v_queue.queue_id, v_now_ms) s,

@@ -9,8 +9,8 @@ DECLARE
 BEGIN
     SELECT * INTO v_load FROM slipring.load l WHERE l.load_id = p_load;
     IF v_load.load_id IS NULL THEN
-        PERFORM slipring.fail('SR009', format('load %s is not there: it was abandoned, or nothing '
-            'was appended for 24 hours, or it was published longer ago', coalesce(p_load::text,
+        PERFORM slipring.fail('SR009', format('load %s is not there: it was abandoned, its queue '
+            'was deleted, nothing was appended for 24 hours, or it was published longer ago', coalesce(p_load::text,
             'null')), jsonb_build_object('load', p_load));
     ELSIF v_load.published THEN
         PERFORM slipring.fail('SR008', format('load %s is published: its messages are in the queue',

@@ -4,13 +4,14 @@
 --          p_refused with an entry for each message that is not stored.
 -- Lock:    the entry of each id, to the end of the transaction; in the order of the ids. Waits for
 --          whoever is sending the same id.
--- Index:   dedup_N_once.
+-- Index:   dedup_N_once; see dedup_there.
 CREATE OR REPLACE FUNCTION slipring.dedup_enter(
     p_queue slipring.queue, p_now_ms bigint, p_before bigint, p_groups text[],
     p_dedup_ids text[], p_refused jsonb[])
 RETURNS bigint[] LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
+    v_first bigint[];
     v_slots int[] := slipring.dedup_slots();
     v_at int := v_slots[cardinality(v_slots)];
     v_slot int;
@@ -38,7 +39,8 @@ BEGIN
                     v_at) d ON true
                 WHERE d.round IS NULL OR d.until_ms <= p_now_ms
                     -- A purge has ended it (S8.4).
-                    OR (d.message_id <@ p_queue.ids_ended AND d.sent_ms <= p_queue.ids_until_ms)
+                    OR (d.message_id <@ p_queue.ids_ended AND d.sent_ms <= p_queue.ids_until_ms
+                        AND NOT (p_queue.purging AND slipring.dedup_there(p_queue, d.message_id)))
                     OR (d.message_id = k.first AND d.slot <> v_slot AND v_slot = v_at)
                 ORDER BY k.scope, k.dedup_id),
             entered AS (
@@ -55,10 +57,15 @@ BEGIN
         END LOOP;
         EXIT WHEN NOT v_met;
     END LOOP;
-    RETURN ARRAY(
+    v_first := ARRAY(
         SELECT CASE WHEN u.dedup_id IS NOT NULL AND p_refused[u.n] IS NULL THEN d.message_id END
         FROM unnest(p_groups, p_dedup_ids) WITH ORDINALITY AS u(grp, dedup_id, n)
         LEFT JOIN LATERAL slipring.dedup_newest(p_queue.queue_id,
             slipring.dedup_scope(p_queue.dedup_by_group, u.grp), u.dedup_id, v_at) d ON true
         ORDER BY u.n);
+    IF EXISTS (SELECT FROM unnest(v_first) f WHERE f <= p_before) THEN
+        -- A purge since the transaction's snapshot may have ended the window.
+        PERFORM slipring.queue_unchanged(p_queue.queue_id);
+    END IF;
+    RETURN v_first;
 END $$;

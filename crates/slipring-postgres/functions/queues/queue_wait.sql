@@ -40,8 +40,10 @@ BEGIN
             RAISE EXCEPTION USING ERRCODE = '55P03', MESSAGE = format('queue %s is in use by '
                 'another transaction, and this one has the lock of another queue', (
                     SELECT q.name FROM slipring.queue q WHERE q.queue_id = p_queue)),
-                HINT = 'Give messages of several queues back by one call, or in a transaction '
-                    'of their own.';
+                DETAIL = jsonb_build_object('queue', (
+                    SELECT q.name FROM slipring.queue q WHERE q.queue_id = p_queue))::text,
+                HINT = 'Try the transaction again, or call this in a transaction of its own; give '
+                    'messages of several queues back by one call.';
         END IF;
     END IF;
     PERFORM slipring.queue_stand(p_queue);

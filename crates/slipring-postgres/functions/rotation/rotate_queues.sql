@@ -22,7 +22,8 @@ BEGIN
     -- read, are read of those only.
     FOR v_row IN
         SELECT q.queue_id, s.generation_mark IS NULL
-            AND pg_sequence_last_value(q.generation) <> s.generation_low AS moved
+            -- A queue that was deleted a moment ago has none.
+            AND has_sequence_privilege(q.generation, 'SELECT') AND pg_sequence_last_value(q.generation) <> s.generation_low AS moved
         FROM slipring.queue q CROSS JOIN LATERAL (SELECT s.generation_mark, s.generation_low
             FROM state s WHERE s.queue_id = q.queue_id ORDER BY s.seq DESC LIMIT 1) s
         WHERE q.queue_id > p_after AND q.generation_low IS NULL

@@ -1,6 +1,6 @@
 -- Purpose: creates a queue, or answers the existing one with equal settings (S14.2).
 -- Inputs:  p_name, checked; p_settings with every key; p_now_ms.
--- Lock:    see administration_lock.
+-- Lock:    see administration_lock; none where it is there.
 -- Index:   queue_name; see queue_tables.
 CREATE OR REPLACE FUNCTION slipring.store_create_queue(
     p_name text, p_settings jsonb, p_now_ms bigint)
@@ -15,8 +15,11 @@ BEGIN
     IF (SELECT s.home_at <> s.written_at FROM slipring.store s) THEN
         PERFORM slipring.import_needed(jsonb_build_object('queue', p_name));
     END IF;
-    PERFORM slipring.administration_lock();
     SELECT * INTO v_queue FROM slipring.queue q WHERE q.name = p_name;
+    IF v_queue.queue_id IS NULL THEN
+        PERFORM slipring.administration_lock();
+        SELECT * INTO v_queue FROM slipring.queue q WHERE q.name = p_name;
+    END IF;
     IF v_queue.queue_id IS NOT NULL THEN
         IF v_queue.settings <> p_settings THEN
             PERFORM slipring.fail('SR002', format('queue %s exists with other settings', p_name),

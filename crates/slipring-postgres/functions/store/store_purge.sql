@@ -19,15 +19,16 @@ BEGIN
     v_removed := slipring.remove_old(v_queue, p_sent_until_ms, p_limit, true);
     -- The first step ends the windows of what there is, the last one those of what was sent since
     -- in the same millisecond: two rows, however many steps and ids (S8.4). Where the clock of
-    -- another server was ahead, an id too many is forgotten rather than a message lost. What is left by
+    -- another server was ahead, an id too many is forgotten rather than a message lost. Until the last step,
+    -- and where it never comes, ids of messages that are there count. What is left by
     -- the last one an open transaction has received, and its ids are known on.
     IF v_removed < p_limit OR p_sent_until_ms IS DISTINCT FROM v_queue.ids_until_ms THEN
         v_state := slipring.state_read(v_queue);
         IF v_removed < p_limit AND v_state.taken IS NOT NULL THEN
             v_done := v_done - coalesce((SELECT range_agg(int8range(f.id, f.id, '[]')) FROM slipring.log_feed(
-                v_queue, v_state, v_done, {{BATCH_MESSAGES_MAX}}) f), '{}');
+                v_queue, v_state, v_done, {{BIGINT_MAX}}) f), '{}');
         END IF;
-        UPDATE slipring.queue q SET ids_ended = v_done,
+        UPDATE slipring.queue q SET ids_ended = v_done, purging = v_removed >= p_limit,
             ids_until_ms = greatest(q.ids_until_ms, p_sent_until_ms)
         WHERE q.queue_id = p_queue;
     END IF;

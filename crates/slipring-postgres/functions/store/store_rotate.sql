@@ -20,7 +20,7 @@ SET search_path = pg_catalog, slipring, pg_temp AS $$
 BEGIN
     IF pg_current_xact_id_if_assigned() IS NOT NULL THEN
         PERFORM slipring.fail('SR007', 'the transaction has written something already; call '
-            'store_rotate in a transaction of its own', '{}');
+            'this in a transaction of its own', '{}');
     END IF;
     PERFORM slipring.isolation_kept();
     BEGIN
