@@ -7,7 +7,7 @@ use slipring::{DedupScope, MessageId, NewMessage, QueueSettings, Timestamp};
 
 use crate::fault::Outcome;
 use crate::picture::Picture;
-use crate::position::{from_sql, to_sql};
+use crate::position::{from_sql, lane_of, to_sql};
 use crate::statements::Query;
 use crate::writer::Writer;
 
@@ -63,7 +63,8 @@ impl Twins {
 }
 
 impl Writer<'_> {
-    /// The first message with this key, if its window is still open.
+    /// The first message with this key, if its window is still open. A purge has ended that of what
+    /// was sent before it; but a step of a purge does not of what it leaves.
     pub(crate) fn first_with(
         &mut self,
         picture: &Picture,
@@ -72,8 +73,27 @@ impl Writer<'_> {
     ) -> Outcome<Option<MessageId>> {
         let (queue, from) = (to_sql(picture.id().0), to_sql(picture.ids_from));
         let values = params![queue, key.scope, key.id, to_sql(now.as_millis()), from];
-        let id = self.db.first(Query::DedupFirst, values, |row| row.get::<_, i64>(0))?;
-        Ok(id.map(|id| MessageId(from_sql(id))))
+        let read = |row: &rusqlite::Row<'_>| Ok((from_sql(row.get(0)?), row.get::<_, bool>(1)?));
+        let Some((id, ended)) = self.db.first(Query::DedupFirst, values, read)? else {
+            return Ok(None);
+        };
+        let counts = !ended || self.is_there(picture, id)?;
+        Ok(counts.then_some(MessageId(id)))
+    }
+
+    /// Whether a message is in a queue, be it ready, leased, delayed or parked.
+    fn is_there(&mut self, picture: &Picture, id: u64) -> Outcome<bool> {
+        if let Some(head) = self.item_head(id)? {
+            return Ok(head.queue == picture.id());
+        }
+        let Some(lane) = picture.lanes.iter().find(|lane| lane.id == lane_of(id)) else {
+            return Ok(false);
+        };
+        if self.log_bytes(id)?.is_none() {
+            return Ok(false);
+        }
+        let leased = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
+        Ok(id > lane.cursor() || self.db.first(Query::LeaseAt, [to_sql(id)], leased)?.is_some())
     }
 
     /// Opens the window of a message that was just stored, so that its stamp is the last.

@@ -1,6 +1,6 @@
 //! Deduplication: the same id within its window stores nothing.
 
-use slipring::{DedupScope, MessageId, QueueSettings};
+use slipring::{DedupScope, MessageId, MessageState, QueueSettings};
 
 use crate::bench::{Bench, bodies, m, ms, s, settings};
 use crate::case::{Case, case};
@@ -14,6 +14,7 @@ pub(super) const CASES: &[Case] = &[
     case!(a_purge_forgets_the_ids_from_before_it, "S8.4", "S14.5"),
     case!(an_id_sent_after_a_purge_counts, "S8.4"),
     case!(a_step_of_a_purge_forgets_what_it_removes, "S8.4", "S14.5"),
+    case!(a_purge_that_ends_early_leaves_the_ids_of_what_it_leaves, "S8.1", "S8.4", "S14.5"),
     case!(a_purge_of_one_queue_leaves_the_ids_of_others, "S8.4"),
     case!(after_the_window_the_id_is_new_again, "S8.1"),
     case!(pruning_forgets_only_what_is_over, "S8.1"),
@@ -155,6 +156,35 @@ async fn a_step_of_a_purge_forgets_what_it_removes(b: Bench) {
         assert!(q.try_send(m(id).dedup_id(id)).await.unwrap().duplicate);
     }
     assert_eq!(q.drain().await, ["x", "y", "z"]);
+}
+
+async fn a_purge_that_ends_early_leaves_the_ids_of_what_it_leaves(b: Bench) {
+    let q = b.plain().await;
+    q.send_all(["0", "1", "2", "3", "4", "5"].map(|id| m(id).dedup_id(id))).await;
+    q.send(m("6").dedup_id("6").delay(s(60))).await;
+    let leased = q.claim(1).await.remove(0);
+    q.ack(&leased).await.unwrap();
+    q.claim(1).await;
+    let until = b.now();
+    assert_eq!(b.store().purge(q.id, 2, until).await.unwrap(), 2);
+    if b.store().capabilities().durable {
+        b.reopen().await;
+    }
+    let mut left = Vec::new();
+    for state in [MessageState::Ready, MessageState::Delayed, MessageState::Leased] {
+        left.extend(q.peek(state).await);
+    }
+    assert_eq!(left.len(), 4, "{left:?}");
+    for id in ["0", "1", "2", "3", "4", "5", "6"] {
+        let sent = q.try_send(m("again").dedup_id(id)).await.unwrap();
+        assert_eq!(sent.duplicate, left.iter().any(|text| text == id), "{id} of {left:?}");
+    }
+    // The ids that were sent since count.
+    for id in ["0", "1", "2", "3", "4", "5", "6"] {
+        assert!(q.try_send(m("again").dedup_id(id)).await.unwrap().duplicate, "{id}");
+    }
+    q.purge(100).await;
+    assert!(!q.try_send(m("new").dedup_id("5")).await.unwrap().duplicate);
 }
 
 async fn a_purge_of_one_queue_leaves_the_ids_of_others(b: Bench) {

@@ -51,12 +51,13 @@ impl QueueState {
     /// Decides what a unit does, and checks that it fits; answers how many messages it stores.
     fn plan(&self, unit: &[NewMessage], now: Timestamp) -> Result<(Vec<Plan>, u64), Error> {
         let settings = &self.info.settings;
+        let is_there = |id| self.messages.contains_key(&id);
         let mut twins = BTreeMap::new();
         let (mut count, mut bytes) = (0, 0);
         let mut plans = Vec::with_capacity(unit.len());
         for (index, message) in unit.iter().enumerate() {
             if let Some(key) = dedup::key(message, settings) {
-                if let Some(id) = self.remembered.first(&key, now) {
+                if let Some(id) = self.remembered.first(&key, now, is_there) {
                     plans.push(Plan::Seen(id));
                     continue;
                 }

@@ -43,13 +43,19 @@ pub(super) struct Remembered {
 }
 
 impl Remembered {
-    /// The first message with this key, if its window is still open.
-    pub(super) fn first(&self, key: &Key, now: Timestamp) -> Option<MessageId> {
+    /// The first message with this key, if its window is still open. A step of a purge does not end
+    /// the window of a message that is there still.
+    pub(super) fn first(
+        &self,
+        key: &Key,
+        now: Timestamp,
+        is_there: impl Fn(MessageId) -> bool,
+    ) -> Option<MessageId> {
         let window = self.seen.get(key).filter(|window| now < window.end)?;
         let ended = self
             .ended
             .is_some_and(|(sent_at, last)| window.sent_at <= sent_at && window.first <= last);
-        (!ended).then_some(window.first)
+        (!ended || is_there(window.first)).then_some(window.first)
     }
 
     /// Opens the window of a message that is sent now.
