@@ -978,6 +978,7 @@ FUNCTION queue_try(p_queue integer, p_wait_ms integer DEFAULT 50) RETURNS slipri
 FUNCTION queue_unchanged(p_queue integer) RETURNS void
 FUNCTION queue_wait(p_queue integer, p_by_user boolean DEFAULT false) RETURNS void
 FUNCTION queues_lock(p_queues integer[]) RETURNS void
+FUNCTION read_committed() RETURNS boolean
 FUNCTION ready(queue text) RETURNS boolean SECURITY DEFINER
 FUNCTION reason_text(p_reason text) RETURNS text
 FUNCTION receipt_list(p_text text) RETURNS text[]
@@ -1095,6 +1096,7 @@ FUNCTION store_stats(p_queue integer, p_now_ms bigint) RETURNS TABLE(ready bigin
 FUNCTION store_system_identifier() RETURNS bigint
 FUNCTION tables_empty(p_tables text) RETURNS boolean
 FUNCTION tables_lock(p_tables text, p_wait_ms integer DEFAULT 0) RETURNS boolean
+FUNCTION tables_where() RETURNS void
 FUNCTION taken_apart(p_queue slipring.queue, p_want bigint, p_all boolean, p_tables text[] DEFAULT NULL::text[]) RETURNS slipring.state
 FUNCTION taken_ask(p_queue slipring.queue) RETURNS boolean
 FUNCTION taken_asked(p_queue integer) RETURNS regclass

@@ -45,9 +45,9 @@ pub(crate) async fn claim(
         (&holder, Type::INT8),
     ];
     let patience = held.patience(batch.queue, wait);
-    let rows = session.turn(Seat::Queue(batch.queue), &queries::CLAIM, &params, patience).await?;
-    held.note(batch.queue, patience, rows.is_none());
-    let Some(rows) = rows else {
+    let rows = session.turn(Seat::Queue(batch.queue), &queries::CLAIM, &params, patience).await;
+    held.note(batch.queue, matches!(rows, Ok(None)).then_some(patience));
+    let Some(rows) = rows? else {
         let deliveries = batch.demands.iter().map(|_| Vec::new()).collect();
         return Ok(Claimed { deliveries, end: ClaimEnd::Held });
     };

@@ -3,7 +3,7 @@
 //! A receive has an end of its own, and may be one over several queues: it does not wait as long as
 //! other calls do. But a lock for which others stand in line is had only by who waits longer than
 //! these hold it together, so each receive in vain lets the next one of that queue wait for twice
-//! as long.
+//! as long. A receive over several queues mostly tries, and waits as long now and then.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -24,36 +24,59 @@ pub(crate) enum Wait {
 
 /// All tries of one receive, but for the last one.
 const WHOLE: Duration = Duration::from_secs(1);
-/// The wait of a receive over several queues.
-const AMONG_OTHERS_MAX: Duration = Duration::from_millis(400);
+/// One in so many receives over several queues waits for a queue as long as one for it alone.
+const LONG_EVERY: u32 = 16;
 
-/// The queues that receives found held, and the next wait for each.
+/// The queues that receives found held.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
-    waits: Mutex<HashMap<QueueId, Duration>>,
+    queues: Mutex<HashMap<QueueId, Line>>,
+}
+
+/// What is known of one that is held.
+#[derive(Debug, Clone, Copy)]
+struct Line {
+    /// The next wait for it.
+    wait: Duration,
+    /// How many receives over several queues have tried it.
+    tries: u32,
 }
 
 impl Held {
     /// For how long a receive is tried.
     pub(crate) fn patience(&self, queue: QueueId, wait: Wait) -> Patience {
-        let first = self.waits.lock().get(&queue).copied().unwrap_or(LOCK_WAIT_MIN);
-        match wait {
-            Wait::Alone => Patience { whole: WHOLE, first },
-            Wait::AmongOthers => {
-                Patience { whole: Duration::ZERO, first: first.min(AMONG_OTHERS_MAX) }
-            }
+        let mut queues = self.queues.lock();
+        let line = queues.get_mut(&queue);
+        let grown = line.as_ref().map_or(LOCK_WAIT_MIN, |line| line.wait);
+        if wait == Wait::Alone {
+            return Patience { whole: WHOLE, first: grown };
         }
+        let long = line.is_some_and(|line| {
+            line.tries += 1;
+            line.tries.is_multiple_of(LONG_EVERY)
+        });
+        Patience { whole: Duration::ZERO, first: if long { grown } else { LOCK_WAIT_MIN } }
     }
 
-    /// Takes note of what a receive with that patience has found.
-    pub(crate) fn note(&self, queue: QueueId, patience: Patience, held: bool) {
-        let mut waits = self.waits.lock();
-        if held {
-            let next = (patience.first * 2).min(LOCK_WAIT_MAX);
-            let wait = waits.entry(queue).or_insert(next);
-            *wait = next.max(*wait);
-        } else if !waits.is_empty() {
-            waits.remove(&queue);
+    /// Takes note of a receive that has ended: of one that found the queue held, how long it was to
+    /// wait at first.
+    pub(crate) fn note(&self, queue: QueueId, held: Option<Patience>) {
+        let mut queues = self.queues.lock();
+        let Some(patience) = held else {
+            if !queues.is_empty() {
+                queues.remove(&queue);
+            }
+            return;
+        };
+        let line = queues.entry(queue).or_insert(Line { wait: LOCK_WAIT_MIN, tries: 0 });
+        let before = line.wait;
+        line.wait = before.max(patience.first * 2).min(LOCK_WAIT_MAX);
+        if before < LOCK_WAIT_MAX && line.wait == LOCK_WAIT_MAX {
+            tracing::warn!(
+                %queue,
+                "receives get nothing: other transactions have had the queue to themselves for \
+                 seconds; pg_locks and pg_stat_activity show them"
+            );
         }
     }
 }
@@ -62,23 +85,35 @@ impl Held {
 mod tests {
     use super::*;
 
+    const Q: QueueId = QueueId(1);
+
     #[test]
     fn the_wait_for_a_queue_grows_until_it_is_had() {
-        let (held, q) = (Held::default(), QueueId(1));
-        let first = |wait| held.patience(q, wait).first;
+        let held = Held::default();
+        let first = |wait| held.patience(Q, wait).first;
         let mut waits = Vec::new();
         for _ in 0..8 {
-            let patience = held.patience(q, Wait::Alone);
-            held.note(q, patience, true);
+            let patience = held.patience(Q, Wait::Alone);
+            held.note(Q, Some(patience));
             waits.push(patience.first.as_millis());
         }
         assert_eq!(waits, [50, 100, 200, 400, 800, 1600, 3200, 3200]);
-        assert_eq!(first(Wait::AmongOthers), AMONG_OTHERS_MAX);
         assert_eq!(held.patience(QueueId(2), Wait::Alone).first, LOCK_WAIT_MIN);
         // What waits less than another did takes nothing back.
-        held.note(q, held.patience(q, Wait::AmongOthers), true);
+        held.note(Q, Some(held.patience(Q, Wait::AmongOthers)));
         assert_eq!(first(Wait::Alone), LOCK_WAIT_MAX);
-        held.note(q, held.patience(q, Wait::Alone), false);
+        held.note(Q, None);
         assert_eq!(first(Wait::Alone), LOCK_WAIT_MIN);
+    }
+
+    #[test]
+    fn a_receive_over_several_queues_waits_long_now_and_then() {
+        let held = Held::default();
+        held.note(Q, Some(Patience { whole: WHOLE, first: LOCK_WAIT_MAX }));
+        let long = (0..4 * LONG_EVERY).filter(|_| {
+            let patience = held.patience(Q, Wait::AmongOthers);
+            patience.first == LOCK_WAIT_MAX
+        });
+        assert_eq!(long.count(), 4);
     }
 }

@@ -3,9 +3,10 @@
 
 use std::time::Duration;
 
-use slipring::Timestamp;
+use slipring::admin::AdminStore;
 use slipring::store::{ClaimBatch, ClaimEnd, Demand, ExtendBatch, Prolong, Store};
-use slipring_conformance::verbs::{claim, plain, send};
+use slipring::{QueueSettings, Timestamp};
+use slipring_conformance::verbs::{claim, plain, queue, send};
 use slipring_testbed::{Cluster, database_now, locked, one, refused_with, run, soon, waiting};
 use tokio_postgres::Client;
 
@@ -227,9 +228,14 @@ async fn a_queue_at_its_in_flight_max_is_not_ready() {
             let receipts: Vec<String> =
                 client.query(&receive, &[]).await.unwrap().iter().map(|row| row.get(0)).collect();
             assert_eq!((receipts.len(), one(&client, &ready).await), (2, 0), "{name}");
-            // Others may have the queue's lock while they look.
-            let other = cluster.begin(&database, "READ COMMITTED").await;
-            one(&other, &ready).await;
+            // Whoever keeps the lock makes no room.
+            let holder = cluster.begin(&database, "READ COMMITTED").await;
+            let hold = format!(
+                "SELECT slipring.queue_lock(queue_id) FROM slipring.queue WHERE name = '{name}'"
+            );
+            run(&holder, &hold).await;
+            assert_eq!(one(&client, &ready).await, 0, "{name}");
+            run(&holder, "COMMIT").await;
             for receipt in receipts {
                 run(&client, &format!("SELECT slipring.ack('{receipt}'::text)")).await;
             }
@@ -253,4 +259,26 @@ async fn a_send_that_waited_goes_by_the_limits_of_when_it_goes_on() {
     run(&client, "SELECT slipring.configure('q', '{\"messages_max\": 0}')").await;
     run(&open, "ROLLBACK").await;
     soon("the send", waits).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_send_that_waited_goes_to_no_other_queue_of_the_name() {
+    for own in [256, 0] {
+        let cluster = Cluster::shared();
+        let (database, store, client) = cluster.opened().await;
+        run(&client, &format!("UPDATE slipring.store SET own_tables_max = {own}")).await;
+        let q = queue(&store, "q", &QueueSettings::default()).await;
+        let send = "SELECT slipring.send('q', 'x'::text, dedup_id => 'a')";
+        let open = cluster.begin(&database, "READ COMMITTED").await;
+        run(&open, send).await;
+        let second = cluster.client(&database).await;
+        let waits =
+            tokio::spawn(async move { refused_with(&second, send, "SR001", "queue q").await });
+        waiting(&client, "transactionid", 1).await;
+        store.delete_queue(q).await.unwrap();
+        run(&client, "SELECT slipring.create_queue('q')").await;
+        run(&open, "ROLLBACK").await;
+        soon("the send", waits).await.unwrap();
+        assert_eq!(one(&client, "SELECT count(*) FROM slipring.peek('q')").await, 0);
+    }
 }

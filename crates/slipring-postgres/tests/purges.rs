@@ -139,3 +139,16 @@ async fn an_older_snapshot_takes_no_message_for_one_that_was_purged() {
         refused_with(&older, send, "40001", "concurrent update").await;
     }
 }
+
+#[tokio::test]
+async fn an_older_snapshot_takes_no_message_for_one_that_a_step_has_removed() {
+    let g = Ground::new().await;
+    g.send(6).await;
+    let now = database_now(&g.client).await;
+    assert_eq!(g.store.purge(g.q, 2, now).await.unwrap(), 2);
+    let older = g.cluster.begin(&g.database, "REPEATABLE READ").await;
+    run(&older, "SELECT count(*) FROM slipring.queue").await;
+    assert_eq!(g.store.purge(g.q, 2, now).await.unwrap(), 2);
+    let send = "SELECT slipring.send('q', 'y'::text, dedup_id => '3')";
+    refused_with(&older, send, "40001", "is being purged").await;
+}

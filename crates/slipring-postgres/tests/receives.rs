@@ -181,6 +181,8 @@ async fn transactions_that_give_back_to_two_queues_in_either_order_do_not_deadlo
     let second = ground.cluster.begin(&ground.database, "READ COMMITTED").await;
     run(&first, &nack(0)).await;
     run(&second, &nack(2)).await;
+    // Whichever is told first keeps its lock.
+    run(&second, "SAVEPOINT before").await;
     run(&first, "SET lock_timeout = '20 s'; SAVEPOINT before").await;
     let (two, one) = (nack(3), nack(1));
     let (late, crossed) = soon("both are told", async {

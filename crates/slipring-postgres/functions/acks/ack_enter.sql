@@ -27,8 +27,7 @@ BEGIN
         IF v_added = cardinality(p_fences) THEN
             RETURN v_added;
         END IF;
-    ELSIF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted')
-    THEN
+    ELSIF NOT slipring.read_committed() THEN
         INSERT INTO slipring.ack
         SELECT v_slot, p_queue, -1, 0, f, '{}' FROM (SELECT DISTINCT f FROM unnest(p_fences) f) f
         ON CONFLICT DO NOTHING;

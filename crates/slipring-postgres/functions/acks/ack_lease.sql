@@ -18,7 +18,7 @@ DECLARE
     v_id bigint;
 BEGIN
     -- An older snapshot cannot tell whether others have acked messages of the lease since.
-    IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted')
+    IF NOT slipring.read_committed()
         OR pg_sequence_last_value('slipring.journal_low') < v_journal
     THEN
         RETURN NULL;

@@ -24,8 +24,7 @@ BEGIN
     PERFORM pg_advisory_xact_lock_shared(k.key)
     FROM (SELECT DISTINCT slipring.lease_key(v_queue.lock_key, a.fence, a.message) AS key
           FROM unnest(p_messages, p_fences) AS a(message, fence) ORDER BY key) k;
-    IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted')
-    THEN
+    IF NOT slipring.read_committed() THEN
         v_from := slipring.ack_older(v_queue);
     END IF;
     SELECT array_agg(w.fence), array_agg(w.ids) INTO v_whole, v_ids

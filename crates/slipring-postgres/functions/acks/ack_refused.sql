@@ -13,7 +13,7 @@ DECLARE
 BEGIN
     -- A hand-out that the snapshot does not have says nothing of a lease that is lost. A fence has the number
     -- of its transaction, or the time when a server had it.
-    IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted')
+    IF NOT slipring.read_committed()
         AND (CASE WHEN p_fence < 0 THEN NOT pg_visible_in_snapshot((((p_fence + {{BIGINT_MAX}} + 1)
                 >> {{XID_SHIFT}}) - p_queue.xid_base)::text::xid8, pg_current_snapshot())
             ELSE p_fence >> {{FENCE_SHIFT}}

@@ -17,7 +17,7 @@ DECLARE
     v_id bigint;
     v_journal bigint := pg_sequence_last_value('slipring.journal');
 BEGIN
-    IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted')
+    IF NOT slipring.read_committed()
         OR pg_sequence_last_value('slipring.journal_low') < v_journal
     THEN
         RETURN false;

@@ -14,8 +14,7 @@ RETURNS TABLE (fence bigint, ids int8multirange) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
     v_fences bigint[] := '{}';
-    v_committed boolean := current_setting('transaction_isolation')
-        IN ('read committed', 'read uncommitted');
+    v_committed boolean := slipring.read_committed();
 BEGIN
     -- An older snapshot cannot tell whether others have acked messages of the lease since.
     IF cardinality(p_messages) > 1 AND v_committed THEN

@@ -6,8 +6,7 @@
 CREATE OR REPLACE FUNCTION slipring.isolation_check()
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted')
-    THEN
+    IF NOT slipring.read_committed() THEN
         PERFORM slipring.fail('SR007', format('the transaction is %s; call this in a READ '
             'COMMITTED transaction of its own', upper(current_setting('transaction_isolation'))),
             '{}');

@@ -10,6 +10,7 @@ CREATE OR REPLACE FUNCTION slipring.send_rows(
 RETURNS bigint[] LANGUAGE plpgsql AS $$
 DECLARE
     v_queue slipring.queue := slipring.queue_named(p_queue, 'producer');
+    v_id int := v_queue.queue_id;
     v_now_ms bigint := slipring.now_ms();
     v_last int := cardinality(p_bodies);
     v_before bigint;
@@ -28,8 +29,11 @@ BEGIN
     IF v_queue.dedup_window_ms > 0 AND cardinality(array_remove(p_dedup_ids, NULL)) > 0 THEN
         v_first := slipring.dedup_enter(v_queue, v_now_ms, v_before, p_groups, p_dedup_ids,
             NULL);
-        -- It may have waited for others for long: the limits are those of now.
-        v_queue := slipring.queue_named(p_queue, 'producer');
+        -- It may have waited for others for long: the limits are those of now. Another queue may have the name.
+        SELECT * INTO v_queue FROM slipring.queue q WHERE q.queue_id = v_id;
+        IF v_queue.queue_id IS NULL THEN
+            PERFORM slipring.queue_gone(v_id, p_queue);
+        END IF;
     END IF;
     IF v_queue.messages_max IS NOT NULL OR v_queue.bytes_max IS NOT NULL THEN
         SELECT f.p_over INTO v_over FROM slipring.store_stats(v_queue.queue_id, v_now_ms) s,

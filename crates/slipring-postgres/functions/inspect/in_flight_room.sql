@@ -1,7 +1,7 @@
 -- Purpose: whether the in_flight_max of a queue permits that a message is handed out.
 -- Inputs:  p_queue; p_now_ms.
 -- Lock:    none, but where the leases that are written down come to the limit: the queue's lock is tried,
---          and given back, to count what was acked by SQL since. Where somebody has it, that is not known: yes.
+--          and given back, to count what was acked by SQL since. Where another has it, these do not count.
 -- Index:   state_newest, tally_sum_newest; see acks_take.
 CREATE OR REPLACE FUNCTION slipring.in_flight_room(p_queue slipring.queue, p_now_ms bigint)
 RETURNS boolean LANGUAGE plpgsql AS $$
@@ -12,18 +12,15 @@ BEGIN
         RETURN true;
     END IF;
     BEGIN
+        v_room := v_room - (slipring.state_newest(p_queue.queue_id)).leased;
         IF slipring.queue_free(p_queue.queue_id) THEN
-            p_queue := slipring.queue_lock(p_queue.queue_id, false);
-        ELSE
-            p_queue.queue_id := NULL;
-        END IF;
-        IF p_queue.queue_id IS NOT NULL THEN
-            v_room := v_room
+            p_queue := slipring.queue_lock(p_queue.queue_id);
+            v_room := p_queue.in_flight_max - (slipring.items_count(p_queue.queue_id)).leased
                 - (slipring.acks_take(p_queue, slipring.state_read(p_queue), p_now_ms)).leased;
         END IF;
         -- What a block has locked is given back where it fails.
         RAISE EXCEPTION USING ERRCODE = 'SR100';
     EXCEPTION WHEN SQLSTATE 'SR100' THEN
-        RETURN p_queue.queue_id IS NULL OR v_room > 0;
+        RETURN v_room > 0;
     END;
 END $$;

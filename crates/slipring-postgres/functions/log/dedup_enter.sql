@@ -64,7 +64,12 @@ BEGIN
             slipring.dedup_scope(p_queue.dedup_by_group, u.grp), u.dedup_id, v_at) d ON true
         ORDER BY u.n);
     IF EXISTS (SELECT FROM unnest(v_first) f WHERE f <= p_before) THEN
-        -- A purge since the transaction's snapshot may have ended the window.
+        -- A purge since the transaction's snapshot may have ended the window. The steps of one that was under
+        -- way do not show.
+        IF p_queue.purging AND NOT slipring.read_committed() THEN
+            RAISE EXCEPTION USING ERRCODE = '40001', MESSAGE = format('queue %s is being purged; try the '
+                'transaction again', p_queue.name);
+        END IF;
         PERFORM slipring.queue_unchanged(p_queue.queue_id);
     END IF;
     RETURN v_first;

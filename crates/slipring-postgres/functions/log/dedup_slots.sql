@@ -11,7 +11,7 @@ DECLARE
 BEGIN
     IF pg_sequence_last_value('slipring.dedup_low') = v_now
         OR (pg_sequence_last_value('slipring.dedup_settled') = v_now
-            AND (current_setting('transaction_isolation') = 'read committed'
+            AND (slipring.read_committed()
                 OR pg_snapshot_xmin(pg_current_snapshot())::text::bigint
                     >= pg_sequence_last_value('slipring.dedup_mark'))) THEN
         RETURN ARRAY[v_now % 3];

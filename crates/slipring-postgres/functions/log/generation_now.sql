@@ -11,7 +11,7 @@ DECLARE
         THEN pg_sequence_last_value(p_queue.generation) END;
 BEGIN
     IF v_generation IS NULL OR v_generation < 0 THEN
-        IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+        IF NOT slipring.read_committed() THEN
             -- An older snapshot has the queue still: 40001 where its deletion has committed.
             PERFORM FROM slipring.queue q WHERE q.queue_id = p_queue.queue_id FOR KEY SHARE;
         END IF;

@@ -5,11 +5,12 @@
 -- Answers: its number; it counts as that of one queue.
 CREATE OR REPLACE FUNCTION slipring.place_add(p_queue int, p_now_ms bigint)
 RETURNS int LANGUAGE plpgsql
--- The caller's would act else, with the owner's right to them.
+-- The caller's would act else, with the owner's right to them; see tables_where.
 SET default_tablespace = '' SET default_table_access_method = heap AS $$
 DECLARE
     v_place int;
 BEGIN
+    PERFORM slipring.tables_where();
     INSERT INTO slipring.place (queue_id, shared, reserved, queues)
     VALUES (coalesce(p_queue, 0), true, p_queue IS NOT NULL, 1)
     RETURNING place INTO v_place;

@@ -7,11 +7,12 @@
 -- Answers: the queue with place, sequences, lane_base and lanes.
 CREATE OR REPLACE FUNCTION slipring.queue_tables(p_queue slipring.queue, p_now_ms bigint)
 RETURNS slipring.queue LANGUAGE plpgsql
--- The caller's would act else, with the owner's right to them.
+-- The caller's would act else, with the owner's right to them; see tables_where.
 SET default_tablespace = '' SET default_table_access_method = heap AS $$
 DECLARE
     v_id int := p_queue.queue_id;
 BEGIN
+    PERFORM slipring.tables_where();
     p_queue.lane_base := 0;
     IF p_queue.fifo OR (SELECT s.own_tables_max FROM slipring.store s) > (
             SELECT count(*) FROM slipring.place p WHERE NOT p.shared AND (p.queue_id IS NOT NULL OR NOT p.empty)) THEN

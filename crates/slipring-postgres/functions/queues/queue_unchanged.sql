@@ -7,7 +7,7 @@
 CREATE OR REPLACE FUNCTION slipring.queue_unchanged(p_queue int)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    IF current_setting('transaction_isolation') IN ('read committed', 'read uncommitted') THEN
+    IF slipring.read_committed() THEN
         RETURN;
     END IF;
     -- Who has the lock already is told of no change: it is given back with the block.

@@ -13,7 +13,7 @@ DECLARE
     v_journal bigint;
     v_shelf bigint;
 BEGIN
-    IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+    IF NOT slipring.read_committed() THEN
         -- An older snapshot may have its newest state in any of the tables.
         LOCK TABLE slipring.state, slipring.mark IN ACCESS SHARE MODE;
         RETURN;

@@ -8,7 +8,7 @@
 CREATE OR REPLACE FUNCTION slipring.isolation_kept()
 RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
-    IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+    IF NOT slipring.read_committed() THEN
         RAISE EXCEPTION USING ERRCODE = '25001', MESSAGE = format('the transaction is %s, not READ COMMITTED',
             upper(current_setting('transaction_isolation')));
     END IF;

@@ -94,7 +94,8 @@ impl State {
                 // with, have left something.
                 self.empty = false;
             }
-            // Those who rest look again when [`Receives::look_later`] says so.
+            // Those who rest look again when [`Receives::look_later`] says so, or along with the next
+            // one that comes, see [`State::look_for_all`].
             ClaimEnd::Held => {
                 self.available = self.since;
                 self.empty = false;
@@ -147,8 +148,8 @@ impl Receives {
             let now = self.parts.clock.now();
             let demands = waiters.iter().map(|(_, waiter)| waiter.demand).collect();
             let batch = ClaimBatch { queue: self.queue, now, demands };
-            // Other queues may have something for those who sit in several.
-            let claimed = match waiters.iter().any(|(_, waiter)| waiter.seated.is_some()) {
+            // Other queues may have something for all of them.
+            let claimed = match waiters.iter().all(|(_, waiter)| waiter.among_others) {
                 true => self.parts.store.claim_briefly(batch).await,
                 false => self.parts.store.claim(batch).await,
             };

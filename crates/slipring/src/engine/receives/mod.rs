@@ -89,6 +89,8 @@ pub(super) struct Waiter {
     rested: bool,
     /// The seat it stands for, if it is a receive over several queues.
     seated: Option<Seated>,
+    /// It is a receive over several queues: others may have something for it.
+    among_others: bool,
 }
 
 impl Waiter {
@@ -96,8 +98,18 @@ impl Waiter {
     fn new(demand: Demand, until: Option<Timestamp>) -> (Waiter, oneshot::Receiver<Answer>) {
         let (slot, answer) = oneshot::channel();
         let since_ns = monotonic_ns();
-        let (timer, seated, caught_up, rested) = (None, None, false, false);
-        (Waiter { demand, slot, until, timer, since_ns, caught_up, rested, seated }, answer)
+        let waiter = Waiter {
+            demand,
+            slot,
+            until,
+            timer: None,
+            since_ns,
+            caught_up: false,
+            rested: false,
+            seated: None,
+            among_others: false,
+        };
+        (waiter, answer)
     }
 }
 
@@ -122,14 +134,15 @@ impl Receives {
         Ok(Pending::new(Arc::clone(self), ticket, answer))
     }
 
-    /// Lets a receive in that has come at `place` and looks once, without a wait for a pass.
+    /// Lets a receive over several queues in that has come at `place` and looks once, without a wait
+    /// for a pass.
     pub(super) fn enter_at(
         self: &Arc<Self>,
         demand: Demand,
         place: Ticket,
     ) -> Result<Pending, Error> {
         let (mut waiter, answer) = Waiter::new(demand, None);
-        waiter.caught_up = true;
+        (waiter.caught_up, waiter.among_others) = (true, true);
         let ticket = self.let_in(waiter, Some(place))?;
         Ok(Pending::new(Arc::clone(self), ticket, answer))
     }

@@ -186,6 +186,7 @@ impl Seat {
     ) -> (Waiter, oneshot::Receiver<Answer>) {
         let (mut waiter, answer) = Waiter::new(demand, Some(Timestamp::MAX));
         waiter.seated = Some(Seated { seat: Arc::clone(self), queue, turn: inside.turn });
+        waiter.among_others = true;
         (waiter, answer)
     }
 
