@@ -94,8 +94,8 @@ impl State {
                 // with, have left something.
                 self.empty = false;
             }
-            // Those who rest look again when [`Receives::look_later`] says so, or along with the next
-            // one that comes, see [`State::look_for_all`].
+            // Those who rest look again when [`Receives::look_later`] says so, or along with the
+            // next one that comes, see [`State::look_for_all`].
             ClaimEnd::Held => {
                 self.available = self.since;
                 self.empty = false;

@@ -134,8 +134,8 @@ impl Receives {
         Ok(Pending::new(Arc::clone(self), ticket, answer))
     }
 
-    /// Lets a receive over several queues in that has come at `place` and looks once, without a wait
-    /// for a pass.
+    /// Lets a receive over several queues in that has come at `place` and looks once, without a
+    /// wait for a pass.
     pub(super) fn enter_at(
         self: &Arc<Self>,
         demand: Demand,
