@@ -10,6 +10,7 @@ SELECT c.demand::int8, c.end_kind, c.id, c.fence, c.deadline_ms, c.sent_ms, c.pr
 FROM (SELECT set_config('synchronous_commit', 'off', true),
     -- The answer goes out before the commit: a server that reads nothing, because it is stopped or out of
     -- reach, would keep the lock. Elsewhere than on Linux PostgreSQL cannot do it, and logs that.
-    CASE WHEN version() LIKE '%-linux-%' THEN set_config('tcp_user_timeout', '5s', true) END
+    CASE WHEN version() LIKE '%-linux-%' AND current_setting('tcp_user_timeout') = '0'
+      THEN set_config('tcp_user_timeout', '5s', true) END
   ) AS not_flushed,
   slipring.store_claim(slipring.in_turn($1, $7), $2, $3, $4, $5, $6, $8) AS c

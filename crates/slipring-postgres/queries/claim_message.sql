@@ -9,6 +9,7 @@ SELECT 0::int8, NULL::text, c.id::int8, c.fence::int8, c.deadline_ms::int8, c.se
 FROM (SELECT set_config('synchronous_commit', 'off', true),
     -- The answer goes out before the commit: a server that reads nothing, because it is stopped or out of
     -- reach, would keep the lock. Elsewhere than on Linux PostgreSQL cannot do it, and logs that.
-    CASE WHEN version() LIKE '%-linux-%' THEN set_config('tcp_user_timeout', '5s', true) END
+    CASE WHEN version() LIKE '%-linux-%' AND current_setting('tcp_user_timeout') = '0'
+      THEN set_config('tcp_user_timeout', '5s', true) END
   ) AS not_flushed,
   slipring.store_claim_message(slipring.in_turn($1, $7), $2, $3, $4, $5, $6, $8) AS c

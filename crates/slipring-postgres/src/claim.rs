@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use slipring::clock::millis_ceil;
+use slipring::clock::{millis_ceil, monotonic_ns};
 use slipring::store::{ClaimBatch, ClaimEnd, Claimed, Demand};
-use slipring::{Delivery, Error, MessageId, QueueId, Timestamp};
+use slipring::{Delivery, Error, MessageId, QueueId, Retry, Timestamp};
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
 use crate::fault::{garbled, gone};
 use crate::held::{Held, Wait};
 use crate::message::{deliveries, delivery};
+use crate::pace::Pace;
 use crate::queries;
 use crate::rows::{count_to_sql, maybe_number, queue_to_sql, to_sql, value};
 use crate::seats::Seat;
@@ -20,18 +21,19 @@ use crate::session::{Param, Session};
 /// Hands out ready messages to demands in order. `holder` is this store's number.
 pub(crate) async fn claim(
     session: &Session,
-    held: &Held,
+    (held, pace): (&Held, &Pace),
     holder: i64,
     batch: &ClaimBatch,
     wait: Wait,
 ) -> Result<Claimed, Error> {
     let (queue, now) = (queue_to_sql(batch.queue), to_sql(batch.now.as_millis()));
-    let up_to: Vec<i32> = batch.demands.iter().map(|d| count_to_sql(d.up_to.max(1))).collect();
-    let mut leases: Vec<Option<i64>> = batch.demands.iter().map(|d| lease_ms(d.lease)).collect();
-    let mut sessions: Vec<bool> = batch.demands.iter().map(|d| d.session).collect();
+    let demands = pace.share(&batch.demands);
+    let up_to: Vec<i32> = demands.iter().map(|d| count_to_sql(d.up_to)).collect();
+    let mut leases: Vec<Option<i64>> = demands.iter().map(|d| lease_ms(d.lease)).collect();
+    let mut sessions: Vec<bool> = demands.iter().map(|d| d.session).collect();
     let terms = |d: &Demand| (d.lease, d.session);
-    if let Some(first) = batch.demands.first()
-        && batch.demands.iter().all(|demand| terms(demand) == terms(first))
+    if let Some(first) = demands.first()
+        && demands.iter().all(|demand| terms(demand) == terms(first))
     {
         leases.truncate(1);
         sessions.truncate(1);
@@ -45,22 +47,31 @@ pub(crate) async fn claim(
         (&holder, Type::INT8),
     ];
     let patience = held.patience(batch.queue, wait);
+    let began = monotonic_ns();
     let rows = session.turn(Seat::Queue(batch.queue), &queries::CLAIM, &params, patience).await;
+    let took = Duration::from_nanos(monotonic_ns().saturating_sub(began));
     held.note(batch.queue, matches!(rows, Ok(None)).then_some(patience));
+    if rows.as_ref().is_err_and(|error| error.retry() == Retry::Unknown) {
+        pace.lost(demands.iter().map(|d| d.up_to).fold(0, u32::saturating_add));
+    }
     let Some(rows) = rows? else {
         let deliveries = batch.demands.iter().map(|_| Vec::new()).collect();
         return Ok(Claimed { deliveries, end: ClaimEnd::Held });
     };
-    dealt(batch, &rows)
+    let mut claimed = dealt(batch.queue, &demands, &rows)?;
+    let given = || claimed.deliveries.iter().flatten();
+    pace.given(given().count(), given().map(|d| d.message.body.len() as u64).sum(), took);
+    claimed.deliveries.resize_with(batch.demands.len(), Vec::new);
+    Ok(claimed)
 }
 
 /// The answer of a claim, by its rows.
-fn dealt(batch: &ClaimBatch, rows: &[Row]) -> Result<Claimed, Error> {
-    let mut deal = Deal::new(&batch.demands);
+fn dealt(queue: QueueId, demands: &[Demand], rows: &[Row]) -> Result<Claimed, Error> {
+    let mut deal = Deal::new(demands);
     let mut others = Vec::with_capacity(rows.len());
     for row in rows {
         match maybe_number(row, 25)? {
-            Some(place) => drop(deal.placed.insert(place, delivery(row, batch.queue)?)),
+            Some(place) => drop(deal.placed.insert(place, delivery(row, queue)?)),
             None => others.push(row),
         }
     }
@@ -69,9 +80,9 @@ fn dealt(batch: &ClaimBatch, rows: &[Row]) -> Result<Claimed, Error> {
         if let Some(kind) = value::<Option<&str>>(row, 1)? {
             end = Some(end_named(kind)?);
         } else if let Some(demand) = value::<Option<i64>>(row, 0)? {
-            deal.give(demand, delivery(row, batch.queue)?)?;
+            deal.give(demand, delivery(row, queue)?)?;
         } else {
-            for delivery in deliveries(row, batch.queue)? {
+            for delivery in deliveries(row, queue)? {
                 deal.give_next(delivery)?;
             }
         }

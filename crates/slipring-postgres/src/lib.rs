@@ -9,10 +9,10 @@
 //! and `migrate` (bringing it up to date), `store` and `admin` (the two traits), `session` (one
 //! statement, its retries and its time limit), `statement` (sending it), `classes` (what is waited
 //! for), `seats` (who may use how many connections), `patience` (what a time limit means),
-//! `held` (how long a receive waits for a queue), `straight` (whether a pooler stands in between),
-//! `flush` (waiting for the disk), `fault` (what the caller is told), `append`, `claim`, `settle`,
-//! `passes`, `retention`, `inspect` and `catalog` (the verbs), `pack`, `message` and `rows` (what
-//! is in a row), `changes` (what others did).
+//! `held` and `pace` (how long a receive waits for a queue, and how much it takes), `straight`
+//! (whether a pooler stands in between), `flush` (waiting for the disk), `fault` (what the caller
+//! is told), `append`, `claim`, `settle`, `passes`, `retention`, `inspect` and `catalog` (the
+//! verbs), `pack`, `message` and `rows` (what is in a row), `changes` (what others did).
 
 mod address;
 mod admin;
@@ -34,6 +34,7 @@ mod loads;
 mod message;
 mod migrate;
 mod options;
+mod pace;
 mod pack;
 mod passes;
 mod patience;

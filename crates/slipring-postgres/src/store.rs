@@ -22,6 +22,7 @@ use crate::flush::Flusher;
 use crate::held::{Held, Wait};
 use crate::loads::{self, Reserved};
 use crate::options::{PostgresOptions, WhenToMigrate};
+use crate::pace::Pace;
 use crate::passes::{self, Moment, Rotation, Stuck};
 use crate::retention::Retention;
 use crate::rows::{to_sql, value};
@@ -44,6 +45,7 @@ pub struct PostgresStore {
     randomness: Arc<dyn Randomness>,
     stuck: Stuck,
     held: Held,
+    pace: Pace,
     rotation: Rotation,
     retention: Retention,
     pub(crate) reserved: Reserved,
@@ -84,6 +86,7 @@ impl PostgresStore {
                     randomness: options.randomness,
                     stuck: Stuck::default(),
                     held: Held::default(),
+                    pace: Pace::default(),
                     rotation: Rotation {
                         bytes: to_sql(options.rotate_bytes),
                         age_ms: to_sql(millis_ceil(options.rotate_age)),
@@ -118,7 +121,8 @@ impl PostgresStore {
     }
 
     async fn claim_waiting(&self, batch: &ClaimBatch, wait: Wait) -> Result<Claimed, Error> {
-        let claim = || claim::claim(&self.session, &self.held, self.holder, batch, wait);
+        let claim =
+            || claim::claim(&self.session, (&self.held, &self.pace), self.holder, batch, wait);
         match claim().await {
             Err(error) if self.clears(batch.queue, batch.now, &error).await => claim().await,
             answer => answer,

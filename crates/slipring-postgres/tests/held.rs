@@ -10,7 +10,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use slipring::{Delivery, Engine, EngineOptions, NewMessage, Queue, QueueSettings, ReceiveRequest};
+use slipring::{
+    Delivery, Engine, EngineOptions, ErrorKind, NewMessage, Queue, QueueSettings, ReceiveRequest,
+};
 use slipring_conformance::verbs::{queue, send};
 use slipring_postgres::PostgresStore;
 use slipring_testbed::{Cluster, Database, locked, run, soon};
@@ -90,4 +92,39 @@ async fn a_held_queue_keeps_nothing_of_other_queues_from_a_receive() {
     locked(&Cluster::shared().client(&g.database).await, 1).await;
     run(&g.holder, "COMMIT").await;
     assert_eq!(texts(&soon("a receive", waits).await.unwrap()), [b"held"]);
+}
+
+#[tokio::test]
+async fn who_changes_a_held_queue_keeps_nobody_from_the_list_of_queues() {
+    // S5.6
+    let g = ground().await;
+    let (held, mut settings) = (g.held.clone(), QueueSettings::clone(&g.held.info().settings));
+    settings.delay = Duration::from_secs(1);
+    let configured = tokio::spawn(async move { held.configure(settings).await });
+    let client = Cluster::shared().client(&g.database).await;
+    locked(&client, 1).await;
+    let (engine, held) = (g.engine.clone(), g.held.clone());
+    let deleted = tokio::spawn(async move { engine.delete_queue(&held).await.unwrap() });
+    // Another administrator's transaction is open.
+    let open = Cluster::shared().begin(&g.database, "READ COMMITTED").await;
+    run(&open, "SELECT slipring.create_queue('other')").await;
+    let engine = g.engine.clone();
+    let created = async move { engine.create_queue("new", QueueSettings::default()).await };
+    let created = tokio::spawn(created);
+    locked(&client, 2).await;
+    for _ in 0..3 {
+        assert_eq!(soon("the list", g.engine.queues()).await.unwrap().len(), 2);
+        soon("a look for a queue", g.engine.queue("none")).await.unwrap_err();
+    }
+    run(&open, "COMMIT").await;
+    soon("a creation", created).await.unwrap().unwrap();
+    run(&g.holder, "COMMIT").await;
+    // Whichever is first.
+    if let Err(error) = soon("a change", configured).await.unwrap() {
+        assert_eq!(error.kind(), ErrorKind::QueueNotFound, "{error}");
+    }
+    soon("a deletion", deleted).await.unwrap();
+    let names = soon("the list", g.engine.queues()).await.unwrap();
+    let names: Vec<String> = names.iter().map(|q| q.info().name.to_string()).collect();
+    assert_eq!(names, ["free", "new", "other"]);
 }

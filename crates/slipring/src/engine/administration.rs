@@ -84,10 +84,12 @@ impl Queue {
         let queue = self.clone();
         let call = async move {
             let services = &queue.engine.services;
-            let _catalogue = queue.engine.catalogue.lock().await;
-            let now = services.clock.now();
-            let info = services.store.configure(queue.core.id, &settings, now).await;
-            Ok(queue.configured(info.map_err(|e| queue.named(e, "configure"))?))
+            let store = async {
+                let now = services.clock.now();
+                let info = services.store.configure(queue.core.id, &settings, now).await;
+                info.map_err(|e| queue.named(e, "configure"))
+            };
+            queue.engine.change_list(store, |info, moved| queue.configured(info, moved)).await
         };
         to_the_end(&self.engine.services.runtime, call).await
     }
@@ -125,19 +127,26 @@ impl Queue {
         let queue = self.clone();
         let call = async move {
             let services = &queue.engine.services;
-            let _catalogue = queue.engine.catalogue.lock().await;
-            let (id, now) = (queue.core.id, services.clock.now());
-            let done = services.store.reconfigure(id, seen, &settings, now).await;
-            Ok(match done.map_err(|e| queue.named(e, "configure"))? {
-                Reconfigured::Done(info) => (true, queue.configured(info)),
-                Reconfigured::Others(info) => (false, queue.configured(info)),
-            })
+            let store = async {
+                let (id, now) = (queue.core.id, services.clock.now());
+                let done = services.store.reconfigure(id, seen, &settings, now).await;
+                done.map_err(|e| queue.named(e, "configure"))
+            };
+            let enter = |done, moved| match done {
+                Reconfigured::Done(info) => (true, queue.configured(info, moved)),
+                Reconfigured::Others(info) => (false, queue.configured(info, moved)),
+            };
+            queue.engine.change_list(store, enter).await
         };
         to_the_end(&self.engine.services.runtime, call).await
     }
 
-    /// Takes in the settings that the store has now.
-    fn configured(&self, info: QueueInfo) -> Arc<QueueInfo> {
+    /// Takes in the settings that the store has now; where the list was read since, it may have
+    /// later ones.
+    fn configured(&self, info: QueueInfo, moved: bool) -> Arc<QueueInfo> {
+        if moved && self.core.is_newer(&info) {
+            return Arc::new(info);
+        }
         let info = Arc::new(info);
         if let Some(until) = info.settings.paused_until {
             self.core.schedule.due_at(until);

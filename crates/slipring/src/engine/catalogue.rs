@@ -13,7 +13,7 @@ use crate::queue::{QueueId, QueueInfo, QueueName, QueueSettings};
 
 use super::administration::to_the_end;
 use super::core::QueueCore;
-use super::{Engine, Queue};
+use super::{Engine, EngineHandle, Queue};
 
 impl Engine {
     /// Creates a queue, or returns the existing one with equal settings (S14.2).
@@ -47,11 +47,17 @@ impl Engine {
         let (engine, wanted, asked) = (self.clone(), name.clone(), settings.clone());
         let call = async move {
             let services = &engine.0.services;
-            let _catalogue = engine.0.catalogue.lock().await;
-            let now = services.clock.now();
-            let created = services.store.create_queue(&name, &asked, now).await;
-            let (info, new) = created.map_err(|e| e.during("create_queue"))?;
-            Ok(engine.enter(Arc::new(info), !new))
+            let store = async {
+                let created =
+                    services.store.create_queue(&name, &asked, services.clock.now()).await;
+                created.map_err(|e| e.during("create_queue"))
+            };
+            let enter =
+                |(info, new): (QueueInfo, bool), moved| match engine.0.registry.by_id(info.id) {
+                    Some(core) if moved && core.is_newer(&info) => engine.handle(core),
+                    _ => engine.enter(Arc::new(info), !new),
+                };
+            engine.0.change_list(store, enter).await
         };
         match to_the_end(&self.0.services.runtime, call).await {
             Err(error) if error.kind() == ErrorKind::QueueExists => {
@@ -208,11 +214,11 @@ impl Engine {
     pub async fn delete_queue(&self, queue: &Queue) -> Result<(), Error> {
         let (handle, core) = (Arc::clone(&self.0), Arc::clone(&queue.core));
         let call = async move {
-            let _catalogue = handle.catalogue.lock().await;
-            let deleted = handle.services.store.delete_queue(core.id).await;
-            deleted.map_err(|e| e.during("delete_queue"))?;
-            handle.registry.remove(&core);
-            Ok(())
+            let store = async {
+                let deleted = handle.services.store.delete_queue(core.id).await;
+                deleted.map_err(|e| e.during("delete_queue"))
+            };
+            handle.change_list(store, |(), _| handle.registry.remove(&core)).await
         };
         to_the_end(&self.0.services.runtime, call).await
     }
@@ -308,5 +314,34 @@ impl Engine {
 
     pub(super) fn handle(&self, core: Arc<QueueCore>) -> Queue {
         Queue { engine: Arc::clone(&self.0), core }
+    }
+}
+
+impl EngineHandle {
+    /// Changes the list of queues: in the store, then here by `enter`, which is told whether the
+    /// list was read meanwhile, so that what it is given may be older than what is here.
+    ///
+    /// A store that others share may wait for them long. Nobody who reads the list waits with it.
+    pub(super) async fn change_list<T, R>(
+        &self,
+        store: impl Future<Output = Result<T, Error>>,
+        enter: impl FnOnce(T, bool) -> R,
+    ) -> Result<R, Error> {
+        let mut seen = self.catalogue.lock().await;
+        let before = *seen;
+        let changed = if self.services.store.capabilities().shared {
+            drop(seen);
+            let changed = store.await?;
+            seen = self.catalogue.lock().await;
+            changed
+        } else {
+            store.await?
+        };
+        let moved = *seen != before;
+        if moved {
+            // What was read may know of a later change than this one: the next look reads it again.
+            *seen = None;
+        }
+        Ok(enter(changed, moved))
     }
 }

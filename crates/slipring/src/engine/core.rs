@@ -91,6 +91,11 @@ impl QueueCore {
         Arc::clone(&self.info.read())
     }
 
+    /// Whether what is known of the queue is later than `info`.
+    pub(super) fn is_newer(&self, info: &QueueInfo) -> bool {
+        self.info.read().modified_at > info.modified_at
+    }
+
     /// Takes over changed settings; a queue that may hand out again lets its receives look.
     pub(super) fn update(&self, info: Arc<QueueInfo>) {
         let before = std::mem::replace(&mut *self.info.write(), Arc::clone(&info));

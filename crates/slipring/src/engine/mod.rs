@@ -80,8 +80,9 @@ pub(crate) struct EngineHandle {
     services: Services,
     registry: Arc<Registry>,
     key: ReceiptKey,
-    /// Held while the list of queues changes or is read anew, so that an older list never
-    /// overtakes a newer change. Guards the number of foreign changes the registry has seen.
+    /// Held while the list of queues is read anew, or a change of it is taken in, so that an older
+    /// list never overtakes a newer change, see [`EngineHandle::change_list`]. Guards the number of
+    /// foreign changes the registry has seen.
     catalogue: tokio::sync::Mutex<Option<u64>>,
     /// How many queues the registry did not know before.
     queues_seen: AtomicU64,
