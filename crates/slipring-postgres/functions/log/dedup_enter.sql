@@ -66,7 +66,9 @@ BEGIN
     IF EXISTS (SELECT FROM unnest(v_first) f WHERE f <= p_before) THEN
         -- A purge since the transaction's snapshot may have ended the window. The steps of one that was under
         -- way do not show.
-        IF p_queue.purging AND NOT slipring.read_committed() THEN
+        IF p_queue.purging AND NOT slipring.read_committed()
+            AND EXISTS (SELECT FROM unnest(v_first) f WHERE f <= p_before AND f <@ p_queue.ids_ended)
+        THEN
             RAISE EXCEPTION USING ERRCODE = '40001', MESSAGE = format('queue %s is being purged; try the '
                 'transaction again', p_queue.name);
         END IF;
