@@ -48,13 +48,17 @@ pub(crate) async fn claim(
     ];
     let patience = held.patience(batch.queue, wait);
     let began = monotonic_ns();
-    let rows = session.turn(Seat::Queue(batch.queue), &queries::CLAIM, &params, patience).await;
-    let took = Duration::from_nanos(monotonic_ns().saturating_sub(began));
-    held.note(batch.queue, matches!(rows, Ok(None)).then_some(patience));
-    if rows.as_ref().is_err_and(|error| error.retry() == Retry::Unknown) {
-        pace.lost(demands.iter().map(|d| d.up_to).fold(0, u32::saturating_add));
+    let seat = Seat::Queue(batch.queue);
+    let answer = session.timed_turn(seat, &queries::CLAIM, &params, patience).await;
+    match &answer {
+        Ok(Some(_)) => held.note(batch.queue, None),
+        Ok(None) => held.note(batch.queue, Some(patience)),
+        Err(error) if error.retry() == Retry::Unknown => {
+            pace.failed(Duration::from_nanos(monotonic_ns().saturating_sub(began)));
+        }
+        Err(_) => {}
     }
-    let Some(rows) = rows? else {
+    let Some((rows, took)) = answer? else {
         let deliveries = batch.demands.iter().map(|_| Vec::new()).collect();
         return Ok(Claimed { deliveries, end: ClaimEnd::Held });
     };

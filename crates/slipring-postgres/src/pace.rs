@@ -11,10 +11,10 @@ use slipring::store::Demand;
 
 /// An answer that takes longer is slow, if it has so many bytes: a short one has waited for
 /// something else.
-const SLOW: Duration = Duration::from_millis(500);
+const SLOW: Duration = Duration::from_secs(1);
 const SLOW_BYTES: u64 = 256 << 10;
-/// One that takes less time is quick.
-const QUICK: Duration = Duration::from_millis(100);
+/// One that has not come by then is lost.
+const LOST: Duration = Duration::from_secs(4);
 /// From so many messages on there is no limit.
 const UNLIMITED: u32 = 16_384;
 
@@ -49,27 +49,25 @@ impl Pace {
         shares
     }
 
-    /// A receive has given so many messages.
+    /// A receive has given so many messages, in an answer that took so long when it had the lock.
     pub(crate) fn given(&self, messages: usize, bytes: u64, took: Duration) {
         let limit = self.messages.load(Ordering::Relaxed);
         let messages = u32::try_from(messages).unwrap_or(u32::MAX);
         let next = if took > SLOW && bytes >= SLOW_BYTES {
             (messages / 2).clamp(1, limit)
-        } else if took < QUICK && messages >= limit {
+        } else if messages >= limit {
             limit.saturating_mul(2).min(UNLIMITED)
         } else {
-            limit
+            return;
         };
-        // Mostly a plain load.
-        if next != limit {
-            self.messages.store(next, Ordering::Relaxed);
-        }
+        self.messages.store(next, Ordering::Relaxed);
     }
 
-    /// A receive that wanted so many has got no answer.
-    pub(crate) fn lost(&self, wanted: u32) {
-        let limit = self.messages.load(Ordering::Relaxed);
-        self.messages.store((wanted / 16).clamp(1, limit), Ordering::Relaxed);
+    /// A receive has got no answer in so long.
+    pub(crate) fn failed(&self, took: Duration) {
+        if took > LOST {
+            self.messages.store(1, Ordering::Relaxed);
+        }
     }
 }
 
@@ -84,23 +82,23 @@ mod tests {
     }
 
     #[test]
-    fn slow_answers_have_fewer_messages_and_quick_ones_more() {
-        let (pace, slow, quick) = (Pace::default(), SLOW * 2, QUICK / 2);
+    fn slow_answers_have_fewer_messages_and_others_more() {
+        let (pace, slow) = (Pace::default(), SLOW * 2);
         assert_eq!(shares(&pace, &[10, 0, 10_000_000]), [10, 1, 10_000_000]);
         pace.given(64, SLOW_BYTES, slow);
         assert_eq!(shares(&pace, &[10, 30, 5]), [10, 22]);
         // It has waited for something else.
-        pace.given(32, SLOW_BYTES - 1, slow);
+        pace.given(31, SLOW_BYTES - 1, slow);
         assert_eq!(shares(&pace, &[100]), [32]);
         for _ in 0..8 {
             pace.given(1, SLOW_BYTES, slow);
         }
         assert_eq!(shares(&pace, &[10, 10]), [1]);
-        // One that was quick because there was nothing says nothing.
-        pace.given(0, 0, quick);
+        // One that had less than it might says nothing.
+        pace.given(0, 0, Duration::ZERO);
         assert_eq!(shares(&pace, &[10, 10]), [1]);
         for messages in (0..14).map(|n| 1 << n) {
-            pace.given(messages, 1, quick);
+            pace.given(messages, SLOW_BYTES, SLOW);
         }
         assert_eq!(shares(&pace, &[100_000]), [100_000]);
     }
@@ -108,9 +106,9 @@ mod tests {
     #[test]
     fn an_answer_that_does_not_come_is_not_waited_for_a_second_time() {
         let pace = Pace::default();
-        pace.lost(100);
-        assert_eq!(shares(&pace, &[100]), [6]);
-        pace.lost(6);
+        pace.failed(LOST / 2);
+        assert_eq!(shares(&pace, &[100]), [100]);
+        pace.failed(LOST * 2);
         assert_eq!(shares(&pace, &[100]), [1]);
     }
 }

@@ -154,7 +154,7 @@ impl Session {
         params: &[Param<'_>],
     ) -> Result<Vec<Row>, Error> {
         match self.noted(seat, query, params, Patience::of(self.statement_timeout)).await {
-            Ok(rows) => Ok(rows),
+            Ok((rows, _)) => Ok(rows),
             Err(Failed::Busy(error) | Failed::Otherwise(error)) => Err(error),
         }
     }
@@ -178,8 +178,19 @@ impl Session {
         params: &[Param<'_>],
         patience: Patience,
     ) -> Result<Option<Vec<Row>>, Error> {
+        Ok(self.timed_turn(seat, query, params, patience).await?.map(|(rows, _)| rows))
+    }
+
+    /// As [`Session::turn`]; answers also how long the last try took, beyond its wait for a lock.
+    pub(crate) async fn timed_turn(
+        &self,
+        seat: Seat,
+        query: &Query,
+        params: &[Param<'_>],
+        patience: Patience,
+    ) -> Result<Option<(Vec<Row>, Duration)>, Error> {
         match self.noted(seat, query, params, patience).await {
-            Ok(rows) => Ok(Some(rows)),
+            Ok(answer) => Ok(Some(answer)),
             Err(Failed::Busy(_)) => Ok(None),
             Err(Failed::Otherwise(error)) => Err(error),
         }
@@ -192,7 +203,7 @@ impl Session {
         query: &Query,
         params: &[Param<'_>],
         patience: Patience,
-    ) -> Result<Vec<Row>, Failed> {
+    ) -> Result<(Vec<Row>, Duration), Failed> {
         let answer = self.tried(seat, query, params, patience).await;
         if query.effect != Effect::Reads {
             match &answer {
@@ -291,7 +302,7 @@ impl Session {
         query: &Query,
         params: &[Param<'_>],
         patience: Patience,
-    ) -> Result<Vec<Row>, Failed> {
+    ) -> Result<(Vec<Row>, Duration), Failed> {
         let began = monotonic_ns();
         let mut tries = 1;
         let mut pause = PAUSE_MIN;
@@ -301,7 +312,7 @@ impl Session {
         let mut lock_wait = patience.first.min(longest).max(LOCK_WAIT_MIN);
         loop {
             let failure = match self.in_turn(seat, query, params, lock_wait, began).await {
-                Ok(rows) => return Ok(rows),
+                Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
             };
             let reads = query.effect == Effect::Reads;

@@ -21,7 +21,7 @@ const FORGET_EVERY_NS: u64 = 1_000_000_000;
 
 impl Session {
     /// Sends a statement once. It waits longer than the least for a lock only with a seat for it.
-    /// The call began at `began_ns`.
+    /// The call began at `began_ns`. Answers also how long the statement took, beyond such a wait.
     pub(super) async fn in_turn(
         &self,
         seat: Seat,
@@ -29,7 +29,7 @@ impl Session {
         params: &[Param<'_>],
         lock_wait: Duration,
         began_ns: u64,
-    ) -> Result<Vec<Row>, Failure> {
+    ) -> Result<(Vec<Row>, Duration), Failure> {
         let waits = !matches!(query.effect, Effect::Reads | Effect::Writes);
         let patient =
             (waits && lock_wait > LOCK_WAIT_MIN).then(|| self.seats.patient(seat)).flatten();
@@ -60,7 +60,10 @@ impl Session {
             Effect::WritesInTurn => &more[..1],
             Effect::LeasesInTurn => &more[..],
         };
-        self.attempt((connection, taken), query, &[params, more].concat()).await
+        let began = monotonic_ns();
+        let rows = self.attempt((connection, taken), query, &[params, more].concat()).await?;
+        let took = Duration::from_nanos(monotonic_ns().saturating_sub(began));
+        Ok((rows, took.saturating_sub(lock_wait)))
     }
 
     async fn attempt(

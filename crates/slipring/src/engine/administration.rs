@@ -89,7 +89,8 @@ impl Queue {
                 let info = services.store.configure(queue.core.id, &settings, now).await;
                 info.map_err(|e| queue.named(e, "configure"))
             };
-            queue.engine.change_list(store, |info, moved| queue.configured(info, moved)).await
+            let (info, _, _seen) = queue.engine.change_list(store).await?;
+            Ok(queue.configured(info))
         };
         to_the_end(&self.engine.services.runtime, call).await
     }
@@ -132,22 +133,21 @@ impl Queue {
                 let done = services.store.reconfigure(id, seen, &settings, now).await;
                 done.map_err(|e| queue.named(e, "configure"))
             };
-            let enter = |done, moved| match done {
-                Reconfigured::Done(info) => (true, queue.configured(info, moved)),
-                Reconfigured::Others(info) => (false, queue.configured(info, moved)),
-            };
-            queue.engine.change_list(store, enter).await
+            let (done, _, _seen) = queue.engine.change_list(store).await?;
+            Ok(match done {
+                Reconfigured::Done(info) => (true, queue.configured(info)),
+                Reconfigured::Others(info) => (false, queue.configured(info)),
+            })
         };
         to_the_end(&self.engine.services.runtime, call).await
     }
 
-    /// Takes in the settings that the store has now; where the list was read since, it may have
-    /// later ones.
-    fn configured(&self, info: QueueInfo, moved: bool) -> Arc<QueueInfo> {
-        if moved && self.core.is_newer(&info) {
-            return Arc::new(info);
-        }
+    /// Takes in the settings that the store has now, if no later ones were taken in since.
+    fn configured(&self, info: QueueInfo) -> Arc<QueueInfo> {
         let info = Arc::new(info);
+        if self.core.is_newer(&info) {
+            return info;
+        }
         if let Some(until) = info.settings.paused_until {
             self.core.schedule.due_at(until);
         }

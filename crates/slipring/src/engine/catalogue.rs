@@ -13,7 +13,10 @@ use crate::queue::{QueueId, QueueInfo, QueueName, QueueSettings};
 
 use super::administration::to_the_end;
 use super::core::QueueCore;
-use super::{Engine, EngineHandle, Queue};
+use super::{Engine, EngineHandle, Listed, Queue};
+
+/// A queue that others delete each time it was made is given up after so many.
+const CREATIONS_MAX: u32 = 3;
 
 impl Engine {
     /// Creates a queue, or returns the existing one with equal settings (S14.2).
@@ -46,24 +49,43 @@ impl Engine {
         }
         let (engine, wanted, asked) = (self.clone(), name.clone(), settings.clone());
         let call = async move {
-            let services = &engine.0.services;
-            let store = async {
-                let created =
-                    services.store.create_queue(&name, &asked, services.clock.now()).await;
-                created.map_err(|e| e.during("create_queue"))
-            };
-            let enter =
-                |(info, new): (QueueInfo, bool), moved| match engine.0.registry.by_id(info.id) {
-                    Some(core) if moved && core.is_newer(&info) => engine.handle(core),
-                    _ => engine.enter(Arc::new(info), !new),
-                };
-            engine.0.change_list(store, enter).await
+            for _ in 0..CREATIONS_MAX {
+                if let Some(queue) = engine.created(&name, &asked).await? {
+                    return Ok(queue);
+                }
+            }
+            Err(Error::queue_not_found(&name).during("create_queue"))
         };
         match to_the_end(&self.0.services.runtime, call).await {
             Err(error) if error.kind() == ErrorKind::QueueExists => {
                 Err(self.with_differences(error, &wanted, settings).await)
             }
             created => created,
+        }
+    }
+
+    /// The queue that is there in the end; `None` where another has deleted it meanwhile.
+    async fn created(
+        &self,
+        name: &QueueName,
+        settings: &QueueSettings,
+    ) -> Result<Option<Queue>, Error> {
+        let services = &self.0.services;
+        let store = async {
+            let created = services.store.create_queue(name, settings, services.clock.now()).await;
+            created.map_err(|e| e.during("create_queue"))
+        };
+        let ((info, new), moved, mut seen) = self.0.change_list(store).await?;
+        let id = info.id;
+        match self.0.registry.by_id(id) {
+            Some(core) if core.is_newer(&info) => Ok(Some(self.handle(core))),
+            // It may have been deleted since, and made again under another number.
+            None if moved => {
+                seen.changes = None;
+                self.refresh_from(seen).await?;
+                Ok(self.0.registry.by_id(id).map(|core| self.handle(core)))
+            }
+            _ => Ok(Some(self.enter(Arc::new(info), !new))),
         }
     }
 
@@ -218,7 +240,10 @@ impl Engine {
                 let deleted = handle.services.store.delete_queue(core.id).await;
                 deleted.map_err(|e| e.during("delete_queue"))
             };
-            handle.change_list(store, |(), _| handle.registry.remove(&core)).await
+            let ((), _, mut seen) = handle.change_list(store).await?;
+            seen.epoch += 1;
+            handle.registry.remove(&core);
+            Ok(())
         };
         to_the_end(&self.0.services.runtime, call).await
     }
@@ -236,11 +261,12 @@ impl Engine {
         }
         let (handle, core) = (Arc::clone(&self.0), Arc::clone(&queue.core));
         let call = async move {
-            let _catalogue = handle.catalogue.lock().await;
-            let seen = core.info().modified_at;
-            let deleted = handle.services.store.delete_if_empty(core.id, seen).await;
+            let mut seen = handle.catalogue.lock().await;
+            let modified = core.info().modified_at;
+            let deleted = handle.services.store.delete_if_empty(core.id, modified).await;
             let deleted = deleted.map_err(|e| e.during("delete_queue"))?;
             if deleted {
+                seen.epoch += 1;
                 handle.registry.remove(&core);
             }
             Ok(deleted)
@@ -255,20 +281,18 @@ impl Engine {
     }
 
     /// The same with the lock of the list, and what was seen of it last.
-    pub(super) async fn refresh_from(
-        &self,
-        mut seen: MutexGuard<'_, Option<u64>>,
-    ) -> Result<(), Error> {
+    pub(super) async fn refresh_from(&self, mut seen: MutexGuard<'_, Listed>) -> Result<(), Error> {
         let handle = &self.0;
         let changes = handle.services.store.queue_changes().await?;
         // Taken out until the list is there: who fails or goes away meanwhile has not seen it.
-        let before = seen.take();
+        let before = seen.changes.take();
         if before == Some(changes) {
-            *seen = before;
+            seen.changes = before;
             return Ok(());
         }
         let infos = handle.services.store.queues().await?;
-        *seen = Some(changes);
+        seen.changes = Some(changes);
+        seen.epoch += 1;
         // By the name as well: a database that has lost its last changes in a failover may have
         // given the number of a queue again.
         let alive: HashMap<QueueId, &QueueName> =
@@ -318,18 +342,18 @@ impl Engine {
 }
 
 impl EngineHandle {
-    /// Changes the list of queues: in the store, then here by `enter`, which is told whether the
-    /// list was read meanwhile, so that what it is given may be older than what is here.
+    /// Changes the list of queues in the store. Answers also whether queues may have left the
+    /// registry meanwhile, and the lock under which the store's answer is to be taken in.
     ///
-    /// A store that others share may wait for them long. Nobody who reads the list waits with it.
-    pub(super) async fn change_list<T, R>(
+    /// A store that users have transactions in may wait for them long. Nobody who reads the list
+    /// waits with it.
+    pub(super) async fn change_list<T>(
         &self,
         store: impl Future<Output = Result<T, Error>>,
-        enter: impl FnOnce(T, bool) -> R,
-    ) -> Result<R, Error> {
+    ) -> Result<(T, bool, MutexGuard<'_, Listed>), Error> {
         let mut seen = self.catalogue.lock().await;
-        let before = *seen;
-        let changed = if self.services.store.capabilities().shared {
+        let before = seen.epoch;
+        let changed = if self.services.store.capabilities().transactions {
             drop(seen);
             let changed = store.await?;
             seen = self.catalogue.lock().await;
@@ -337,11 +361,7 @@ impl EngineHandle {
         } else {
             store.await?
         };
-        let moved = *seen != before;
-        if moved {
-            // What was read may know of a later change than this one: the next look reads it again.
-            *seen = None;
-        }
-        Ok(enter(changed, moved))
+        let moved = seen.epoch != before;
+        Ok((changed, moved, seen))
     }
 }

@@ -81,15 +81,23 @@ pub(crate) struct EngineHandle {
     registry: Arc<Registry>,
     key: ReceiptKey,
     /// Held while the list of queues is read anew, or a change of it is taken in, so that an older
-    /// list never overtakes a newer change, see [`EngineHandle::change_list`]. Guards the number of
-    /// foreign changes the registry has seen.
-    catalogue: tokio::sync::Mutex<Option<u64>>,
+    /// list never overtakes a newer change, see [`EngineHandle::change_list`].
+    catalogue: tokio::sync::Mutex<Listed>,
     /// How many queues the registry did not know before.
     queues_seen: AtomicU64,
     /// Their names.
     new_queues: broadcast::Sender<QueueName>,
     stop: CancellationToken,
     tasks: TaskTracker,
+}
+
+/// What the registry has of the store's list of queues.
+#[derive(Debug, Default)]
+struct Listed {
+    /// How many changes of the list the store had counted when it was read.
+    changes: Option<u64>,
+    /// Moves whenever queues may leave the registry: with a deletion, and where it was read anew.
+    epoch: u64,
 }
 
 /// So many new queues are kept for one who is slow to hear of them.
@@ -181,7 +189,7 @@ impl Engine {
             },
             registry: Arc::new(Registry::new()),
             key,
-            catalogue: tokio::sync::Mutex::new(None),
+            catalogue: tokio::sync::Mutex::default(),
             queues_seen: AtomicU64::new(0),
             new_queues: broadcast::Sender::new(NEW_QUEUES_KEPT),
             stop: CancellationToken::new(),
