@@ -75,6 +75,21 @@ pub async fn claim(
     claim_with(store, queue, Demand { up_to, lease: None, session: false }, now).await.0
 }
 
+/// Receives until it is handed messages: a receive ends while others keep the queue.
+pub async fn handed(
+    store: &Arc<impl Store>,
+    queue: QueueId,
+    up_to: u32,
+    now: Timestamp,
+) -> Vec<Delivery> {
+    loop {
+        let list = claim(store, queue, up_to, now).await;
+        if !list.is_empty() {
+            return list;
+        }
+    }
+}
+
 /// Settles one delivery.
 ///
 /// # Errors

@@ -9,7 +9,6 @@ use tokio_postgres::types::Type;
 use crate::patience::Patience;
 use crate::queries;
 use crate::rows::{number, queue_to_sql, to_sql, value};
-use crate::seats::Seat;
 use crate::session::{Param, Session};
 
 /// For the lock of the queue it is tried for so long.
@@ -44,10 +43,7 @@ pub(crate) fn may_be_a_row(error: &Error) -> bool {
 async fn set_aside(session: &Session, queue: QueueId, now: Timestamp) -> Result<usize, Error> {
     let (id, at) = (queue_to_sql(queue), to_sql(now.as_millis()));
     let params: [Param<'_>; 2] = [(&id, Type::INT4), (&at, Type::INT8)];
-    let rows = session
-        .turn(Seat::Other, &queries::SET_ASIDE, &params, PATIENCE)
-        .await?
-        .unwrap_or_default();
+    let rows = session.turn(&queries::SET_ASIDE, &params, PATIENCE).await?.unwrap_or_default();
     for row in &rows {
         let (kind, why): (&str, &str) = (value(row, 0)?, value(row, 1)?);
         let messages = number(row, 2)?;

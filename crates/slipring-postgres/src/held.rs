@@ -1,9 +1,10 @@
 //! How long receives wait for a queue that others keep to themselves.
 //!
-//! A receive has an end of its own, and may be one over several queues: it does not wait as long as
-//! other calls do. But a lock for which others stand in line is had only by who waits longer than
-//! these hold it together, so each receive in vain lets the next one of that queue wait for twice
-//! as long. A receive over several queues mostly tries, and waits as long now and then.
+//! A receive has an end of its own, and may be one over several queues: it waits for a lock for
+//! less time than other calls do. A lock with waiters is granted only to a session that waits
+//! longer than those before it hold it in total. So each receive that does not get the lock doubles
+//! the wait of the next receive of that queue. A receive over several queues waits briefly, and
+//! one time in [`LONG_EVERY`] for that longer time.
 
 use std::collections::HashMap;
 use std::time::Duration;

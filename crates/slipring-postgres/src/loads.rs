@@ -23,7 +23,6 @@ use crate::pack::Packed;
 use crate::patience::Patience;
 use crate::queries;
 use crate::rows::{maybe_moment, moment, number, queue, queue_to_sql, to_sql, value};
-use crate::seats::Seat;
 use crate::session::{Param, Session};
 use crate::store::PostgresStore;
 
@@ -145,7 +144,7 @@ pub(crate) async fn prune(session: &Session, now: Timestamp) -> Result<Option<Ti
     for _ in 0..PASS_LOADS_MAX {
         let params: [Param<'_>; 1] = [(&until, Type::INT8)];
         let rows = match session
-            .turn(Seat::Other, &queries::LOAD_PRUNE, &params, Patience::of(Duration::ZERO))
+            .turn(&queries::LOAD_PRUNE, &params, Patience::of(Duration::ZERO))
             .await
         {
             // Another server was faster, or it was published meanwhile.

@@ -17,7 +17,6 @@ use crate::fault::garbled;
 use crate::patience::Patience;
 use crate::queries;
 use crate::rows::{maybe_moment, maybe_number, queue, queue_to_sql, to_sql, value};
-use crate::seats::Seat;
 use crate::session::{Param, Session};
 
 /// One pass goes so many times over the queues for each part of the rotation.
@@ -99,9 +98,9 @@ pub(crate) async fn turn(
     let (id, at) = (queue_to_sql(queue), to_sql(now.as_millis()));
     let params: [Param<'_>; 2] = [(&id, Type::INT4), (&at, Type::INT8)];
     let patience = stuck.patience(queue);
-    let answer = match session.turn(Seat::Other, query, &params, patience).await {
+    let answer = match session.turn(query, &params, patience).await {
         Err(error) if aside::clears(session, queue, now, &error).await => {
-            session.turn(Seat::Other, query, &params, patience).await
+            session.turn(query, &params, patience).await
         }
         answer => answer,
     };
@@ -183,7 +182,7 @@ pub(crate) async fn end_sessions(
         let params: [Param<'_>; 3] = [(&id, Type::INT4), (&holder, Type::INT8), (&at, Type::INT8)];
         // Bounded turns, until there is nothing left that can be ended.
         loop {
-            match session.turn(Seat::Other, &queries::END_SESSIONS, &params, PATIENCE).await {
+            match session.turn(&queries::END_SESSIONS, &params, PATIENCE).await {
                 Ok(Some(rows)) if !rows.is_empty() => {}
                 Ok(_) => break,
                 Err(error) if aside::clears(session, queue, now, &error).await => {}

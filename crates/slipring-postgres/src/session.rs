@@ -173,15 +173,16 @@ impl Session {
     /// longer than `patience`, and than the first wait for it. Nothing is changed then.
     pub(crate) async fn turn(
         &self,
-        seat: Seat,
         query: &Query,
         params: &[Param<'_>],
         patience: Patience,
     ) -> Result<Option<Vec<Row>>, Error> {
-        Ok(self.timed_turn(seat, query, params, patience).await?.map(|(rows, _)| rows))
+        let answer = self.timed_turn(Seat::Other, query, params, patience).await?;
+        Ok(answer.map(|(rows, _)| rows))
     }
 
-    /// As [`Session::turn`]; answers also how long the last try took, beyond its wait for a lock.
+    /// As [`Session::turn`], on a connection of a share; answers also how long the last try took,
+    /// beyond its wait for a lock.
     pub(crate) async fn timed_turn(
         &self,
         seat: Seat,

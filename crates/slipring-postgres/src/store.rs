@@ -121,6 +121,8 @@ impl PostgresStore {
     }
 
     async fn claim_waiting(&self, batch: &ClaimBatch, wait: Wait) -> Result<Claimed, Error> {
+        self.note(batch.now);
+        batch.demands.iter().for_each(|demand| self.note_session(demand));
         let claim =
             || claim::claim(&self.session, (&self.held, &self.pace), self.holder, batch, wait);
         match claim().await {
@@ -210,14 +212,10 @@ impl Store for PostgresStore {
     }
 
     async fn claim(&self, batch: ClaimBatch) -> Result<Claimed, Error> {
-        self.note(batch.now);
-        batch.demands.iter().for_each(|demand| self.note_session(demand));
         self.claim_waiting(&batch, Wait::Alone).await
     }
 
     async fn claim_briefly(&self, batch: ClaimBatch) -> Result<Claimed, Error> {
-        self.note(batch.now);
-        batch.demands.iter().for_each(|demand| self.note_session(demand));
         self.claim_waiting(&batch, Wait::AmongOthers).await
     }
 

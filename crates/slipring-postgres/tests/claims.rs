@@ -74,7 +74,7 @@ async fn the_leases_of_a_server_that_has_waited_begin_when_it_has_the_lock() {
     let demand = Demand { up_to: 1, lease: Some(LEASE), session: false };
     let prolong = Prolong::from(Some(LEASE));
     let entries = vec![(held.receipt, prolong)];
-    // A claim ends while the queue is held; whoever asked claims again.
+    // A claim that finds the queue held ends; then it is made again.
     let claims = async {
         loop {
             let now = database_now(&user).await;
@@ -228,7 +228,7 @@ async fn a_queue_at_its_in_flight_max_is_not_ready() {
             let receipts: Vec<String> =
                 client.query(&receive, &[]).await.unwrap().iter().map(|row| row.get(0)).collect();
             assert_eq!((receipts.len(), one(&client, &ready).await), (2, 0), "{name}");
-            // Whoever keeps the lock makes no room.
+            // A lock that another session has does not count as room.
             let holder = cluster.begin(&database, "READ COMMITTED").await;
             let hold = format!(
                 "SELECT slipring.queue_lock(queue_id) FROM slipring.queue WHERE name = '{name}'"

@@ -208,7 +208,7 @@ async fn an_older_snapshot_sends_to_no_queue_that_was_deleted() {
     let dropped = "SELECT count(*) FROM slipring.place WHERE queue_id IS NULL AND NOT empty";
     rotate_until(&g.client, "places", now, async || one(&g.client, dropped).await == 0).await;
     refused_with(&after, send, "40001", "could not serialize access").await;
-    // Nobody sends to it by what the older ones have done.
+    // The refused sends have not opened the deleted queue to others.
     refused_with(&g.client, send, "SR001", "queue old does not exist").await;
 }
 

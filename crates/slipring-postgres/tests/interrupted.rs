@@ -18,7 +18,7 @@ use slipring::{
     QueueSettings, Retry, Timestamp,
 };
 use slipring_conformance::verbs::{
-    ack_all, at, bodies, claim, counts, extend, plain, queue, send, settle, try_send,
+    ack_all, at, bodies, claim, counts, extend, handed, plain, queue, send, settle, try_send,
 };
 use slipring_postgres::PostgresStore;
 use slipring_testbed::{Cluster, Database, run, standby};
@@ -113,21 +113,6 @@ struct Verbs<'a> {
     extra: Option<QueueId>,
     sent: Vec<MessageId>,
     held: Vec<Delivery>,
-}
-
-/// Receives until it is handed messages: one try ends while others keep the queue.
-async fn handed(
-    store: &Arc<PostgresStore>,
-    q: QueueId,
-    up_to: u32,
-    now: Timestamp,
-) -> Vec<Delivery> {
-    loop {
-        let list = claim(store, q, up_to, now).await;
-        if !list.is_empty() {
-            return list;
-        }
-    }
 }
 
 /// Whether a pass is to come again within a second.

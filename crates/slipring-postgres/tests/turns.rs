@@ -15,7 +15,7 @@ use std::time::Duration;
 use slipring::admin::AdminStore;
 use slipring::store::{Pass, Store};
 use slipring::{QueueId, QueueSettings, Timestamp};
-use slipring_conformance::verbs::{at, claim, counts, queue, send};
+use slipring_conformance::verbs::{at, claim, counts, handed, queue, send};
 use slipring_postgres::PostgresStore;
 use slipring_testbed::{
     Cluster, Database, OWNER, SOON, database_now, locked, one, rotate, rotation_step_after, run,
@@ -315,11 +315,6 @@ async fn a_lock_that_is_never_free_is_had_in_turn() {
     assert!(lapsed - sent < TURNS_MAX, "{} turns before a lapse", lapsed - sent);
 }
 
-/// Receives until it is handed a message: one try ends while the queue is held.
-async fn handed(store: &Arc<PostgresStore>, q: QueueId) {
-    while claim(store, q, 1, at(1)).await.is_empty() {}
-}
-
 /// A server's receive of 60 messages, by a connection that is never read after it has begun.
 async fn claim_unread(url: &str, q: QueueId) -> impl Sized {
     let (client, mut connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
@@ -351,7 +346,7 @@ async fn a_server_that_reads_no_answer_keeps_a_queue_for_seconds() {
     let url = cluster.url(OWNER, "test", &database.name);
     let unread = claim_unread(&url, q).await;
     waiting(&client, "ClientWrite", 1).await;
-    soon("a receive", handed(&store, q)).await;
+    soon("a receive", handed(&store, q, 1, at(1))).await;
     // What the other was handed is ready, for it got none of it.
     assert_eq!(counts(&store, q).await, [63, 0, 1, 0]);
     drop(unread);
@@ -369,7 +364,7 @@ async fn many_queues_that_are_held_leave_connections_to_sends_and_to_other_queue
     let mut calls = Vec::new();
     for q in &ground.queues[..HELD] {
         let (store, q) = (Arc::clone(&ground.store), *q);
-        calls.push(tokio::spawn(async move { handed(&store, q).await }));
+        calls.push(tokio::spawn(async move { handed(&store, q, 1, at(1)).await }));
     }
     locked(&ground.client, 3).await;
     let free = ground.queues[HELD];

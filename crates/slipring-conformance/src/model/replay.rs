@@ -160,7 +160,7 @@ impl Replay {
             ClaimEnd::Drained => left == 0,
             ClaimEnd::InFlightLimit => self.model.room(queue) == 0,
             ClaimEnd::More => !unserved || left > 0,
-            // Nobody else is there.
+            // No other client uses the store.
             ClaimEnd::Held => false,
         };
         prop_assert!(right, "{:?} with {} left, paused {}", claimed.end, left, paused);

@@ -6,13 +6,13 @@
 CREATE OR REPLACE FUNCTION slipring.in_flight_room(p_queue slipring.queue, p_now_ms bigint)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
-    v_room bigint := p_queue.in_flight_max - (slipring.items_count(p_queue.queue_id)).leased;
+    v_room bigint := p_queue.in_flight_max - (slipring.items_count(p_queue.queue_id)).leased
+        - (slipring.state_newest(p_queue.queue_id)).leased;
 BEGIN
-    IF (slipring.state_newest(p_queue.queue_id)).leased < v_room THEN
+    IF v_room > 0 THEN
         RETURN true;
     END IF;
     BEGIN
-        v_room := v_room - (slipring.state_newest(p_queue.queue_id)).leased;
         IF slipring.queue_free(p_queue.queue_id) THEN
             p_queue := slipring.queue_lock(p_queue.queue_id);
             v_room := p_queue.in_flight_max - (slipring.items_count(p_queue.queue_id)).leased

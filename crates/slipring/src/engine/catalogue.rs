@@ -345,8 +345,8 @@ impl EngineHandle {
     /// Changes the list of queues in the store. Answers also whether queues may have left the
     /// registry meanwhile, and the lock under which the store's answer is to be taken in.
     ///
-    /// A store that users have transactions in may wait for them long. Nobody who reads the list
-    /// waits with it.
+    /// A store with transactions of users may wait long for one of these. Calls that read the list
+    /// do not wait with it.
     pub(super) async fn change_list<T>(
         &self,
         store: impl Future<Output = Result<T, Error>>,
