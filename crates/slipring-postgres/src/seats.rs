@@ -111,18 +111,36 @@ impl Seats {
     }
 
     async fn taken(&self, seat: Seat) -> Taken {
-        let queue = match seat {
-            Seat::Send(queue) | Seat::Queue(queue) => {
-                self.share_of(queue).acquire_owned().await.ok()
+        // Never closed.
+        match seat {
+            Seat::Kept => Taken { _queue: None, _rest: None },
+            Seat::Send(queue) => {
+                let queue = self.share_of(queue).acquire_owned().await.ok();
+                Taken { _queue: queue, _rest: None }
             }
-            Seat::Kept | Seat::Other => None,
-        };
-        let rest = match seat {
-            // Never closed.
-            Seat::Queue(_) | Seat::Other => Arc::clone(&self.rest).acquire_owned().await.ok(),
-            Seat::Kept | Seat::Send(_) => None,
-        };
-        Taken { _queue: queue, _rest: rest }
+            Seat::Other => {
+                let rest = Arc::clone(&self.rest).acquire_owned().await.ok();
+                Taken { _queue: None, _rest: rest }
+            }
+            Seat::Queue(queue) => self.both(queue).await,
+        }
+    }
+
+    /// A part of the queue's share and one of the rest. Neither is kept while the other is waited
+    /// for: sends of the queue need the one, other queues the other.
+    async fn both(&self, queue: QueueId) -> Taken {
+        let share = self.share_of(queue);
+        loop {
+            let part = Arc::clone(&share).acquire_owned().await.ok();
+            if let Ok(rest) = Arc::clone(&self.rest).try_acquire_owned() {
+                return Taken { _queue: part, _rest: Some(rest) };
+            }
+            drop(part);
+            let rest = Arc::clone(&self.rest).acquire_owned().await.ok();
+            if let Ok(part) = Arc::clone(&share).try_acquire_owned() {
+                return Taken { _queue: Some(part), _rest: rest };
+            }
+        }
     }
 
     fn share_of(&self, queue: QueueId) -> Arc<Semaphore> {
@@ -164,6 +182,22 @@ mod tests {
         assert_eq!(all(&seats, Seat::Queue(QueueId(2))).await.len(), 4);
         drop(one);
         assert_eq!(all(&seats, Seat::Queue(ONE)).await.len(), 4, "they come back");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn calls_that_wait_for_a_seat_leave_their_queue_s_share_to_its_sends() {
+        let seats = Seats::of(4);
+        let mut others = all(&seats, Seat::Other).await;
+        assert_eq!(others.len(), 3);
+        let mut waiting: Vec<_> =
+            (0..2).map(|_| Box::pin(seats.take(Seat::Queue(ONE), 100 * SOON))).collect();
+        for take in &mut waiting {
+            assert!(futures::poll!(take).is_pending());
+        }
+        assert!(seats.take(Seat::Send(ONE), SOON).await.is_some());
+        others.pop();
+        let taken = futures::future::select_all(waiting).await.0;
+        assert!(taken.is_some(), "one of them has the seat that is free now");
     }
 
     #[tokio::test(start_paused = true)]
