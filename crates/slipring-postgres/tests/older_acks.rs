@@ -171,3 +171,25 @@ async fn an_ack_of_what_was_handed_out_after_the_snapshot_is_to_be_tried_again()
         }
     }
 }
+
+#[tokio::test]
+async fn an_ack_beyond_the_deadline_that_its_snapshot_has_is_to_be_tried_again() {
+    // S3.4: a lease that was prolonged since is valid.
+    let g = Ground::new().await;
+    run(&g.other, "SELECT slipring.create_queue('fifo', '{\"fifo\": true}')").await;
+    for isolation in LEVELS {
+        run(&g.other, "SELECT slipring.send('fifo', 'm'::text)").await;
+        let receive =
+            "SELECT receipt, lease_until::text FROM slipring.receive('fifo', 1, '1 second')";
+        let row = g.other.query_one(receive, &[]).await.unwrap();
+        let (receipt, until): (String, String) = (row.get(0), row.get(1));
+        let old = g.old(isolation).await;
+        run(&g.other, &format!("SELECT slipring.extend('{receipt}', '1 hour')")).await;
+        let over = format!("SELECT (clock_timestamp() > '{until}')::int::int8");
+        soon("the first deadline", async { while one(&g.other, &over).await == 0 {} }).await;
+        let ack = format!("SELECT slipring.ack('{receipt}')");
+        refused_with(&old, &ack, "40001", "deadline").await;
+        run(&old, "ROLLBACK").await;
+        run(&old, &format!("BEGIN ISOLATION LEVEL {isolation}; {ack}; COMMIT")).await;
+    }
+}

@@ -22,6 +22,10 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = '40001', MESSAGE =
             'the hand-out is newer than the snapshot of the transaction; try again in a new transaction';
     END IF;
+    IF v_why = 'late' AND NOT slipring.read_committed() THEN
+        RAISE EXCEPTION USING ERRCODE = '40001', MESSAGE = 'the deadline of the lease has passed in the '
+            'snapshot of the transaction, and it may have been extended since; try again in a new transaction';
+    END IF;
     IF v_why IS NULL AND slipring.log_holds(p_queue, p_message, p_fence) THEN
         v_why := 'undone';
     END IF;
