@@ -356,3 +356,25 @@ async fn a_message_that_a_savepoint_gives_back_comes_while_its_transaction_stays
     user.batch_execute("ROLLBACK").await.unwrap();
     within("the shutdown", engine.shutdown()).await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lease_that_is_made_shorter_by_sql_lets_its_message_come_when_it_ends() {
+    // S5.5
+    let cluster = Cluster::shared();
+    let database = cluster.database().await;
+    let engine = engine(cluster, &database).await;
+    let settings = QueueSettings { fifo: true, ..QueueSettings::default() };
+    let q = engine.create_queue("q", settings).await.unwrap();
+    let user = cluster.client(&database).await;
+    sql_send(&user, "q", "a").await;
+    let receive = "SELECT receipt FROM slipring.receive('q', 1, '1 hour')";
+    let receipt: String = user.query_one(receive, &[]).await.unwrap().get(0);
+    let store = cluster.store(&database).await;
+    let before = within("the look", store.foreign_changes()).await.unwrap();
+    let extend = format!("SELECT slipring.extend('{receipt}', '1 second')");
+    user.batch_execute(&extend).await.unwrap();
+    assert_ne!(within("the look", store.foreign_changes()).await.unwrap(), before);
+    let list = within("the receive", receives(&q)).await.unwrap();
+    assert_eq!(verbs::bodies(&list), ["a"]);
+    within("the shutdown", engine.shutdown()).await;
+}

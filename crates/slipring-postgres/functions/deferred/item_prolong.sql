@@ -20,4 +20,6 @@ BEGIN
               WITH ORDINALITY AS u(id, until_ms, n)
           ORDER BY u.id, u.n DESC) u
     CROSS JOIN LATERAL slipring.item_now(u.id) i WHERE i.state = 2;
+    -- A deadline may have moved closer, which those who wait for the ends of leases have to hear.
+    PERFORM nextval(p_queue.activity);
 END $$;
