@@ -245,6 +245,63 @@ async fn a_queue_at_its_in_flight_max_is_not_ready() {
 }
 
 #[tokio::test]
+async fn leases_of_messages_that_failed_before_count_for_in_flight_max() {
+    // S12
+    let cluster = Cluster::shared();
+    let (_database, _store, client) = cluster.opened().await;
+    run(&client, "SELECT slipring.create_queue('q', '{\"in_flight_max\": 200}')").await;
+    let send =
+        "SELECT slipring.send_batch('q', array_agg(n::text::bytea)) FROM generate_series(1, 100) n";
+    let receive = async |n: usize| {
+        let receive = format!("SELECT receipt FROM slipring.receive('q', {n}, '1 hour')");
+        let rows = client.query(&receive, &[]).await.unwrap();
+        rows.iter().map(|row| row.get(0)).collect::<Vec<String>>()
+    };
+    run(&client, send).await;
+    run(&client, send).await;
+    let mut leased = 0;
+    for failed in [true, false] {
+        loop {
+            let receipts = receive(200).await;
+            if receipts.is_empty() {
+                break;
+            }
+            leased += receipts.len();
+            if failed {
+                client.query("SELECT slipring.nack($1::text[])", &[&receipts]).await.unwrap();
+                if leased == 200 {
+                    break;
+                }
+            }
+        }
+    }
+    assert_eq!(leased, 400, "all were handed out twice");
+    run(&client, send).await;
+    for n in [1, 2, 100] {
+        for _ in 0..20 {
+            assert_eq!(receive(n).await, Vec::<String>::new(), "a receive of {n}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_queue_is_ready_when_what_failed_before_is_acked() {
+    let cluster = Cluster::shared();
+    let (_database, _store, client) = cluster.opened().await;
+    run(&client, "SELECT slipring.create_queue('q', '{\"in_flight_max\": 2}')").await;
+    let send = "SELECT slipring.send('q', 'a'::text), slipring.send('q', 'b'::text)";
+    run(&client, send).await;
+    run(&client, "SELECT slipring.nack(receipt) FROM slipring.receive('q', 2)").await;
+    let receive = "SELECT array_agg(receipt) FROM slipring.receive('q', 2, '1 hour')";
+    let receipts: Vec<String> = client.query_one(receive, &[]).await.unwrap().get(0);
+    run(&client, send).await;
+    let ready = "SELECT slipring.ready('q')::int::int8";
+    assert_eq!((receipts.len(), one(&client, ready).await), (2, 0));
+    client.query("SELECT slipring.ack($1::text[])", &[&receipts]).await.unwrap();
+    assert_eq!(one(&client, ready).await, 1);
+}
+
+#[tokio::test]
 async fn a_send_that_waited_goes_by_the_limits_of_when_it_goes_on() {
     let cluster = Cluster::shared();
     let (database, _store, client) = cluster.opened().await;

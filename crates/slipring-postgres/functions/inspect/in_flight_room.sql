@@ -6,6 +6,7 @@
 CREATE OR REPLACE FUNCTION slipring.in_flight_room(p_queue slipring.queue, p_now_ms bigint)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
+    v_state slipring.state;
     v_room bigint := p_queue.in_flight_max - (slipring.items_count(p_queue.queue_id)).leased
         - (slipring.state_newest(p_queue.queue_id)).leased;
 BEGIN
@@ -15,8 +16,10 @@ BEGIN
     BEGIN
         IF slipring.queue_free(p_queue.queue_id) THEN
             p_queue := slipring.queue_lock(p_queue.queue_id);
-            v_room := p_queue.in_flight_max - (slipring.items_count(p_queue.queue_id)).leased
-                - (slipring.acks_take(p_queue, slipring.state_read(p_queue), p_now_ms)).leased;
+            v_state := slipring.acks_take(p_queue, slipring.state_read(p_queue), p_now_ms);
+            -- Behind it: acks free messages that have pictures as well.
+            v_room := p_queue.in_flight_max - v_state.leased
+                - (slipring.items_count(p_queue.queue_id)).leased;
         END IF;
         -- What a block has locked is given back where it fails.
         RAISE EXCEPTION USING ERRCODE = 'SR100';

@@ -3,7 +3,7 @@
 -- Inputs:  p_queue; p_state, its newest one, or that of a moment ago; p_now_ms; p_n, how many a receive of those
 --          for which it is has been handed.
 -- Lock:    see offer_turn. The queue's lock is not needed, see offer_beside.
--- Index:   offer_newest, which grows by an entry for each row of the offer; see offer_ids, offer_parts.
+-- Index:   offer_newest, which grows by an entry for each row of the offer; see items_count, offer_ids, offer_parts.
 CREATE OR REPLACE FUNCTION slipring.offer_make(
     p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_n bigint)
 RETURNS void LANGUAGE plpgsql AS $$
@@ -88,7 +88,8 @@ BEGIN
                 THEN int8multirange(int8range(v_last, v_before.again, '(]')) ELSE '{}' END);
     END IF;
     v_tables := slipring.live_table_names(p_queue, p_state);
-    v_limit := p_queue.in_flight_max - p_state.leased - v_offered - {{IN_FLIGHT_NEAR}};
+    v_limit := p_queue.in_flight_max - (slipring.items_count(p_queue.queue_id)).leased
+        - p_state.leased - v_offered - {{IN_FLIGHT_NEAR}};
     IF v_several THEN
         SELECT * INTO v_ids, v_sizes FROM slipring.offer_parts(v_tables, p_state.lanes[1], v_ready,
             v_limit, v_part, v_rows * v_row);

@@ -2,7 +2,7 @@
 --          which does it in all cases.
 -- Inputs:  p_queue; p_now_ms; p_lease_ms or null.
 -- Lock:    see taken_apart and queue_hold.
--- Index:   see state_read, taken_first, log_any, taken_next; lease's indexes grow by one entry.
+-- Index:   see state_read, items_count, taken_first, log_any, taken_next; lease's indexes grow by one entry.
 -- Answers: the message with its lease; or that there is none; or, with ended not true, that
 --          receive_claim has to look: the queue is a FIFO queue, paused or has no such receives yet (see taken_may),
 --          in_flight_max is near, messages have pictures, or other transactions seem to have locked all
@@ -21,15 +21,17 @@ DECLARE
     v_found record;
     v_lane bigint;
     v_any boolean;
+    v_most bigint;
 BEGIN
     IF v_queue.fifo OR slipring.queue_paused(v_queue, p_now_ms)
         OR v_queue.home_at <> v_queue.written_at OR slipring.items_ready(v_queue.queue_id) THEN
         RETURN;
     END IF;
+    v_most := v_queue.in_flight_max - (slipring.items_count(v_queue.queue_id)).leased;
     FOR v_try IN 1..8 LOOP
         v_state := slipring.state_read(v_queue);
         IF NOT slipring.taken_may(v_state)
-            OR v_state.leased + {{IN_FLIGHT_NEAR}} > v_queue.in_flight_max
+            OR v_state.leased + {{IN_FLIGHT_NEAR}} > v_most
         THEN
             RETURN;
         END IF;

@@ -4,7 +4,7 @@
 -- Inputs:  p_queue, a standard one; p_now_ms; p_n; p_lease_ms or null; p_asked, whether the transaction
 --          has asked that it may be done, see taken_ask.
 -- Lock:    see taken_apart and queue_hold.
--- Index:   see taken_apart, claim_read, taken_next; lease's indexes grow by one entry for each lane.
+-- Index:   see items_count, taken_apart, claim_read, taken_next; lease's indexes grow by one entry for each lane.
 -- Answers: see store_claim, always with a last row. No row, and nothing is written, where it may not
 --          be done so: no receive has done so lately (see taken_may), or in_flight_max is near. A hundred
 --          others may be about to do the same.
@@ -23,6 +23,7 @@ DECLARE
     v_room bigint := {{CLAIM_BYTES_MAX}};
     v_left bigint;
     v_n bigint;
+    v_most bigint := p_queue.in_flight_max - (slipring.items_count(p_queue.queue_id)).leased;
     v_from text;
     v_fence bigint;
     v_deadline bigint;
@@ -35,7 +36,7 @@ BEGIN
         v_state := slipring.state_read(p_queue);
     END IF;
     -- As many receives may be handed so many beside each other.
-    v_n := least(p_n, (p_queue.in_flight_max - v_state.leased) / {{IN_FLIGHT_NEAR}});
+    v_n := least(p_n, (v_most - v_state.leased) / {{IN_FLIGHT_NEAR}});
     IF 4 * v_n >= p_n AND (p_asked OR slipring.taken_may(v_state)) THEN
         FOR v_try IN 1..2 LOOP
             v_state := slipring.offer_apart(p_queue, p_now_ms, v_n);
@@ -46,7 +47,7 @@ BEGIN
         END IF;
     END IF;
     -- Once more: whoever ends this way waits for transactions that have their number by now.
-    v_n := least(v_n, (p_queue.in_flight_max - v_state.leased) / {{IN_FLIGHT_NEAR}});
+    v_n := least(v_n, (v_most - v_state.leased) / {{IN_FLIGHT_NEAR}});
     v_left := v_n;
     IF 4 * v_left < p_n OR NOT (p_asked OR slipring.taken_may(v_state)) THEN
         RETURN;
