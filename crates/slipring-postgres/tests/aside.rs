@@ -10,10 +10,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use slipring::QueueId;
 use slipring::lifecycle::Settlement;
 use slipring::store::Store;
-use slipring_conformance::verbs::{at, bodies, claim, drain, plain, queue, send, settle, stats};
+use slipring::{ErrorKind, NewMessage, QueueId, QueueSettings};
+use slipring_conformance::verbs::{
+    START, at, bodies, claim, drain, plain, queue, send, settle, stats, try_send,
+};
 use slipring_postgres::PostgresStore;
 use slipring_testbed::{Cluster, Database, one, run, soon};
 use tokio_postgres::Client;
@@ -28,10 +30,14 @@ struct Ground {
 }
 
 async fn ground() -> Ground {
+    ground_of(QueueSettings::default()).await
+}
+
+async fn ground_of(settings: QueueSettings) -> Ground {
     let cluster = Cluster::shared();
     let database = cluster.database().await;
     let store = cluster.rotating_store(&database, 1).await;
-    let q = plain(&store).await;
+    let q = queue(&store, "plain", &settings).await;
     for body in ["f", "g", "h"] {
         send(&store, q, &[body]).await;
     }
@@ -57,9 +63,20 @@ async fn ground() -> Ground {
 }
 
 /// What is made of the rows, and which messages are set aside with them.
-const BAD: [(&str, &str, &str); 20] = [
+const BAD: [(&str, &str, &str); 22] = [
     ("a pack that is too short", "UPDATE slipring.message SET body = '\\x00' WHERE n = 2", "ab"),
     ("a pack of too many", "UPDATE slipring.message SET n = 9999 WHERE n = 2", "ab"),
+    (
+        "headers of one with less than no bytes",
+        "UPDATE slipring.message SET headers = '{', bytes = -5 WHERE body = 'c'",
+        "c",
+    ),
+    (
+        "a priority below all on the shelf",
+        "UPDATE slipring.item_picture SET priority = -1
+         WHERE (id, seq) = (SELECT i.id, i.seq FROM slipring.item i WHERE i.state = 1)",
+        "h",
+    ),
     (
         "a pack whose ends go back",
         "UPDATE slipring.message SET body = '\\x00020001' || substring(body, 5) WHERE n = 2",
@@ -159,24 +176,42 @@ impl Ground {
         came.sort();
         came.concat()
     }
+
+    /// Makes a row wrong: these messages are set aside, the others come, and nothing else counts.
+    async fn loses(&self, what: &str, sql: &str, lost: &str) {
+        run(&self.owner, sql).await;
+        let came = self.all().await;
+        let wanted: String = "abcdefgh".chars().filter(|c| !lost.contains(*c)).collect();
+        assert_eq!(came, wanted, "{what}");
+        let stats = stats(&self.store, self.q).await;
+        assert!(stats.set_aside > 0, "{what}: nothing is told");
+        assert_eq!((stats.total(), stats.bytes), (0, 0), "{what}: what is counted");
+        let told =
+            "SELECT count(*) FROM slipring.findings('plain') WHERE why <> '' AND kept <> '{}'";
+        assert_eq!(one(&self.owner, told).await.unsigned_abs(), stats.set_aside, "{what}");
+        let lost_by = one(&self.owner, "SELECT sum(messages)::int8 FROM slipring.findings()").await;
+        assert!(lost.is_empty() || lost_by > 0, "{what}: how many messages");
+    }
 }
 
 #[tokio::test]
 async fn rows_of_any_kind_that_are_wrong_stop_nothing_and_are_found() {
     for (what, sql, lost) in BAD {
         let g = ground().await;
-        run(&g.owner, sql).await;
-        let came = g.all().await;
-        let wanted: String = "abcdefgh".chars().filter(|c| !lost.contains(*c)).collect();
-        assert_eq!(came, wanted, "{what}");
-        let stats = stats(&g.store, g.q).await;
-        assert!(stats.set_aside > 0, "{what}: nothing is told");
-        assert_eq!((stats.total(), stats.bytes), (0, 0), "{what}: what is counted");
-        let told =
-            "SELECT count(*) FROM slipring.findings('plain') WHERE why <> '' AND kept <> '{}'";
-        assert_eq!(one(&g.owner, told).await.unsigned_abs(), stats.set_aside, "{what}");
-        let lost_by = one(&g.owner, "SELECT sum(messages)::int8 FROM slipring.findings()").await;
-        assert!(lost.is_empty() || lost_by > 0, "{what}: how many messages");
+        g.loses(what, sql, lost).await;
+    }
+}
+
+#[tokio::test]
+async fn what_was_counted_before_it_was_wrong_counts_no_more() {
+    // Where there is a limit, messages are in no packs.
+    for (what, sql, lost) in BAD.into_iter().filter(|(_, _, lost)| *lost != "ab") {
+        let settings = QueueSettings { messages_max: Some(8), ..QueueSettings::default() };
+        let g = ground_of(settings).await;
+        let more = vec![NewMessage::new("i".to_owned())];
+        let refused = try_send(&g.store, g.q, more, START).await.unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::LimitExceeded, "what there is was counted for it");
+        g.loses(what, sql, lost).await;
     }
 }
 

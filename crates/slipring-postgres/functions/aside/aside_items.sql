@@ -1,5 +1,5 @@
 -- Purpose: sets messages of the shelf aside, their pictures and their bodies, whose newest picture
---          can be none, or that have no body.
+--          can be none, or that have no body. Counts are mended afterwards, see aside_recount.
 -- Inputs:  p_queue.
 -- Lock:    the caller holds the queue's lock.
 -- Index:   item_order, for about 300 ms, what is due, lapses or is received first; item_body_id for
@@ -11,7 +11,6 @@ DECLARE
     v_state int;
     v_item slipring.item_picture;
     v_why text;
-    v_slot int;
 BEGIN
     FOREACH v_state IN ARRAY ARRAY[2, 0, 1, 3] LOOP
         FOR v_item IN SELECT i.* FROM slipring.item i
@@ -20,12 +19,6 @@ BEGIN
         LOOP
             v_why := nullif(slipring.item_fault(v_item, p_queue.fifo), '');
             IF v_why IS NOT NULL THEN
-                v_slot := slipring.shelf_slot();
-                INSERT INTO slipring.tally VALUES (v_slot, p_queue.queue_id,
-                    slipring.entry_now(p_queue.xid_base), -(v_item.state = 1)::int,
-                    -(v_item.state = 1 AND v_item.priority < {{PRIORITY_DEFAULT}})::int,
-                    -(v_item.state = 0)::int, -(v_item.state = 2)::int, -(v_item.state = 3)::int,
-                    -v_item.bytes);
                 PERFORM slipring.aside_row(p_queue, 'picture', v_why, (p.seq = v_item.seq)::int,
                     to_jsonb(p), p.tableoid::regclass, p.ctid)
                 FROM slipring.item_picture p

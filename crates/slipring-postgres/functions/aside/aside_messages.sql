@@ -1,5 +1,6 @@
 -- Purpose: sets rows of the log aside that are ready or leased and can be no messages, or have a
---          number that is on the shelf as well. Leases are mended afterwards, see aside_leases.
+--          number that is on the shelf as well. Leases and counts are mended afterwards, see aside_leases
+--          and aside_recount.
 -- Inputs:  p_queue.
 -- Lock:    the caller holds the queue's lock.
 -- Index:   the tables' order indexes, for about 300 ms: what is handed out first, and what wants to
@@ -9,7 +10,6 @@ RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_state slipring.state := slipring.state_read(p_queue);
     v_until timestamptz := clock_timestamp() + interval '{{ASIDE_MS}} ms';
-    v_found boolean := false;
     v_table text;
     v_after bigint;
     v_last bigint;
@@ -44,11 +44,6 @@ BEGIN
                             OR $4 && int8range(m.id - m.size + 1, m.id + 1))', v_table)
                     USING v_state.lanes[v_at], v_after, v_last, v_play
                 LOOP
-                    IF v_row.id <@ v_state.open[v_at] AND v_row.n > 0 THEN
-                        v_state := slipring.state_uncount(v_state, v_at, ARRAY[v_row.id],
-                            ARRAY[v_row.bytes], ARRAY[v_row.n]);
-                    END IF;
-                    v_found := true;
                     PERFORM slipring.aside_row(p_queue, 'message', v_row.why,
                         greatest(v_row.n, 0), v_row.kept, v_table::regclass, v_row.place);
                 END LOOP;
@@ -56,8 +51,4 @@ BEGIN
             END LOOP;
         END LOOP;
     END LOOP;
-    IF v_found THEN
-        v_state.seq := v_state.seq + 1;
-        PERFORM slipring.state_write(p_queue, v_state);
-    END IF;
 END $$;

@@ -15,6 +15,10 @@ BEGIN
     PERFORM slipring.aside_messages(p_queue);
     PERFORM slipring.aside_leases(p_queue, p_now_ms);
     PERFORM slipring.aside_items(p_queue);
+    IF EXISTS (SELECT FROM slipring.aside a WHERE a.queue_id = p_queue.queue_id
+            AND a.aside_id > v_before AND a.kind IN ('message', 'picture')) THEN
+        PERFORM slipring.aside_recount(p_queue);
+    END IF;
     RETURN QUERY SELECT a.kind, a.why, a.messages FROM slipring.aside a
     WHERE a.queue_id = p_queue.queue_id AND a.aside_id > v_before ORDER BY a.aside_id;
 END $$;
