@@ -1,4 +1,6 @@
--- Purpose: store_claim of a FIFO queue (S7.3, S7.7).
+-- Purpose: store_claim of a FIFO queue (S7.3, S7.7). Where a turn has not brought all of the log into the
+--          groups and no group has something to give, it ends as one that may have more; a receive by
+--          SQL, which has no holder, takes turns for a second.
 -- Inputs:  as store_claim.
 -- Lock:    the caller holds the queue's lock.
 -- Index:   see fifo_open, item_hand_out.
@@ -22,6 +24,8 @@ DECLARE
     v_done int8multirange;
     v_mark slipring.mark;
     v_n int;
+    v_entered timestamptz := clock_timestamp();
+    v_began timestamptz := v_entered;
 BEGIN
     demand := 0;
     end_kind := 'more';
@@ -29,13 +33,18 @@ BEGIN
         v_room := greatest(
             p_queue.in_flight_max - (slipring.items_count(p_queue.queue_id)).leased, 0);
         v_up_to := greatest(p_up_to[d], 1);
-        p_state := slipring.fifo_bring_in(p_queue, p_state, v_up_to);
-        -- A group may be open for a message that came after another of it, which is still in the log.
-        v_done := slipring.cut(p_queue.xid_base);
-        v_before := slipring.fifo_before(p_queue, p_state, v_done);
-        SELECT array_agg(f.id) AS ids, array_agg(f.name) AS names, array_agg(f.turn) AS turns,
-            array_agg(f.attempts) AS attempts, array_agg(f.bytes) AS sizes, max(f.fence) AS fence
-        INTO v_feed FROM slipring.fifo_open(p_queue.queue_id, v_up_to, v_up_to, v_before) f;
+        LOOP
+            p_state := slipring.fifo_bring_in(p_queue, p_state, v_up_to, v_began);
+            -- A group may be open for a message that came after another of it, which is still in the log.
+            v_done := slipring.cut(p_queue.xid_base);
+            v_before := slipring.fifo_before(p_queue, p_state, v_done);
+            SELECT array_agg(f.id) AS ids, array_agg(f.name) AS names, array_agg(f.turn) AS turns,
+                array_agg(f.attempts) AS attempts, array_agg(f.bytes) AS sizes, max(f.fence) AS fence
+            INTO v_feed FROM slipring.fifo_open(p_queue.queue_id, v_up_to, v_up_to, v_before) f;
+            EXIT WHEN p_holder IS NOT NULL OR v_feed.ids IS NOT NULL OR v_before = {{BIGINT_MAX}}
+                OR clock_timestamp() >= v_entered + interval '1 second';
+            v_began := clock_timestamp();
+        END LOOP;
         v_taken := slipring.claim_fifo_choose(p_queue, least(v_up_to, v_room), v_feed.names,
             v_feed.attempts, v_feed.sizes);
         v_n := cardinality(v_taken);
@@ -65,11 +74,13 @@ BEGIN
             v_bytes := v_bytes + v_chosen.bytes;
         END IF;
         IF v_n < v_up_to THEN
-            p_state := slipring.fifo_bring_in(p_queue, p_state, 1);
-            v_done := slipring.cut(p_queue.xid_base);
-            IF NOT EXISTS (SELECT FROM slipring.fifo_open(p_queue.queue_id, 1, 1,
-                slipring.fifo_before(p_queue, p_state, v_done))) THEN
-                end_kind := 'drained';
+            IF v_n > 0 THEN
+                -- Its groups are closed now.
+                p_state := slipring.fifo_bring_in(p_queue, p_state, 1, v_began);
+            END IF;
+            v_before := slipring.fifo_before(p_queue, p_state, slipring.cut(p_queue.xid_base));
+            IF NOT EXISTS (SELECT FROM slipring.fifo_open(p_queue.queue_id, 1, 1, v_before)) THEN
+                end_kind := CASE WHEN v_before = {{BIGINT_MAX}} THEN 'drained' ELSE 'more' END;
                 EXIT;
             ELSIF v_n = v_room THEN
                 end_kind := 'in_flight_limit';

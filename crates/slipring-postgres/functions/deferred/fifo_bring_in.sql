@@ -1,34 +1,42 @@
 -- Purpose: brings messages of a FIFO queue from the log into their groups, until the log has none,
---          or 1,000 are ready that were brought in and open groups have as many as are wanted:
---          so far a receive sees what else its groups have (S7.7). Then brings those groups up to
---          date in which others, without the queue's lock, have put messages: senders with a delay,
---          and other queues' dead letters.
--- Inputs:  p_queue, p_state; p_wanted, 0 where nothing is given.
+--          or 1,000 are ready that were brought in, or 4 MiB of them, and open groups have as many as
+--          are wanted: so far a receive sees what else its groups have (S7.7). It leaves the rest to a
+--          later call when it has written as much as a turn may, and when so many are ready and the
+--          turn is over.
+--          Then brings those groups up to date in which others, without the queue's lock, have put
+--          messages: senders with a delay, and other queues' dead letters.
+-- Inputs:  p_queue, p_state; p_wanted, 0 where nothing is given; p_began, when the turn began.
 -- Lock:    the caller holds the queue's lock.
 -- Index:   the partitions' order indexes; the shelf's indexes grow; mark_newest;
 --          fifo_touched_queue for entries that the mark has not seen; see fifo_groups_set.
--- Answers: the state, changed where messages were brought in; the change is written.
+-- Answers: the state, changed where messages were brought in; the change is written. What is left in
+--          the log, fifo_before tells.
 CREATE OR REPLACE FUNCTION slipring.fifo_bring_in(
-    p_queue slipring.queue, p_state slipring.state, p_wanted bigint)
+    p_queue slipring.queue, p_state slipring.state, p_wanted bigint,
+    p_began timestamptz DEFAULT clock_timestamp())
 RETURNS slipring.state LANGUAGE plpgsql AS $$
 DECLARE
     v_from text := slipring.live_tables(p_queue, p_state);
     v_done int8multirange := slipring.cut(p_queue.xid_base);
-    v_ready bigint := (slipring.items_count(p_queue.queue_id)).ready;
-    v_step bigint := greatest(p_wanted, 100);
+    v_there record := slipring.items_count(p_queue.queue_id);
+    v_step bigint := least(greatest(p_wanted, 100), {{TURN_MESSAGES_MAX}});
+    v_bytes bigint := 0;
     v_feed record;
     v_left record;
     v_n int;
     v_mark slipring.mark;
     v_touched record;
 BEGIN
-    LOOP
-        IF v_ready >= 1000 THEN
-            EXIT WHEN (SELECT count(*) FROM slipring.fifo_open(p_queue.queue_id, p_wanted,
-                p_wanted, slipring.fifo_before(p_queue, p_state, v_done))) >= p_wanted;
+    WHILE v_bytes < {{TURN_BYTES_MAX}} LOOP
+        IF v_there.ready >= {{TURN_MESSAGES_MAX}} OR v_there.bytes >= {{TURN_BYTES_MAX}} THEN
+            EXIT WHEN slipring.turn_over(p_began) OR (SELECT count(*) FROM slipring.fifo_open(
+                p_queue.queue_id, p_wanted, p_wanted,
+                slipring.fifo_before(p_queue, p_state, v_done))) >= p_wanted;
         END IF;
-        SELECT array_agg(f.id) AS ids, array_agg(f.bytes) AS sizes INTO v_feed
-        FROM slipring.log_feed(p_queue, p_state, v_done, v_step) f;
+        SELECT array_agg(f.id) AS ids, array_agg(f.bytes) AS sizes, sum(f.bytes) AS bytes INTO v_feed
+        FROM (SELECT f.id, f.bytes, sum(f.bytes) OVER (ROWS UNBOUNDED PRECEDING) AS until
+              FROM slipring.log_feed(p_queue, p_state, v_done, v_step) f) f
+        WHERE f.until - f.bytes < {{TURN_BYTES_MAX}} - v_bytes;
         EXIT WHEN v_feed.ids IS NULL;
         v_n := cardinality(v_feed.ids);
         v_left := slipring.log_leave(p_state, 1, v_done, v_feed.ids, v_feed.sizes);
@@ -39,8 +47,10 @@ BEGIN
             array_fill(0::bigint, ARRAY[v_n]), array_fill(0::bigint, ARRAY[v_n]), NULL, NULL,
             NULL, p_before => v_feed.ids[v_n]);
         PERFORM slipring.state_write(p_queue, p_state);
-        v_ready := v_ready + v_n;
-        v_step := least(v_step * 2, 1000);
+        v_there.ready := v_there.ready + v_n;
+        v_there.bytes := v_there.bytes + v_feed.bytes;
+        v_bytes := v_bytes + v_feed.bytes;
+        v_step := least(v_step * 2, {{TURN_MESSAGES_MAX}});
     END LOOP;
     -- Last, when it is known which groups have something in the log.
     v_mark := slipring.mark_read(p_queue.queue_id, 5);
