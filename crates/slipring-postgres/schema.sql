@@ -714,6 +714,7 @@ FUNCTION aside_items(p_queue slipring.queue) RETURNS void
 FUNCTION aside_lease_known(p_queue slipring.queue, p_state slipring.state, p_lease slipring.lease) RETURNS slipring.lease
 FUNCTION aside_leases(p_queue slipring.queue, p_now_ms bigint) RETURNS void
 FUNCTION aside_messages(p_queue slipring.queue) RETURNS void
+FUNCTION aside_recount(p_queue slipring.queue) RETURNS void
 FUNCTION aside_row(p_queue slipring.queue, p_kind text, p_why text, p_messages bigint, p_kept jsonb, p_table regclass, p_ctid tid) RETURNS void
 FUNCTION aside_rows(p_queue slipring.queue, p_now_ms bigint) RETURNS TABLE(kind text, why text, messages bigint)
 FUNCTION await(IN queue text, IN at_most interval DEFAULT '00:00:20'::interval) RETURNS 
@@ -769,7 +770,7 @@ FUNCTION failures(message bigint) RETURNS TABLE(attempt integer, ended_at timest
 FUNCTION failures_with(p_failures jsonb, p_attempt bigint, p_end text, p_reason text, p_now_ms bigint) RETURNS jsonb
 FUNCTION fence_least(p_now_ms bigint) RETURNS bigint
 FUNCTION fifo_before(p_queue slipring.queue, p_state slipring.state, p_done int8multirange) RETURNS bigint
-FUNCTION fifo_bring_in(p_queue slipring.queue, p_state slipring.state, p_wanted bigint) RETURNS slipring.state
+FUNCTION fifo_bring_in(p_queue slipring.queue, p_state slipring.state, p_wanted bigint, p_began timestamp with time zone DEFAULT clock_timestamp()) RETURNS slipring.state
 FUNCTION fifo_group_now(p_queue integer, p_name text) RETURNS SETOF slipring.fifo_group
 FUNCTION fifo_groups_set(p_queue slipring.queue, p_names text[], p_ids bigint[], p_served bigint[] DEFAULT NULL::bigint[], p_brought boolean DEFAULT false, p_before bigint DEFAULT NULL::bigint) RETURNS void
 FUNCTION fifo_known(p_queue slipring.queue) RETURNS bigint
@@ -955,6 +956,7 @@ FUNCTION queue_add(p_queue slipring.queue) RETURNS void
 FUNCTION queue_allow(p_kind text, p_queue slipring.queue) RETURNS void
 FUNCTION queue_at_home(p_queue slipring.queue) RETURNS void
 FUNCTION queue_changed() RETURNS trigger
+FUNCTION queue_count(p_queue slipring.queue) RETURNS boolean
 FUNCTION queue_empty(p_queue slipring.queue, p_state slipring.state) RETURNS boolean
 FUNCTION queue_free(p_queue integer) RETURNS boolean
 FUNCTION queue_gone(p_queue integer, p_name text DEFAULT NULL::text) RETURNS void
@@ -1050,7 +1052,7 @@ FUNCTION source_text(p_source text, p_earlier bigint) RETURNS text
 FUNCTION spans(p_ranges int8multirange) RETURNS TABLE(first bigint, past bigint)
 FUNCTION state_add_lane(p_state slipring.state, p_lane bigint) RETURNS slipring.state
 FUNCTION state_begin(p_queue slipring.queue, p_now_ms bigint) RETURNS void
-FUNCTION state_count(p_queue slipring.queue, p_state slipring.state) RETURNS slipring.state
+FUNCTION state_count(p_queue slipring.queue, p_state slipring.state, p_done int8multirange) RETURNS slipring.state
 FUNCTION state_newest(p_queue integer) RETURNS slipring.state
 FUNCTION state_read(p_queue slipring.queue) RETURNS slipring.state
 FUNCTION state_uncount(p_state slipring.state, p_at integer, p_ids bigint[], p_bytes integer[], p_counts integer[] DEFAULT NULL::integer[]) RETURNS slipring.state

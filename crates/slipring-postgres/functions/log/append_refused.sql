@@ -22,7 +22,7 @@ BEGIN
     v_state := slipring.state_read(p_queue);
     v_state := slipring.acks_take(p_queue, v_state, p_now_ms);
     v_state.seq := v_state.seq + 1;
-    v_state := slipring.state_count(p_queue, v_state);
+    v_state := slipring.state_count(p_queue, v_state, slipring.cut(p_queue.xid_base));
     PERFORM slipring.state_write(p_queue, v_state);
     SELECT t.ready + t.delayed + t.leased + t.parked + v_state.leased
             + (SELECT sum(c) FROM unnest(v_state.counted) c),

@@ -1,4 +1,5 @@
--- Purpose: a step of the rotation of one queue's message tables: of the first one that is due one.
+-- Purpose: a step of the rotation of one queue's message tables: of the first one that is due one. Where
+--          its tables hold much and none is due, its ready messages are counted.
 -- Inputs:  p_after, the number of a queue: those with higher ones; the rest as store_rotate. The
 --          transaction has no number yet.
 -- Lock:    the caller holds the lock of rotation; the lock of the queue, see queue_try. Of a queue
@@ -43,7 +44,7 @@ BEGIN
                 slipring.turn_wait(after, p_now_ms, {{QUEUE_WAIT_MS}}));
             IF v_queue.queue_id IS NOT NULL THEN
                 done := slipring.rotate_queue(v_queue, v_row.moved, p_now_ms, p_bytes_min,
-                    p_age_ms);
+                    p_age_ms) OR slipring.queue_count(v_queue);
             END IF;
             IF NOT done THEN
                 -- What a block has locked is given back where it fails.

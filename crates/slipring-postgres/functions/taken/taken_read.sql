@@ -2,7 +2,7 @@
 -- Inputs:  p_queue; p_state, with taken.
 -- Lock:    the caller holds the queue's lock where it will write the state.
 -- Index:   lease_newest, the ranges of taken_spans, in each slot; the partitions' order
---          indexes where the messages were counted or are not ready any more; load_held where a lane is new.
+--          indexes where some were counted, or are not ready any more; load_held where a lane is new.
 -- Answers: the state, not written.
 CREATE OR REPLACE FUNCTION slipring.taken_read(p_queue slipring.queue, p_state slipring.state)
 RETURNS slipring.state LANGUAGE plpgsql STABLE AS $$
@@ -38,6 +38,11 @@ BEGIN
         p_state.leased_bytes := p_state.leased_bytes + v_lane.bytes;
         p_state.lapse_ms := least(p_state.lapse_ms, v_lane.deadline_ms);
         p_state.taken := p_state.taken - v_lane.fences;
+        IF v_ready = v_lane.open AND isempty(v_lane.open * p_state.uncounted) THEN
+            p_state.counted[v_at] := p_state.counted[v_at] - v_lane.n;
+            p_state.counted_bytes[v_at] := p_state.counted_bytes[v_at] - v_lane.bytes;
+            v_ready := '{}';
+        END IF;
         FOR v_range IN SELECT * FROM slipring.spans(v_ready - p_state.uncounted) LOOP
             v_left := slipring.log_count(slipring.live_tables(p_queue, p_state), v_lane.lane,
                 v_range.first, v_range.past);
