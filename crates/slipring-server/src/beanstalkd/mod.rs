@@ -13,6 +13,7 @@
 mod counters;
 mod failure;
 mod flow;
+mod give_back;
 mod host;
 mod kicks;
 mod listener;

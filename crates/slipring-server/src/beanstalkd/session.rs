@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use slipring::clock::Sleep;
-use slipring::lifecycle::Settlement;
-use slipring::{Error, ErrorKind, QueueId, Timestamp};
+use slipring::{Error, ErrorKind, Timestamp};
 use slipring_wire::beanstalkd::{Command, Parser, Put, Refusal, Reply, TubeName};
 use tokio_util::sync::CancellationToken;
 
 use super::counters::Presence;
 use super::failure::{refusal, word};
 use super::flow::READ_BYTES_MIN;
+use super::give_back::{give_back, give_back_rest};
 use super::listener::Stream;
 use super::measures::{self, Run};
 use super::patience::Patience;
@@ -36,9 +36,6 @@ const RECEIVE_FIRST: usize = 16;
 
 /// Most commands in one run.
 pub(super) const RUN_MAX: usize = 1000;
-
-/// Most reservations that the end of a connection gives back in one call.
-const GIVE_BACK_MAX: usize = 500;
 
 /// What a connection is and holds.
 pub(super) struct Session {
@@ -116,8 +113,14 @@ impl Session {
     pub(super) async fn run(mut self) {
         // The reason does not matter: the connection is over.
         let _ = self.converse().await;
-        self.give_back().await;
+        self.take_lapsed();
+        let held = self.held.take_all().map(|(_, reservation)| reservation).collect();
+        let left = give_back(&self.shared, held).await;
         self.leave_tubes().await;
+        let (shared, stop) = (Arc::clone(&self.shared), self.stop.clone());
+        // Its place and its socket are free while the store cannot take the rest back.
+        drop(self);
+        give_back_rest(&shared, left, &stop).await;
     }
 
     async fn converse(&mut self) -> ControlFlow<()> {
@@ -336,33 +339,6 @@ impl Session {
         while let Some(tube) = self.watched.pop() {
             stretch.step().await;
             drop(tube);
-        }
-    }
-
-    /// Gives all held jobs back: reservations belong to the connection.
-    async fn give_back(&mut self) {
-        self.take_lapsed();
-        let mut by_queue: Vec<(QueueId, Vec<_>)> = Vec::new();
-        let back = Settlement::Nack { delay: Some(Duration::ZERO), priority: None, reason: None };
-        for (_, reservation) in self.held.take_all() {
-            let queue = reservation.receipt.queue;
-            let entry = (reservation.receipt, back.clone());
-            match by_queue.iter_mut().find(|(id, _)| *id == queue) {
-                Some((_, entries)) => entries.push(entry),
-                None => by_queue.push((queue, vec![entry])),
-            }
-        }
-        for (id, mut entries) in by_queue {
-            let Some(queue) = self.shared.engine.queue_by_id(id) else { continue };
-            while !entries.is_empty() {
-                // One call after another: those of other connections come in between.
-                let rest = entries.split_off(entries.len().min(GIVE_BACK_MAX));
-                let portion = std::mem::replace(&mut entries, rest);
-                if let Err(error) = queue.settle(portion).await {
-                    // The reservations run out by themselves.
-                    self.shared.failures.note(&error, self.shared.now());
-                }
-            }
         }
     }
 }

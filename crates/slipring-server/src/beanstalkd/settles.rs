@@ -40,7 +40,7 @@ enum Plan {
 }
 
 /// Entries grouped by the queue they belong to.
-type ByQueue<T> = Vec<(QueueId, Vec<T>)>;
+pub(super) type ByQueue<T> = Vec<(QueueId, Vec<T>)>;
 
 /// What became of one planned settlement.
 struct Outcome {
@@ -196,7 +196,7 @@ impl Session {
     }
 }
 
-fn group<T>(groups: &mut ByQueue<T>, queue: QueueId, entry: T) {
+pub(super) fn group<T>(groups: &mut ByQueue<T>, queue: QueueId, entry: T) {
     match groups.iter_mut().find(|(id, _)| *id == queue) {
         Some((_, entries)) => entries.push(entry),
         None => groups.push((queue, vec![entry])),

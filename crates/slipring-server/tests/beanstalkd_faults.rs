@@ -1,0 +1,74 @@
+//! What clients are told and given while the store fails.
+
+// Helpers of tests may fail like tests.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod beanstalkd_client;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use beanstalkd_client::TestServer;
+use beanstalkd_client::running::{Serves, until};
+use slipring::stores::MemoryStore;
+use slipring_conformance::fault::{Fault, FaultyStore, Verb};
+use slipring_server::beanstalkd::Server;
+
+/// A server over a store with faults.
+fn start() -> (Arc<FaultyStore>, TestServer) {
+    let store = FaultyStore::new(MemoryStore::shared());
+    let server = TestServer::start_over(Arc::clone(&store) as _, <Server as Serves>::patient());
+    (store, server)
+}
+
+/// A connection that holds job 1, whose time to run does not end in a test, is closed while the
+/// store fails so often.
+fn close_while_the_store_fails(store: &FaultyStore, server: &TestServer, faults: &[Fault]) {
+    let mut holder = server.connect();
+    holder.send("put 0 0 4294967295 1\r\na\r\nreserve\r\n");
+    holder.expect("INSERTED 1\r\nRESERVED 1 1\r\na\r\n");
+    for (nth, fault) in (1..).zip(faults) {
+        store.plan(Verb::Settle, nth, *fault);
+    }
+    drop(holder);
+    until(|| store.calls(Verb::Settle) > 0);
+}
+
+#[test]
+fn the_jobs_of_a_closed_connection_are_ready_when_the_store_answers_again() {
+    let (store, server) = start();
+    let faults = [Fault::Before, Fault::Before];
+    close_while_the_store_fails(&store, &server, &faults);
+    server.wait_for_stat("current-connections", |count| count == 1);
+    let mut other = server.connect();
+    assert_eq!(other.ask("reserve-with-timeout 0"), "TIMED_OUT");
+    other.send("reserve\r\n");
+    until(|| {
+        server.clock.advance(Duration::from_millis(100));
+        store.calls(Verb::Settle) > faults.len() as u64
+    });
+    other.expect("RESERVED 1 1\r\na\r\n");
+}
+
+#[test]
+fn a_job_that_was_given_back_without_an_answer_is_not_given_back_again() {
+    let (store, server) = start();
+    close_while_the_store_fails(&store, &server, &[Fault::After]);
+    let mut other = server.connect();
+    other.send("reserve\r\n");
+    other.expect("RESERVED 1 1\r\na\r\n");
+    until(|| {
+        server.clock.advance(Duration::from_millis(100));
+        store.calls(Verb::Settle) > 1
+    });
+    assert_eq!(other.ask("delete 1"), "DELETED");
+}
+
+#[test]
+fn a_server_that_stops_does_not_wait_for_a_store_that_fails() {
+    let (store, mut server) = start();
+    close_while_the_store_fails(&store, &server, &[Fault::Before; 3]);
+    server.wait_for_stat("current-connections", |count| count == 1);
+    server.stop();
+    assert!(store.calls(Verb::Settle) < 4);
+}
