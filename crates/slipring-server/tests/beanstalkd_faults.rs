@@ -72,3 +72,21 @@ fn a_server_that_stops_does_not_wait_for_a_store_that_fails() {
     server.stop();
     assert!(store.calls(Verb::Settle) < 4);
 }
+
+#[test]
+fn a_touch_says_that_the_store_failed_and_not_that_the_job_is_gone() {
+    let (store, server) = start();
+    let mut client = server.connect();
+    for (id, tube) in [(1, "a"), (2, "b")] {
+        client.send(format!("use {tube}\r\nwatch {tube}\r\nput 0 0 60 1\r\na\r\nreserve\r\n"));
+        client.expect(format!("USING {tube}\r\nWATCHING {}\r\n", id + 1));
+        client.expect(format!("INSERTED {id}\r\nRESERVED {id} 1\r\na\r\n"));
+    }
+    // The touches of another tube have answers of their own.
+    store.plan(Verb::Extend, 1, Fault::Before);
+    client.send("touch 1\r\ntouch 2\r\ntouch 3\r\n");
+    client.expect("OUT_OF_MEMORY\r\nTOUCHED\r\nNOT_FOUND\r\n");
+    store.plan(Verb::Extend, 1, Fault::After);
+    assert_eq!(client.ask("touch 1"), "INTERNAL_ERROR");
+    assert_eq!(client.ask("touch 1"), "TOUCHED");
+}

@@ -4,7 +4,7 @@
 //! later ones it is a job that nobody holds, and those are looked at after the settlement. Of
 //! those, a run deletes each at most once. So the order inside a run makes no difference.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use futures::future::join_all;
 use slipring::admin::MessageState;
 use slipring::lifecycle::Settlement;
 use slipring::store::Settled;
-use slipring::{Error, MessageId, Priority, QueueId, Receipt};
+use slipring::{Error, MessageId, Priority, QueueId, Receipt, Timestamp};
 use slipring_wire::beanstalkd::{Command, Reply};
 
 use super::failure::is_no_such_job;
@@ -167,32 +167,32 @@ impl Session {
                 group(&mut by_queue, held.receipt.queue, (id, held.receipt));
             }
         }
-        let mut failed: Option<Error> = None;
-        let mut touched = HashSet::new();
+        let mut replies: HashMap<u64, Reply> = HashMap::new();
         for (queue, jobs) in by_queue {
             let Some(queue) = self.shared.engine.queue_by_id(queue) else { continue };
             let entries = jobs.iter().map(|(_, receipt)| (*receipt, None)).collect();
-            match queue.extend(entries).await {
-                Ok(answers) => {
-                    for ((id, _), answer) in jobs.into_iter().zip(answers) {
-                        let held = self.held.get(id).cloned();
-                        if let (Ok(deadline), Some(held)) = (answer, held) {
-                            self.held.insert(id, Reservation { deadline, ..held });
-                            touched.insert(id);
-                        }
-                    }
-                }
-                Err(error) => failed = Some(error),
+            let extended = queue.extend(entries).await;
+            let extended = extended.unwrap_or_else(|error| vec![Err(error); jobs.len()]);
+            for ((id, _), deadline) in jobs.into_iter().zip(extended) {
+                replies.insert(id, self.touched(id, deadline));
             }
         }
-        if let Some(error) = failed {
-            return self.fail(&error, ids.len());
-        }
         for id in ids {
-            let reply = if touched.contains(&id) { Reply::Touched } else { Reply::NotFound };
-            self.say(&reply)?;
+            self.say(replies.get(&id).unwrap_or(&Reply::NotFound))?;
         }
         ControlFlow::Continue(())
+    }
+
+    /// Notes what became of a touch and says it.
+    fn touched(&mut self, id: u64, deadline: Result<Timestamp, Error>) -> Reply {
+        match (deadline, self.held.get(id).cloned()) {
+            (Ok(deadline), Some(held)) => {
+                self.held.insert(id, Reservation { deadline, ..held });
+                Reply::Touched
+            }
+            (Err(error), _) if !is_no_such_job(&error) => self.shared.reply_to(&error),
+            _ => Reply::NotFound,
+        }
     }
 }
 
@@ -222,21 +222,12 @@ async fn settle_in(
     jobs: Vec<(usize, Receipt, Settlement)>,
 ) -> Vec<Outcome> {
     let entries = jobs.iter().map(|(_, receipt, how)| (*receipt, how.clone())).collect();
-    let answers = match shared.engine.queue_by_id(queue) {
-        Some(queue) => queue.settle(entries).await,
-        // The queue was deleted, and its jobs with it.
-        None => return Vec::new(),
-    };
-    match answers {
-        Ok(answers) => jobs
-            .iter()
-            .zip(answers)
-            .map(|(&(place, ..), result)| Outcome { place, result })
-            .collect(),
-        Err(error) => {
-            jobs.iter().map(|&(place, ..)| Outcome { place, result: Err(error.clone()) }).collect()
-        }
-    }
+    // The queue was deleted, and its jobs with it.
+    let Some(queue) = shared.engine.queue_by_id(queue) else { return Vec::new() };
+    let settled = queue.settle(entries).await;
+    let settled = settled.unwrap_or_else(|error| vec![Err(error); jobs.len()]);
+    let answered = jobs.iter().zip(settled);
+    answered.map(|(&(place, ..), result)| Outcome { place, result }).collect()
 }
 
 /// Deletes jobs that the connection does not hold, and those it lost a moment ago.
