@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use slipring::{Delivery, Error, Queue, ReceiveRequest};
+use slipring::{Delivery, Error, ErrorKind, Queue, ReceiveRequest};
 use slipring_wire::sqs::{Answer, ErrorCode, ReceiveMessage, ReceiveMessageAnswer, SqsError};
 
 use super::attributes;
@@ -114,11 +114,8 @@ impl Call<'_> {
         id: &str,
     ) -> Result<Vec<Delivery>, SqsError> {
         let replays = &self.shared.replays;
-        if let Some(before) = replays.take(queue.id(), id, self.now()) {
-            let leases = before.iter().map(|delivery| (delivery.receipt, request.lease)).collect();
-            let prolonged = queue.extend(leases).await.map_err(|error| self.refused(&error))?;
-            let held = before.into_iter().zip(prolonged).filter(|(_, prolonged)| prolonged.is_ok());
-            let held: Vec<Delivery> = held.map(|(delivery, _)| delivery).collect();
+        if let Some(before) = replays.find(queue.id(), id, self.now()) {
+            let held = self.prolonged(queue, before, request.lease).await?;
             if !held.is_empty() {
                 replays.keep(queue.id(), id, &held, self.now());
                 return Ok(held);
@@ -127,5 +124,27 @@ impl Call<'_> {
         let deliveries = self.receive(queue, request, true).await?;
         replays.keep(queue.id(), id, &deliveries, self.now());
         Ok(deliveries)
+    }
+
+    /// Prolongs leases; answers the deliveries that are held still.
+    async fn prolonged(
+        &self,
+        queue: &Queue,
+        deliveries: Vec<Delivery>,
+        lease: Option<Duration>,
+    ) -> Result<Vec<Delivery>, SqsError> {
+        let leases = deliveries.iter().map(|delivery| (delivery.receipt, lease)).collect();
+        let prolonged = queue.extend(leases).await.map_err(|error| self.refused(&error))?;
+        let mut held = Vec::with_capacity(deliveries.len());
+        for (delivery, prolonged) in deliveries.into_iter().zip(prolonged) {
+            match prolonged {
+                Ok(_) => held.push(delivery),
+                Err(error) => match error.kind() {
+                    ErrorKind::LeaseLost | ErrorKind::MessageGone => {}
+                    _ => return Err(self.refused(&error)),
+                },
+            }
+        }
+        Ok(held)
     }
 }

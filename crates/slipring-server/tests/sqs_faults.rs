@@ -1,0 +1,80 @@
+//! What clients are told and given while the store fails.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod sqs_client;
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use slipring::stores::MemoryStore;
+use slipring_conformance::fault::{Fault, FaultyStore, Verb};
+use slipring_server::sqs::{Server, Settings};
+use sqs_client::running::Serves;
+use sqs_client::{Client, TestServer, until};
+
+/// A server over a store with faults.
+fn start_with(settings: Settings) -> (Arc<FaultyStore>, TestServer) {
+    let store = FaultyStore::new(MemoryStore::shared());
+    let server = TestServer::start_over(Arc::clone(&store) as _, settings);
+    (store, server)
+}
+
+fn start() -> (Arc<FaultyStore>, TestServer) {
+    start_with(<Server as Serves>::patient())
+}
+
+/// Makes a FIFO queue with two messages; answers what asks for one of them by an attempt id.
+fn attempt(client: &mut Client) -> Value {
+    let url = client.create("q.fifo", json!({ "FifoQueue": "true" }));
+    for body in ["a", "b"] {
+        let message = json!({
+            "QueueUrl": url,
+            "MessageBody": body,
+            "MessageGroupId": body,
+            "MessageDeduplicationId": body,
+        });
+        client.ok("SendMessage", message);
+    }
+    json!({ "QueueUrl": url, "ReceiveRequestAttemptId": "try" })
+}
+
+fn body(received: &Value) -> &str {
+    received["Messages"][0]["Body"].as_str().unwrap()
+}
+
+#[test]
+fn an_attempt_is_remembered_when_the_store_fails_to_repeat_it() {
+    let (store, server) = start();
+    let mut client = server.connect();
+    let receive = attempt(&mut client);
+    assert_eq!(body(&client.ok("ReceiveMessage", receive.clone())), "a");
+    for fault in [Fault::Before, Fault::After] {
+        store.plan(Verb::Extend, 1, fault);
+        assert_eq!(client.refused("ReceiveMessage", receive.clone()), "ServiceUnavailable");
+        assert_eq!(body(&client.ok("ReceiveMessage", receive.clone())), "a");
+    }
+}
+
+#[test]
+fn an_attempt_is_remembered_when_its_repetition_is_given_up_or_made_twice() {
+    let patient = <Server as Serves>::patient();
+    let (store, server) = start_with(Settings { connections_max: 2, ..patient });
+    let (mut client, mut second) = (server.connect(), server.connect());
+    let receive = attempt(&mut client);
+    assert_eq!(body(&client.ok("ReceiveMessage", receive.clone())), "a");
+    store.plan(Verb::Extend, 1, Fault::Hang);
+    client.start("ReceiveMessage", &receive);
+    server.runtime.block_on(store.hanging(1));
+    second.start("ReceiveMessage", &receive);
+    drop(client);
+    // There is a place again when the server has noticed.
+    let mut third = server.connect();
+    until(|| {
+        third = server.connect();
+        third.call("ListQueues", json!({})).status == 200
+    });
+    store.release();
+    assert_eq!(body(&second.reply().json()), "a");
+    assert_eq!(body(&third.ok("ReceiveMessage", receive)), "a");
+}
