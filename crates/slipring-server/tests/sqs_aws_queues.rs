@@ -10,11 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use slipring_wire::sqs::Protocol;
 use sqs_client::both::{Speaker, Told, in_both};
-use sqs_client::until;
-
-fn arn(name: &str) -> String {
-    format!("arn:aws:sqs:us-east-1:000000000000:{name}")
-}
+use sqs_client::{arn, until};
 
 /// An error as [`Speaker::refused`] gives it.
 fn error(code: &str, text: impl Into<String>) -> (String, String) {

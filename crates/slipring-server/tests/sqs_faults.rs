@@ -11,7 +11,7 @@ use slipring::stores::MemoryStore;
 use slipring_conformance::fault::{Fault, FaultyStore, Verb};
 use slipring_server::sqs::{Server, Settings};
 use sqs_client::running::Serves;
-use sqs_client::{Client, TestServer, until};
+use sqs_client::{Client, TestServer, arn, until, with_dead_letters};
 
 /// A server over a store with faults.
 fn start_with(settings: Settings) -> (Arc<FaultyStore>, TestServer) {
@@ -77,4 +77,35 @@ fn an_attempt_is_remembered_when_its_repetition_is_given_up_or_made_twice() {
     store.release();
     assert_eq!(body(&second.reply().json()), "a");
     assert_eq!(body(&third.ok("ReceiveMessage", receive)), "a");
+}
+
+#[test]
+fn a_move_task_that_cannot_count_its_messages_does_not_begin() {
+    let (store, server) = start();
+    let mut client = server.connect();
+    let (_, dead) = with_dead_letters(&mut client, 1);
+    client.put(&dead, "a");
+    client.create("other", json!({}));
+    let start = json!({ "SourceArn": arn("dead"), "DestinationArn": arn("other") });
+    store.plan(Verb::Stats, 1, Fault::Before);
+    let refused = client.call("StartMessageMoveTask", start.clone());
+    assert_eq!((refused.status, refused.code().as_str()), (503, "ServiceUnavailable"));
+    client.ok("StartMessageMoveTask", start);
+    until(|| client.newest_task()["Status"] == "COMPLETED");
+    assert_eq!(client.newest_task()["ApproximateNumberOfMessagesMoved"], 1);
+}
+
+#[test]
+fn a_move_task_that_cannot_tell_whether_all_is_moved_has_failed() {
+    let (store, server) = start();
+    let mut client = server.connect();
+    let (_, dead) = with_dead_letters(&mut client, 1);
+    // Sent to the queue itself: it came from nowhere.
+    client.put(&dead, "a");
+    store.plan(Verb::Stats, 2, Fault::Before);
+    client.ok("StartMessageMoveTask", json!({ "SourceArn": arn("dead") }));
+    until(|| client.newest_task()["Status"] != "RUNNING");
+    let task = client.newest_task();
+    assert_eq!(task["Status"], "FAILED");
+    assert_eq!(task["FailureReason"], "a planned fault of Stats");
 }

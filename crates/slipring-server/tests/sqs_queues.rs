@@ -8,21 +8,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use slipring_server::sqs::Settings;
-use sqs_client::{Client, TestServer, until};
+use sqs_client::{Client, TestServer, arn, until, with_dead_letters};
 
 const MINUTE: Duration = Duration::from_secs(60);
-
-fn arn(name: &str) -> String {
-    format!("arn:aws:sqs:us-east-1:000000000000:{name}")
-}
-
-/// A queue with a dead-letter queue after so many receives.
-fn with_dead_letters(client: &mut Client, receives: u32) -> (String, String) {
-    let dead = client.create("dead", json!({}));
-    let policy = json!({ "deadLetterTargetArn": arn("dead"), "maxReceiveCount": receives });
-    let attributes = json!({ "RedrivePolicy": policy.to_string(), "VisibilityTimeout": "1" });
-    (client.create("live", attributes), dead)
-}
 
 #[test]
 fn names_are_checked() {
@@ -315,12 +303,6 @@ fn redrive_policies_are_checked() {
     }
 }
 
-/// The newest move task of the dead-letter queue.
-fn newest_task(client: &mut Client) -> Value {
-    let tasks = client.ok("ListMessageMoveTasks", json!({ "SourceArn": arn("dead") }));
-    tasks["Results"][0].clone()
-}
-
 /// Dead letters that came from the live queue.
 fn fill(server: &TestServer, client: &mut Client, live: &str, count: u64) {
     for number in 0..count {
@@ -345,8 +327,8 @@ fn a_move_task_sends_dead_letters_back() {
     let (live, _dead) = with_dead_letters(&mut client, 1);
     fill(&server, &mut client, &live, 12);
     client.ok("StartMessageMoveTask", json!({ "SourceArn": arn("dead") }));
-    until(|| newest_task(&mut client)["Status"] == "COMPLETED");
-    let task = newest_task(&mut client);
+    until(|| client.newest_task()["Status"] == "COMPLETED");
+    let task = client.newest_task();
     assert_eq!(task["ApproximateNumberOfMessagesMoved"], 12);
     assert_eq!(task["ApproximateNumberOfMessagesToMove"], 12);
     assert_eq!(task["TaskHandle"], Value::Null);
@@ -369,16 +351,16 @@ fn a_move_task_keeps_its_rate_and_can_be_cancelled() {
     let handle = client.ok("StartMessageMoveTask", start.clone())["TaskHandle"].clone();
     let second = client.refused("StartMessageMoveTask", start.clone());
     assert_eq!(second, "InvalidParameterValue");
-    until(|| newest_task(&mut client)["ApproximateNumberOfMessagesMoved"] == 1);
+    until(|| client.newest_task()["ApproximateNumberOfMessagesMoved"] == 1);
     server.clock.advance(Duration::from_millis(200));
-    until(|| newest_task(&mut client)["ApproximateNumberOfMessagesMoved"] == 2);
-    let running = newest_task(&mut client);
+    until(|| client.newest_task()["ApproximateNumberOfMessagesMoved"] == 2);
+    let running = client.newest_task();
     assert_eq!((&running["Status"], &running["TaskHandle"]), (&json!("RUNNING"), &handle));
     assert_eq!(running["DestinationArn"], arn("other"));
     let cancel = json!({ "TaskHandle": handle });
     let moved = client.ok("CancelMessageMoveTask", cancel.clone());
     assert_eq!(moved["ApproximateNumberOfMessagesMoved"], 2);
-    until(|| newest_task(&mut client)["Status"] == "CANCELLED");
+    until(|| client.newest_task()["Status"] == "CANCELLED");
     let again = client.refused("CancelMessageMoveTask", cancel);
     assert_eq!(again, "AWS.SimpleQueueService.UnsupportedOperation");
     client.ok("StartMessageMoveTask", start);

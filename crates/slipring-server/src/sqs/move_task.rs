@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use slipring::{Engine, MoveRequest, Queue, QueueId, Timestamp};
+use slipring::{Engine, Error, MoveRequest, Queue, QueueId, Timestamp};
 use slipring_wire::sqs::MoveTask;
 use tokio_util::sync::CancellationToken;
 
@@ -150,15 +150,18 @@ impl Task {
 
     /// Nothing could be moved any more: others took the rest, or nobody knows where it came from.
     async fn ran_dry(&self, engine: &Engine) {
-        let homeless = match engine.queue_by_id(self.order.source) {
-            Some(source) if self.order.target.is_none() => left_in(&source).await > 0,
-            _ => false,
+        let left = match engine.queue_by_id(self.order.source) {
+            Some(source) if self.order.target.is_none() => left_in(&source).await,
+            _ => Ok(0),
         };
-        if homeless {
-            let reason = "CouldNotDetermineMessageSource".to_string();
-            return self.finish(Status::Failed, Some(reason));
+        match left {
+            Ok(0) => self.finish(Status::Completed, None),
+            Ok(_) => {
+                let reason = "CouldNotDetermineMessageSource".to_string();
+                self.finish(Status::Failed, Some(reason));
+            }
+            Err(error) => self.finish(Status::Failed, Some(error.message().to_string())),
         }
-        self.finish(Status::Completed, None);
     }
 
     fn finish(&self, status: Status, failure: Option<String>) {
@@ -169,8 +172,11 @@ impl Task {
 }
 
 /// Messages that a move takes: those ready and those parked.
-pub(super) async fn left_in(source: &Queue) -> u64 {
-    source.stats().await.map_or(0, |stats| stats.ready + stats.parked)
+///
+/// # Errors
+/// Those of [`Queue::stats`].
+pub(super) async fn left_in(source: &Queue) -> Result<u64, Error> {
+    source.stats().await.map(|stats| stats.ready + stats.parked)
 }
 
 /// How many of `rate` messages per second the step number `made` moves, so that the steps of a

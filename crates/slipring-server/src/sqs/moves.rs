@@ -102,7 +102,7 @@ impl Call<'_> {
             "sourceArn": order.source_arn,
         });
         let handle = STANDARD.encode(handle.to_string());
-        let to_move = left_in(&source).await;
+        let to_move = left_in(&source).await.map_err(|error| self.refused(&error))?;
         let cancel = moves.stop.child_token();
         let task = Arc::new(Task::new(handle.clone(), order, to_move, self.now(), cancel));
         let exists = |id| self.shared.engine.queue_by_id(id).is_some();

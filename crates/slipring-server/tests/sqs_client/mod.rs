@@ -90,6 +90,19 @@ impl Reply {
     }
 }
 
+/// The ARN of a queue.
+pub fn arn(name: &str) -> String {
+    format!("arn:aws:sqs:us-east-1:000000000000:{name}")
+}
+
+/// A queue with a dead-letter queue after so many receives.
+pub fn with_dead_letters(client: &mut Client, receives: u32) -> (String, String) {
+    let dead = client.create("dead", json!({}));
+    let policy = json!({ "deadLetterTargetArn": arn("dead"), "maxReceiveCount": receives });
+    let attributes = json!({ "RedrivePolicy": policy.to_string(), "VisibilityTimeout": "1" });
+    (client.create("live", attributes), dead)
+}
+
 /// A connection.
 pub struct Client {
     pub stream: BufReader<TcpStream>,
@@ -209,5 +222,11 @@ impl Client {
         let asked = json!({ "QueueUrl": url, "AttributeNames": [name] });
         let got = self.ok("GetQueueAttributes", asked);
         got["Attributes"][name].as_str().map(str::to_string)
+    }
+
+    /// The newest move task of the dead-letter queue.
+    pub fn newest_task(&mut self) -> Value {
+        let tasks = self.ok("ListMessageMoveTasks", json!({ "SourceArn": arn("dead") }));
+        tasks["Results"][0].clone()
     }
 }
