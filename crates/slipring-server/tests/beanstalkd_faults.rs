@@ -90,3 +90,23 @@ fn a_touch_says_that_the_store_failed_and_not_that_the_job_is_gone() {
     assert_eq!(client.ask("touch 1"), "INTERNAL_ERROR");
     assert_eq!(client.ask("touch 1"), "TOUCHED");
 }
+
+#[test]
+fn a_list_without_all_tubes_is_no_answer_and_their_counters_go_on() {
+    let (store, server) = start();
+    for (id, tube) in [(1, "a"), (2, "b")] {
+        let mut client = server.connect();
+        client.send(format!("use {tube}\r\nput 0 0 60 1\r\na\r\n"));
+        client.expect(format!("USING {tube}\r\nINSERTED {id}\r\n"));
+    }
+    server.wait_for_stat("current-connections", |count| count == 1);
+    let mut client = server.connect();
+    for command in ["stats", "list-tubes"] {
+        store.plan(Verb::Stats, 1, Fault::Before);
+        assert_eq!(client.ask(command), "OUT_OF_MEMORY");
+    }
+    client.send("list-tubes\r\n");
+    assert_eq!(client.text(), "---\n- default\n- a\n- b\n");
+    let stats = client.yaml("stats-tube a");
+    assert!(stats.contains(&("total-jobs".to_owned(), "1".to_owned())), "{stats:?}");
+}

@@ -183,19 +183,18 @@ impl Tubes {
         }
     }
 
-    /// Every tube that exists, in the order of first mention, and what all of them hold. Costs one
-    /// store call for each queue; forgets tubes that have gone.
+    /// Every tube that exists, in the order of first mention, and what all of them hold. Asks the
+    /// store about each queue; forgets tubes that have gone.
     ///
     /// # Errors
     /// Storage errors.
     pub(super) async fn census(&self, engine: &Engine) -> Result<Census, Error> {
         let mut total = QueueStats::default();
         let mut found: Vec<(u64, u64, TubeName)> = Vec::new();
-        for queue in engine.queues().await? {
-            let Ok(stats) = queue.stats().await else { continue };
-            if stats.total() == 0 {
-                continue;
-            }
+        let queues = engine.queues().await?;
+        let all = engine.stats_of(&queues).await?;
+        for (queue, stats) in queues.iter().zip(all) {
+            let Some(stats) = stats.filter(|stats| stats.total() > 0) else { continue };
             total.ready += stats.ready;
             total.urgent += stats.urgent;
             total.delayed += stats.delayed;
