@@ -5,6 +5,7 @@
 mod sqs_client;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use slipring::stores::MemoryStore;
@@ -108,4 +109,33 @@ fn a_move_task_that_cannot_tell_whether_all_is_moved_has_failed() {
     let task = client.newest_task();
     assert_eq!(task["Status"], "FAILED");
     assert_eq!(task["FailureReason"], "a planned fault of Stats");
+}
+
+#[test]
+fn a_move_task_goes_on_when_its_queue_could_not_be_deleted() {
+    let (store, server) = start();
+    let mut client = server.connect();
+    let (_, dead) = with_dead_letters(&mut client, 1);
+    for body in ["a", "b", "c"] {
+        client.put(&dead, body);
+    }
+    client.create("other", json!({}));
+    let start = json!({
+        "SourceArn": arn("dead"),
+        "DestinationArn": arn("other"),
+        "MaxNumberOfMessagesPerSecond": 5,
+    });
+    client.ok("StartMessageMoveTask", start);
+    until(|| client.newest_task()["ApproximateNumberOfMessagesMoved"] == 1);
+    store.plan(Verb::DeleteQueue, 1, Fault::Before);
+    let delete = json!({ "QueueUrl": dead });
+    assert_eq!(client.refused("DeleteQueue", delete.clone()), "ServiceUnavailable");
+    until(|| {
+        server.clock.advance(Duration::from_millis(100));
+        client.newest_task()["Status"] != "RUNNING"
+    });
+    assert_eq!(client.newest_task()["Status"], "COMPLETED");
+    client.ok("DeleteQueue", delete);
+    let gone = client.call("ListMessageMoveTasks", json!({ "SourceArn": arn("dead") }));
+    assert_eq!(gone.status, 404);
 }

@@ -82,10 +82,10 @@ impl Call<'_> {
     }
 
     async fn delete_whole(&self, queue: &Queue) -> Result<(), SqsError> {
-        self.shared.moves.forget(queue.id());
         let messages = queue.stats().await.ok().map(|stats| stats.total());
         let deleted = self.shared.engine.delete_queue(queue).await;
         deleted.map_err(|error| self.refused(&error))?;
+        self.shared.moves.forget(queue.id());
         self.audit(Act::Delete, queue, messages);
         Ok(())
     }
