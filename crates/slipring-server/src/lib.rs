@@ -18,6 +18,7 @@ mod places;
 pub mod process;
 pub mod proxies;
 mod refusals;
+mod resend;
 pub mod server;
 mod sockets;
 pub mod sqs;

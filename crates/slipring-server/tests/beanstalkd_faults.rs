@@ -11,6 +11,7 @@ use std::time::Duration;
 use beanstalkd_client::TestServer;
 use beanstalkd_client::running::{Serves, until};
 use slipring::stores::MemoryStore;
+use slipring::{Limits, QueueSettings};
 use slipring_conformance::fault::{Fault, FaultyStore, Verb};
 use slipring_server::beanstalkd::Server;
 
@@ -108,5 +109,26 @@ fn a_list_without_all_tubes_is_no_answer_and_their_counters_go_on() {
     client.send("list-tubes\r\n");
     assert_eq!(client.text(), "---\n- default\n- a\n- b\n");
     let stats = client.yaml("stats-tube a");
+    assert!(stats.contains(&("total-jobs".to_owned(), "1".to_owned())), "{stats:?}");
+}
+
+#[test]
+fn a_put_that_finds_no_queue_and_no_room_for_one_fails_alone() {
+    let store = FaultyStore::with_calls_of(MemoryStore::shared(), Some(1));
+    let limits = Limits { queues_max: 1, ..Limits::default() };
+    let patient = <Server as Serves>::patient();
+    let server = TestServer::start_within(Arc::clone(&store) as _, patient, limits);
+    store.plan(Verb::Append, 2, Fault::Hang);
+    let mut client = server.connect();
+    client.send("put 0 0 60 1\r\na\r\nput 0 0 60 1\r\nb\r\n");
+    server.runtime.block_on(async {
+        store.hanging(1).await;
+        let queue = server.engine.queue("default").await.unwrap();
+        server.engine.delete_queue(&queue).await.unwrap();
+        server.engine.create_queue("other", QueueSettings::default()).await.unwrap();
+    });
+    store.release();
+    client.expect("INSERTED 1\r\nOUT_OF_MEMORY\r\n");
+    let stats = client.yaml("stats");
     assert!(stats.contains(&("total-jobs".to_owned(), "1".to_owned())), "{stats:?}");
 }

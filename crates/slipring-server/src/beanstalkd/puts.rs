@@ -10,6 +10,7 @@ use slipring_wire::beanstalkd::{Put, Reply};
 use super::server::Shared;
 use super::session::{RUN_MAX, Session};
 use super::tube::Tube;
+use crate::resend::send_each;
 
 /// A run ends when its bodies pass this.
 const RUN_BYTES_MAX: usize = 1 << 20;
@@ -49,24 +50,9 @@ impl Session {
 
 async fn send(shared: &Shared, tube: &Tube, run: Vec<NewMessage>) -> Result<Vec<Reply>, Error> {
     let queue = queue_of(shared, tube).await?;
-    let mut sent = send_to(&queue, run.clone()).await;
-    for _ in 0..AGAIN_MAX {
-        if !sent.iter().any(found_no_queue) {
-            break;
-        }
-        // The queue was empty and has gone a moment ago. What was refused by that is stored
-        // nowhere, and goes into a new one.
-        shared.engine.note_deletions().await?;
-        let queue = queue_of(shared, tube).await?;
-        let refused = |(_, sent): &(_, &Result<Sent, Error>)| found_no_queue(sent);
-        let again = run.iter().zip(&sent).filter(refused).map(|(message, _)| message.clone());
-        let mut answers = send_to(&queue, again.collect()).await.into_iter();
-        for answer in sent.iter_mut().filter(|answer| found_no_queue(answer)) {
-            if let Some(new) = answers.next() {
-                *answer = new;
-            }
-        }
-    }
+    // One that was empty may have gone a moment ago.
+    let anew = || async { queue_of(shared, tube).await.map(Some) };
+    let sent = send_each(&shared.engine, &queue, run, AGAIN_MAX, anew).await;
     let stored = sent.iter().filter(|sent| sent.is_ok()).count();
     shared.counters.total_jobs.add(stored);
     tube.jobs.add(stored);
@@ -91,21 +77,6 @@ async fn queue_of(shared: &Shared, tube: &Tube) -> Result<Queue, Error> {
         }
         made => made,
     }
-}
-
-async fn send_to(queue: &Queue, mut run: Vec<NewMessage>) -> Vec<Result<Sent, Error>> {
-    match run.pop() {
-        Some(only) if run.is_empty() => vec![queue.send(only).await],
-        Some(last) => {
-            run.push(last);
-            queue.send_each(run).await
-        }
-        None => Vec::new(),
-    }
-}
-
-fn found_no_queue(sent: &Result<Sent, Error>) -> bool {
-    sent.as_ref().is_err_and(|error| error.kind() == ErrorKind::QueueNotFound)
 }
 
 fn message(put: Put) -> NewMessage {
