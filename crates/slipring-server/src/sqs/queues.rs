@@ -23,6 +23,9 @@ impl Call<'_> {
         let queue_url = self.url_of(&p.queue_name);
         let answer = Answer::CreateQueue(CreateQueueAnswer { queue_url });
         let _turn = self.shared.changes.lock().await;
+        // Another server may have deleted the queue; the answer is that there is one.
+        let noted = self.shared.engine.note_deletions().await;
+        noted.map_err(|error| self.refused(&error))?;
         if let Some(queue) = self.queue_named(&p.queue_name).await? {
             // Attributes that are not named may have any value.
             let present = in_one_form(queue.info().settings.clone());

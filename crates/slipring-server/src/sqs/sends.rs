@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use slipring::store::Sent;
-use slipring::{Error, NewMessage, QueueSettings};
+use slipring::{Error, NewMessage, Queue, QueueSettings};
 use slipring_wire::sqs::{
     Answer, ErrorCode, FailedEntry, OutgoingMessage, SendMessage, SendMessageAnswer,
     SendMessageBatch, SendMessageBatchAnswer, SentEntry, SqsError, attributes_digest, body_digest,
@@ -13,6 +13,7 @@ use slipring_wire::sqs::{
 use super::attributes;
 use super::call::Call;
 use super::messages::{headers_of, message_id, sequence_number};
+use crate::resend::send_each;
 
 /// A message ready for the engine, and its answer but for the numbers.
 struct Accepted {
@@ -27,8 +28,10 @@ impl Call<'_> {
         check_fifo(&p.message, &info.settings)?;
         check_size(&p.message, &info.settings, "are invalid")?;
         let Accepted { message, mut answer } = accept(p.message, &info.settings)?;
-        let sent = queue.send(message).await.map_err(|error| self.refused(&error))?;
-        number(&mut answer, &sent, &info.settings);
+        for sent in self.send(&queue, vec![message]).await {
+            let sent = sent.map_err(|error| self.refused(&error))?;
+            number(&mut answer, &sent, &info.settings);
+        }
         Ok(Answer::SendMessage(answer))
     }
 
@@ -54,10 +57,7 @@ impl Call<'_> {
                 Err(error) => batch.failed.push(FailedEntry::new(entry.id, error)),
             }
         }
-        let sent: Vec<Result<Sent, Error>> = match messages.is_empty() {
-            true => Vec::new(),
-            false => queue.send_each(messages).await,
-        };
+        let sent = self.send(&queue, messages).await;
         for ((id, mut answer), sent) in waiting.into_iter().zip(sent) {
             match sent {
                 Ok(sent) => {
@@ -69,6 +69,25 @@ impl Call<'_> {
         }
         Ok(Answer::SendMessageBatch(batch))
     }
+
+    /// Sends messages each for itself. Where another server has deleted the queue and it was made
+    /// anew, they go into the new one, if that has the same rules for them.
+    async fn send(&self, queue: &Queue, messages: Vec<NewMessage>) -> Vec<Result<Sent, Error>> {
+        let (engine, name) = (&self.shared.engine, queue.name());
+        let accepted_by = rules(queue);
+        let anew = || async {
+            let anew = engine.queue(name.as_str()).await?;
+            Ok(Some(anew).filter(|anew| rules(anew) == accepted_by))
+        };
+        send_each(engine, queue, messages, 1, anew).await
+    }
+}
+
+/// What of a queue's settings messages are accepted by.
+fn rules(queue: &Queue) -> (bool, bool, u64) {
+    let settings = &queue.info().settings;
+    let content_based = attributes::content_based(settings);
+    (settings.fifo, content_based, attributes::message_bytes_max(settings))
 }
 
 /// What a FIFO queue must and a standard queue must not have; a batch is refused as a whole.

@@ -7,7 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use slipring::stores::MemoryStore;
-use slipring::{Clock, Engine, EngineOptions, Limits, ManualClock, Store, SystemClock, Timestamp};
+use slipring::{
+    AdminStore, Clock, Engine, EngineOptions, Limits, ManualClock, QueueName, QueueSettings, Store,
+    SystemClock, Timestamp,
+};
+use slipring_conformance::fault::FaultyStore;
+use slipring_sqlite::{SqliteOptions, SqliteStore};
+use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -32,6 +38,15 @@ pub fn is_closed(stream: &mut TcpStream) -> bool {
         Ok(bytes) => bytes == 0,
         Err(error) => error.kind() == ErrorKind::ConnectionReset,
     }
+}
+
+/// A store on a file of its own that other processes may share. What is done by its calls alone, an
+/// engine over it hears of only when it looks: not by itself while its clock stands still.
+pub fn shared_store() -> (TempDir, Arc<FaultyStore>) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("queues.db");
+    let store = SqliteStore::open(file, SqliteOptions::default()).unwrap();
+    (folder, FaultyStore::new(store))
 }
 
 /// A server that can be started.
@@ -91,6 +106,21 @@ impl<S: Serves> Running<S> {
         let stop = CancellationToken::new();
         let serving = Some(runtime.spawn(server.clone().run(listener, stop.clone())));
         Running { runtime, engine, server, clock, address, stop, serving }
+    }
+
+    /// Deletes a queue as another server on the store does.
+    pub fn delete_elsewhere(&self, store: &FaultyStore, name: &str) {
+        self.runtime.block_on(async {
+            let queue = self.engine.queue(name).await.unwrap();
+            store.delete_queue(queue.id()).await.unwrap();
+        });
+    }
+
+    /// Makes a queue as another server on the store does.
+    pub fn create_elsewhere(&self, store: &FaultyStore, name: &str) {
+        let (name, settings) = (QueueName::new(name).unwrap(), QueueSettings::default());
+        let made = store.create_queue(&name, &settings, self.clock.now());
+        self.runtime.block_on(made).unwrap();
     }
 
     /// Stops the server and waits until it has.
