@@ -9,7 +9,11 @@ use slipring_wire::beanstalkd::{Command, Reply};
 pub(super) fn reply_for(error: &Error) -> Reply {
     let limit = || error.context().iter().find(|(key, _)| *key == "limit");
     match error.kind() {
-        ErrorKind::MessageGone | ErrorKind::WrongState | ErrorKind::LeaseLost => Reply::NotFound,
+        // Its jobs are gone with a queue.
+        ErrorKind::QueueNotFound
+        | ErrorKind::MessageGone
+        | ErrorKind::WrongState
+        | ErrorKind::LeaseLost => Reply::NotFound,
         ErrorKind::LimitExceeded => match limit() {
             Some((_, name)) if name == "message_bytes_max" => Reply::JobTooBig,
             _ => Reply::OutOfMemory,

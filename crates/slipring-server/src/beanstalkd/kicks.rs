@@ -15,12 +15,16 @@ impl Session {
     pub(super) async fn kick(&mut self, bound: u32) -> Result<Reply, Error> {
         self.shared.counters.kick.add(1);
         let tube = self.used.tube();
-        let queue = tube.existing_queue(&self.shared.engine).await?;
-        let Some(queue) = queue.filter(|_| bound > 0) else {
+        if bound == 0 {
+            return Ok(Reply::KickedCount(0));
+        }
+        let kick = |queue: Queue| async move {
+            let first = first_kickable(&queue, bound).await?;
+            Ok((first, queue.kick(bound).await?))
+        };
+        let Some((first, kicked)) = tube.in_queue(&self.shared.engine, kick).await? else {
             return Ok(Reply::KickedCount(0));
         };
-        let first = first_kickable(&queue, bound).await?;
-        let kicked = queue.kick(bound).await?;
         // One job at a time is what workers do.
         if kicked > 1 {
             self.audit(Act::Kick, tube.name.as_str(), Some(kicked));

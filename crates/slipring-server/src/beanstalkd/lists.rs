@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use slipring::{Error, QueueSettings};
+use slipring::{Error, ErrorKind, QueueSettings};
 use slipring_wire::beanstalkd::{Reply, TubeName, yaml};
 
 use super::session::Session;
@@ -88,13 +88,21 @@ impl Session {
         let Some(tube) = shared.tubes.existing(name, &shared.engine).await? else {
             return Ok(Reply::NotFound);
         };
-        let queue = tube.queue(&shared.engine, &shared.queue_settings).await?;
         let delay = Duration::from_secs(u64::from(delay_seconds));
         let paused_until = (!delay.is_zero()).then(|| shared.now().after(delay));
         let paused = |present: &QueueSettings| {
             Ok::<_, Infallible>(QueueSettings { paused_until, ..present.clone() })
         };
-        let Ok(_) = queue.change(paused).await?;
+        let queue = tube.queue(&shared.engine, &shared.queue_settings).await?;
+        let Ok(_) = match queue.change(paused).await {
+            Err(error) if error.kind() == ErrorKind::QueueNotFound => {
+                // Another server has deleted it; the tube is there all the same.
+                shared.engine.note_deletions().await?;
+                let queue = tube.queue(&shared.engine, &shared.queue_settings).await?;
+                queue.change(paused).await?
+            }
+            changed => changed?,
+        };
         tube.pauses.add(1);
         tube.pause_seconds.set(u64::from(delay_seconds));
         let act = if paused_until.is_some() { Act::Pause } else { Act::Resume };

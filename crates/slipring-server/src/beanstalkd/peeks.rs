@@ -1,7 +1,7 @@
 //! `peek`, `peek-ready`, `peek-delayed`, `peek-buried`: looking at jobs without taking them.
 
 use slipring::admin::{MessageState, PeekFilter};
-use slipring::{Error, MessageId};
+use slipring::{Error, MessageId, Queue};
 use slipring_wire::beanstalkd::Reply;
 
 use super::server::Shared;
@@ -35,11 +35,10 @@ impl Session {
 
 /// The first job of a tube in a state.
 async fn first_in_state(shared: &Shared, tube: &Tube, state: MessageState) -> Result<Reply, Error> {
-    let Some(queue) = tube.existing_queue(&shared.engine).await? else {
-        return Ok(Reply::NotFound);
-    };
-    let found = queue.peek(PeekFilter { state: Some(state), limit: 1 }).await?;
-    Ok(match found.into_iter().next() {
+    let first = PeekFilter { state: Some(state), limit: 1 };
+    let peek = |queue: Queue| async move { queue.peek(first).await };
+    let found = tube.in_queue(&shared.engine, peek).await?;
+    Ok(match found.into_iter().flatten().next() {
         Some(found) => Reply::Found { id: found.message.id.0, body: found.message.body },
         None => Reply::NotFound,
     })

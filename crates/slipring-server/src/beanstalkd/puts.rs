@@ -58,7 +58,11 @@ async fn send(shared: &Shared, tube: &Tube, run: Vec<NewMessage>) -> Result<Vec<
     tube.jobs.add(stored);
     let reply = |sent: Result<Sent, Error>| match sent {
         Ok(sent) => Reply::Inserted { id: sent.id.0 },
-        Err(error) => shared.reply_to(&error),
+        Err(error) => match shared.reply_to(&error) {
+            // Others have deleted each queue that was made for it.
+            Reply::NotFound => Reply::OutOfMemory,
+            reply => reply,
+        },
     };
     Ok(sent.into_iter().map(reply).collect())
 }

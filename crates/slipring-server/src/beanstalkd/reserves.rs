@@ -272,6 +272,10 @@ impl Session {
         match &mut self.queues {
             Some(queues) => queues.take_in(&self.shared.engine),
             None => {
+                if self.lost_a_queue {
+                    // One that another server has deleted is known here until somebody looks.
+                    self.shared.engine.note_deletions().await?;
+                }
                 let found = Watched::find(&self.watched, &self.shared.engine).await?;
                 self.queues = Some(found);
                 self.lost_a_queue = false;

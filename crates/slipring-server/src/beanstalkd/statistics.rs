@@ -1,7 +1,7 @@
 //! `stats`, `stats-tube` and `stats-job`.
 
 use slipring::admin::MessageState;
-use slipring::{Error, MessageId, Timestamp};
+use slipring::{Error, MessageId, Queue, Timestamp};
 use slipring_wire::beanstalkd::stats::{JobStats, ServerStats, TubeStats, Word};
 use slipring_wire::beanstalkd::{Reply, TubeName};
 
@@ -35,8 +35,8 @@ impl Session {
             cmd_pause_tube: tube.pauses.get(),
             ..TubeStats::default()
         };
-        if let Some(queue) = tube.existing_queue(&shared.engine).await? {
-            let held = queue.stats().await?;
+        let look = |queue: Queue| async move { queue.stats().await.map(|held| (queue, held)) };
+        if let Some((queue, held)) = tube.in_queue(&shared.engine, look).await? {
             stats.current_jobs_urgent = held.urgent;
             stats.current_jobs_ready = held.ready;
             stats.current_jobs_reserved = held.leased;

@@ -117,6 +117,31 @@ impl Tube {
         }
     }
 
+    /// What `ask` answers of the queue of this tube; `None` if there is none. One that another
+    /// server has deleted is none, and is asked for once more: it may have been made anew.
+    ///
+    /// # Errors
+    /// Those of `ask`, and storage errors.
+    pub(super) async fn in_queue<T, F>(
+        &self,
+        engine: &Engine,
+        ask: impl Fn(Queue) -> F,
+    ) -> Result<Option<T>, Error>
+    where
+        F: Future<Output = Result<T, Error>>,
+    {
+        for _ in 0..2 {
+            let Some(queue) = self.existing_queue(engine).await? else { break };
+            match ask(queue).await {
+                Err(error) if error.kind() == ErrorKind::QueueNotFound => {
+                    engine.note_deletions().await?;
+                }
+                answer => return answer.map(Some),
+            }
+        }
+        Ok(None)
+    }
+
     /// The queue of this tube if the engine knows one; asks no store.
     pub(super) fn known_queue(&self, engine: &Engine) -> Option<Queue> {
         let found = self.cached(engine).or_else(|| engine.known_queue(self.name.as_str()))?;

@@ -234,8 +234,6 @@ pub(super) struct Census {
 }
 
 async fn holds_jobs(tube: &Tube, engine: &Engine) -> Result<bool, Error> {
-    match tube.existing_queue(engine).await? {
-        Some(queue) => Ok(queue.stats().await?.total() > 0),
-        None => Ok(false),
-    }
+    let stats = tube.in_queue(engine, |queue| async move { queue.stats().await }).await?;
+    Ok(stats.is_some_and(|stats| stats.total() > 0))
 }
