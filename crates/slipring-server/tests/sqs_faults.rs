@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use slipring::Limits;
 use slipring::stores::MemoryStore;
 use slipring_conformance::fault::{Fault, FaultyStore, Verb};
 use slipring_server::sqs::{Server, Settings};
@@ -138,4 +139,31 @@ fn a_move_task_goes_on_when_its_queue_could_not_be_deleted() {
     client.ok("DeleteQueue", delete);
     let gone = client.call("ListMessageMoveTasks", json!({ "SourceArn": arn("dead") }));
     assert_eq!(gone.status, 404);
+}
+
+#[test]
+fn a_visibility_that_was_ended_is_answered_beside_one_that_could_not_be_changed() {
+    // S9.3
+    let duration_max = Duration::from_secs(1000);
+    let limits = Limits { duration_max, ..Limits::default() };
+    let patient = <Server as Serves>::patient();
+    let server = TestServer::start_within(MemoryStore::shared(), patient, limits);
+    let mut client = server.connect();
+    let url = client.create("q", json!({ "MessageRetentionPeriod": "60" }));
+    for body in ["a", "b"] {
+        client.put(&url, body);
+    }
+    let messages = client.receive(&url);
+    let entry = |at: usize, seconds: u64| {
+        json!({
+            "Id": at.to_string(),
+            "ReceiptHandle": messages[at]["ReceiptHandle"],
+            "VisibilityTimeout": seconds,
+        })
+    };
+    let asked = json!({ "QueueUrl": url, "Entries": [entry(0, 0), entry(1, 2000)] });
+    let answer = client.ok("ChangeMessageVisibilityBatch", asked);
+    assert_eq!(answer["Successful"], json!([{ "Id": "0" }]));
+    assert_eq!(answer["Failed"][0]["Code"], "InvalidParameterValue");
+    assert_eq!(client.bodies(&url), ["a"]);
 }

@@ -69,7 +69,7 @@ impl Call<'_> {
         let queue = self.queue(&p.queue_url).await?;
         let seconds = p.visibility_timeout.unwrap_or_default();
         let change = self.change_of(&queue, &p.receipt_handle, seconds)?;
-        let outcome = self.change_leases(&queue, vec![change]).await?.into_iter().next();
+        let outcome = self.change_leases(&queue, vec![change]).await.into_iter().next();
         outcome.unwrap_or(Ok(())).map(|()| Answer::Nothing)
     }
 
@@ -91,7 +91,7 @@ impl Call<'_> {
                 Err(error) => answer.add(entry.id, Err(error)),
             }
         }
-        for (id, outcome) in ids.into_iter().zip(self.change_leases(&queue, changes).await?) {
+        for (id, outcome) in ids.into_iter().zip(self.change_leases(&queue, changes).await) {
             answer.add(id, outcome);
         }
         Ok(Answer::ChangeMessageVisibilityBatch(ChangeMessageVisibilityBatchAnswer(answer)))
@@ -156,11 +156,14 @@ impl Call<'_> {
         &self,
         queue: &Queue,
         changes: Vec<Change>,
-    ) -> Result<Vec<Result<(), SqsError>>, SqsError> {
+    ) -> Vec<Result<(), SqsError>> {
         let nack = Settlement::Nack { delay: Some(Duration::ZERO), priority: None, reason: None };
         let given_back = changes.iter().filter(|change| change.seconds == 0);
-        let given_back = given_back.map(|change| (change.receipt, nack.clone())).collect();
-        let given_back = queue.settle(given_back).await.map_err(|error| self.refused(&error))?;
+        let given_back: Vec<_> = given_back.map(|change| (change.receipt, nack.clone())).collect();
+        let count = given_back.len();
+        // A call that fails as a whole is the answer of its own entries: the other one stands.
+        let given_back = queue.settle(given_back).await;
+        let given_back = given_back.unwrap_or_else(|error| vec![Err(error); count]);
         let mut given_back = given_back.into_iter().map(|settled| settled.map(|_| ()));
         let mut outcomes = Vec::with_capacity(changes.len());
         let mut prolonged = Vec::new();
@@ -174,13 +177,15 @@ impl Call<'_> {
             }
             outcomes.push(outcome);
         }
-        let prolonged = queue.take_up(prolonged).await.map_err(|error| self.refused(&error))?;
+        let count = prolonged.len();
+        let prolonged = queue.take_up(prolonged).await;
+        let prolonged = prolonged.unwrap_or_else(|error| vec![Err(error); count]);
         let mut prolonged = prolonged.into_iter().map(|deadline| deadline.map(|_| ()));
         let outcomes = outcomes.into_iter().zip(&changes).map(|(outcome, change)| {
             let outcome = outcome.or_else(|| prolonged.next()).unwrap_or(Ok(()));
             outcome.map_err(|error| self.lease_refused(&error, &change.handle))
         });
-        Ok(outcomes.collect())
+        outcomes.collect()
     }
 
     fn lease_refused(&self, error: &Error, handle: &str) -> SqsError {
