@@ -158,6 +158,28 @@ fn visibility_is_prolonged_ended_and_limited_to_twelve_hours() {
 }
 
 #[test]
+fn the_visibilities_that_a_batch_sets_of_one_message_take_effect_in_order() {
+    let server = TestServer::start();
+    let mut client = server.connect();
+    let url = client.create("q", json!({}));
+    for (last, left) in [(0, vec!["m"]), (30, vec![])] {
+        client.put(&url, "m");
+        let got = client.receive(&url);
+        let entries = [30 - last, last].map(|seconds| {
+            json!({
+                "Id": seconds.to_string(),
+                "ReceiptHandle": handle(&got[0]),
+                "VisibilityTimeout": seconds,
+            })
+        });
+        let asked = json!({ "QueueUrl": url, "Entries": entries });
+        let answer = client.ok("ChangeMessageVisibilityBatch", asked);
+        assert_eq!(answer["Successful"].as_array().unwrap().len(), 2, "{answer}");
+        assert_eq!(client.bodies(&url), left);
+    }
+}
+
+#[test]
 fn the_entries_of_a_batch_stand_alone() {
     let server = TestServer::start();
     let mut client = server.connect();

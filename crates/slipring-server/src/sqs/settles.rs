@@ -157,6 +157,25 @@ impl Call<'_> {
         queue: &Queue,
         changes: Vec<Change>,
     ) -> Vec<Result<(), SqsError>> {
+        let mut outcomes = Vec::with_capacity(changes.len());
+        let mut left = changes.as_slice();
+        while !left.is_empty() {
+            // Changes of one lease take effect in their order.
+            let before = |at: usize, receipt| left.iter().take(at).any(|c| c.receipt == receipt);
+            let again = left.iter().enumerate().position(|(at, change)| before(at, change.receipt));
+            let (part, later) = left.split_at(again.unwrap_or(left.len()));
+            outcomes.extend(self.change_different(queue, part).await);
+            left = later;
+        }
+        outcomes
+    }
+
+    /// Changes leases none of which is named twice.
+    async fn change_different(
+        &self,
+        queue: &Queue,
+        changes: &[Change],
+    ) -> Vec<Result<(), SqsError>> {
         let nack = Settlement::Nack { delay: Some(Duration::ZERO), priority: None, reason: None };
         let given_back = changes.iter().filter(|change| change.seconds == 0);
         let given_back: Vec<_> = given_back.map(|change| (change.receipt, nack.clone())).collect();
@@ -167,7 +186,7 @@ impl Call<'_> {
         let mut given_back = given_back.into_iter().map(|settled| settled.map(|_| ()));
         let mut outcomes = Vec::with_capacity(changes.len());
         let mut prolonged = Vec::new();
-        for change in &changes {
+        for change in changes {
             let outcome = (change.seconds == 0).then(|| given_back.next().unwrap_or(Ok(())));
             let lapsed =
                 |error: &Error| error.kind() == ErrorKind::LeaseLost && !queue.info().settings.fifo;
@@ -181,7 +200,7 @@ impl Call<'_> {
         let prolonged = queue.take_up(prolonged).await;
         let prolonged = prolonged.unwrap_or_else(|error| vec![Err(error); count]);
         let mut prolonged = prolonged.into_iter().map(|deadline| deadline.map(|_| ()));
-        let outcomes = outcomes.into_iter().zip(&changes).map(|(outcome, change)| {
+        let outcomes = outcomes.into_iter().zip(changes).map(|(outcome, change)| {
             let outcome = outcome.or_else(|| prolonged.next()).unwrap_or(Ok(()));
             outcome.map_err(|error| self.lease_refused(&error, &change.handle))
         });
