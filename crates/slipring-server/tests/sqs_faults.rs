@@ -82,6 +82,24 @@ fn an_attempt_is_remembered_when_its_repetition_is_given_up_or_made_twice() {
 }
 
 #[test]
+fn a_send_whose_answer_was_lost_is_told_from_one_that_did_nothing() {
+    let (store, server) = start();
+    let mut client = server.connect();
+    let url = client.create("q", json!({}));
+    for (fault, text, stored) in [
+        (Fault::Before, "a planned fault of Append", 0),
+        (Fault::After, "a planned fault of Append; the request may have taken effect", 1),
+    ] {
+        store.plan(Verb::Append, 1, fault);
+        let send = json!({ "QueueUrl": url, "MessageBody": "a" });
+        let refused = client.call("SendMessage", send);
+        assert_eq!((refused.status, refused.code().as_str()), (503, "ServiceUnavailable"));
+        assert_eq!(refused.json()["message"], text);
+        assert_eq!(client.receive(&url).len(), stored);
+    }
+}
+
+#[test]
 fn a_move_task_that_cannot_count_its_messages_does_not_begin() {
     let (store, server) = start();
     let mut client = server.connect();

@@ -3,7 +3,8 @@
 use slipring::{Error, ErrorKind, Retry};
 use slipring_wire::sqs::{ErrorCode, SqsError};
 
-/// The error for an error of the engine.
+/// The error for an error of the engine. SDKs repeat what was answered `ServiceUnavailable`; of a
+/// call whose answer was lost its text says that it may have taken effect.
 pub(super) fn error_for(error: &Error) -> SqsError {
     match error.kind() {
         ErrorKind::QueueNotFound => SqsError::no_queue(),
@@ -35,7 +36,11 @@ pub(super) fn error_for(error: &Error) -> SqsError {
 }
 
 fn unavailable(error: &Error) -> SqsError {
-    SqsError::new(ErrorCode::ServiceUnavailable, error.message())
+    let text = match error.retry() {
+        Retry::Unknown => format!("{}; the request may have taken effect", error.message()),
+        Retry::Later | Retry::Never => error.message().to_owned(),
+    };
+    SqsError::new(ErrorCode::ServiceUnavailable, text)
 }
 
 /// The limit that an error names, or nothing.
