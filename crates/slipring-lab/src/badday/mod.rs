@@ -205,6 +205,7 @@ macro_rules! days {
 
 days! {
     days::stopped_worker::StoppedWorker,
+    days::stopped_server::StoppedServer,
     days::killed_worker::KilledWorker,
     days::killed_server::KilledServer,
     days::idle_consumer::IdleConsumer,

@@ -18,6 +18,7 @@ pub mod poison;
 pub mod pool_exhausted;
 pub mod purge;
 pub mod slow_consumer;
+pub mod stopped_server;
 pub mod stopped_worker;
 pub mod unread_answers;
 pub mod waiters;
