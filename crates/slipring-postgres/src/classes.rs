@@ -5,13 +5,18 @@ use std::sync::Arc;
 use slipring::clock::monotonic_ns;
 use slipring::{WaitClass, Waits};
 
-use crate::queries::Query;
+use crate::queries::{FLUSH, Query};
 
-/// What statements wait for. Looks in the background, for changes by others, are a class of their
-/// own: they come many times a second while nothing happens, and say nothing of what callers wait.
+/// What calls wait for. Looks in the background, for changes by others, are a class of their own:
+/// they come many times a second while nothing happens, and say nothing of what callers wait.
 pub(crate) struct Classes {
     connection: Arc<WaitClass>,
     statement: Arc<WaitClass>,
+    /// Tries of a statement that were in vain, as others kept the queue to themselves, and the
+    /// pauses after them.
+    queue_lock: Arc<WaitClass>,
+    /// Of settlements for the flush that they share.
+    flush: Arc<WaitClass>,
     /// Of looks in the background: a connection, and the answer.
     poll: Arc<WaitClass>,
 }
@@ -21,6 +26,8 @@ impl Classes {
         Classes {
             connection: waits.class("postgres.connection"),
             statement: waits.class("postgres.statement"),
+            queue_lock: waits.class("postgres.queue_lock"),
+            flush: waits.class("postgres.flush"),
             poll: waits.class("postgres.poll"),
         }
     }
@@ -28,15 +35,29 @@ impl Classes {
     /// A statement, or a transaction where there is none, has waited for a connection.
     pub(crate) fn connected(&self, query: Option<&Query>, began_ns: u64) {
         let polls = query.is_some_and(Query::polls);
-        let class = if polls { &self.poll } else { &self.connection };
-        class.waited(monotonic_ns().saturating_sub(began_ns));
+        waited(if polls { &self.poll } else { &self.connection }, began_ns);
     }
 
-    /// A statement was waited for.
+    /// A statement was waited for. That of a flush counts where its callers wait.
     pub(crate) fn answered(&self, query: &Query, began_ns: u64) {
-        let class = if query.polls() { &self.poll } else { &self.statement };
-        class.waited(monotonic_ns().saturating_sub(began_ns));
+        if query.operation != FLUSH.operation {
+            waited(if query.polls() { &self.poll } else { &self.statement }, began_ns);
+        }
     }
+
+    /// A try for a queue's lock was in vain, and the pause after it is over.
+    pub(crate) fn held(&self, began_ns: u64) {
+        waited(&self.queue_lock, began_ns);
+    }
+
+    /// A settlement has waited for its flush.
+    pub(crate) fn flushed(&self, began_ns: u64) {
+        waited(&self.flush, began_ns);
+    }
+}
+
+fn waited(class: &WaitClass, began_ns: u64) {
+    class.waited(monotonic_ns().saturating_sub(began_ns));
 }
 
 #[cfg(test)]
@@ -56,9 +77,18 @@ mod tests {
         classes.connected(Some(&queries::APPEND), 0);
         classes.answered(&queries::APPEND, 0);
         classes.connected(None, 0);
+        classes.answered(&queries::FLUSH, 0);
+        (0..3).for_each(|_| classes.flushed(0));
+        (0..4).for_each(|_| classes.held(0));
         let counts = waits.snapshot().into_iter().map(|class| (class.name, class.acquisitions));
         let counts: Vec<_> = counts.collect();
-        let all = [("postgres.connection", 2), ("postgres.poll", 5), ("postgres.statement", 1)];
+        let all = [
+            ("postgres.connection", 2),
+            ("postgres.flush", 3),
+            ("postgres.poll", 5),
+            ("postgres.queue_lock", 4),
+            ("postgres.statement", 1),
+        ];
         assert_eq!(counts, all);
     }
 }

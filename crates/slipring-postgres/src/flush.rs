@@ -6,6 +6,7 @@ use std::sync::Arc;
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
 use parking_lot::Mutex;
+use slipring::clock::monotonic_ns;
 use slipring::{Error, ErrorKind, Retry};
 use tokio::sync::Semaphore;
 
@@ -44,8 +45,11 @@ impl Flusher {
     /// Storage errors, all of them of the kind that leaves it open whether the call took effect;
     /// one of them when the server was restarted since, for it may have forgotten the commit.
     pub(crate) async fn flushed(&self, token: &str) -> Result<(), Error> {
+        let began = monotonic_ns();
         let flush = self.next.lock().get_or_insert_with(|| self.begin()).clone();
-        let error = match flush.await {
+        let answer = flush.await;
+        self.session.classes().flushed(began);
+        let error = match answer {
             Ok(by) if by.as_deref() == Some(token) => return Ok(()),
             Ok(_) => {
                 let text = "the server was restarted before it had flushed the call's commit";

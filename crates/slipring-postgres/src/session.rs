@@ -113,6 +113,11 @@ impl Session {
         self.prepares.store(prepares, Ordering::Relaxed);
     }
 
+    /// What calls wait for.
+    pub(crate) fn classes(&self) -> &Classes {
+        &self.classes
+    }
+
     /// Whether statements are kept on connections now.
     pub(crate) fn prepares(&self) -> bool {
         self.prepares.load(Ordering::Relaxed)
@@ -312,6 +317,7 @@ impl Session {
         let longest = LOCK_WAIT_MAX.min(self.statement_timeout / 2);
         let mut lock_wait = patience.first.min(longest).max(LOCK_WAIT_MIN);
         loop {
+            let try_began = monotonic_ns();
             let failure = match self.in_turn(seat, query, params, lock_wait, began).await {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
@@ -324,10 +330,14 @@ impl Session {
                 Failure::Database { error, completed } => (fault::fate(&error, completed), error),
             };
             if fate == Fate::Busy {
-                if elapsed() >= patience.whole {
+                let over = elapsed() >= patience.whole;
+                if !over {
+                    tokio::time::sleep(pause).await;
+                }
+                self.classes.held(try_began);
+                if over {
                     return Err(Failed::Busy(storage_error(error)));
                 }
-                tokio::time::sleep(pause).await;
                 pause = (pause * 2).min(PAUSE_MAX);
                 let left = patience.whole.saturating_sub(elapsed());
                 lock_wait = (lock_wait * 2).min(longest).min(left).max(LOCK_WAIT_MIN);

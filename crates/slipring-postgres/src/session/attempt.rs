@@ -19,6 +19,13 @@ use crate::statement::{Failure, Waiting, give_up, run};
 /// While no server takes writes, calls that only read keep their connections for so long.
 const FORGET_EVERY_NS: u64 = 1_000_000_000;
 
+/// Whether a try was in vain because others keep the queue; whoever tries again counts that.
+fn is_busy(answer: Option<&Result<Vec<Row>, Failure>>) -> bool {
+    let failed = answer.and_then(|answer| answer.as_ref().err());
+    matches!(failed, Some(Failure::Database { error, completed })
+        if fault::fate(error, *completed) == Fate::Busy)
+}
+
 impl Session {
     /// Sends a statement once. It waits longer than the least for a lock only with a seat for it.
     /// The call began at `began_ns`. Answers also how long the statement took, beyond such a wait.
@@ -79,7 +86,9 @@ impl Session {
         let Some(connection) = &waiting.connection else { return Err(Failure::TimedOut) };
         let statement = run(connection, query.text, params, prepares);
         let answer = within(self.statement_timeout, statement).await;
-        self.classes.answered(query, began);
+        if !is_busy(answer.as_ref()) {
+            self.classes.answered(query, began);
+        }
         match (answer, waiting.connection.take()) {
             (None, Some(connection)) => {
                 give_up(connection, &self.connector);
