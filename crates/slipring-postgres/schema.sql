@@ -1125,6 +1125,7 @@ FUNCTION tally_fold(p_queue slipring.queue, p_least integer DEFAULT 100) RETURNS
 FUNCTION text_is_utf8(p_text text) RETURNS boolean
 FUNCTION ticket(p_queue integer, p_several boolean) RETURNS regclass
 FUNCTION timeline() RETURNS bigint
+FUNCTION to_owner(p_relations text[]) RETURNS void
 FUNCTION transaction_key(p_secret bytea, p_use text) RETURNS bigint
 FUNCTION turn_over(p_began timestamp with time zone, p_bytes bigint DEFAULT 0) RETURNS boolean
 FUNCTION turn_wait(p_queue integer, p_now_ms bigint, p_most_ms bigint) RETURNS integer

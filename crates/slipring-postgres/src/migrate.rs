@@ -132,6 +132,9 @@ pub(crate) async fn up(session: &Session, dry_run: bool) -> Result<Migration, Er
     run(&transaction, "the search path", SEARCH_PATH).await?;
     let state = schema::state(&*transaction).await?;
     let mut steps = plan(&state);
+    if let Some(acting) = Acting::of(&transaction).await? {
+        steps = acting.begin(steps);
+    }
     let mut roles = Roles::default();
     if state == State::Current {
         roles = Roles::of(&transaction).await?;
@@ -160,6 +163,36 @@ pub(crate) async fn up(session: &Session, dry_run: bool) -> Result<Migration, Er
         transaction.commit().await.map_err(storage_error)?;
     }
     Ok(migration)
+}
+
+/// Who acts in a migration, where that is not the owner of the store.
+struct Acting {
+    as_owner: Step,
+    as_itself: Step,
+}
+
+impl Acting {
+    async fn of(transaction: &Transaction<'_>) -> Result<Option<Acting>, Error> {
+        let rows = transaction.query_typed(queries::OWNER.text, &[]).await;
+        let rows = rows.map_err(storage_error)?;
+        let Some(row) = rows.first() else { return Ok(None) };
+        let step = |at| Ok(Step { name: "the owner".to_owned(), sql: value(row, at)? });
+        Ok(Some(Acting { as_owner: step(0)?, as_itself: step(1)? }))
+    }
+
+    /// What is made belongs to the owner; roles are made by whoever migrates, who may have the
+    /// right to.
+    fn begin(self, steps: Vec<Step>) -> Vec<Step> {
+        let at = steps.iter().position(|step| step.name == "roles").unwrap_or(steps.len());
+        let mut before = steps;
+        let after = before.split_off(at);
+        if !before.is_empty() {
+            before.insert(0, self.as_owner);
+            before.push(self.as_itself);
+        }
+        before.extend(after);
+        before
+    }
 }
 
 /// The roles of users of the SQL interface.

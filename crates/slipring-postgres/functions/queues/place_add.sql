@@ -18,6 +18,8 @@ BEGIN
     PERFORM slipring.place_make(v_place, true);
     EXECUTE format('CREATE SEQUENCE slipring.place_generation_%s MINVALUE 0 START 0', v_place);
     EXECUTE format('CREATE SEQUENCE slipring.place_low_%s MINVALUE 0 START 0', v_place);
+    PERFORM slipring.to_owner(ARRAY['slipring.place_generation_' || v_place,
+        'slipring.place_low_' || v_place]);
     PERFORM setval(format('slipring.place_generation_%s', v_place)::regclass, 0),
         setval(format('slipring.place_low_%s', v_place)::regclass, 0);
     RETURN v_place;

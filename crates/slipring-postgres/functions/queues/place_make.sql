@@ -12,6 +12,7 @@ BEGIN
         v_table := format('slipring.message_%s_%s', p_place, slot);
         EXECUTE format('CREATE TABLE %s (LIKE slipring.message INCLUDING DEFAULTS)
             WITH (autovacuum_enabled = false, toast.autovacuum_enabled = false)', v_table);
+        PERFORM slipring.to_owner(ARRAY[v_table]);
         EXECUTE format('CREATE UNIQUE INDEX message_%s_%s_order ON %s (lane, id)',
             p_place, slot, v_table);
         IF p_shared THEN

@@ -20,6 +20,8 @@ BEGIN
         EXECUTE format('CREATE SEQUENCE slipring.generation_%s MINVALUE -1 START 0', v_id);
         EXECUTE format('CREATE SEQUENCE slipring.endings_%s MINVALUE 0 START 0', v_id);
         EXECUTE format('CREATE VIEW slipring.lock_%1$s AS SELECT %1$s AS queue_id', v_id);
+        PERFORM slipring.to_owner(ARRAY['slipring.generation_' || v_id, 'slipring.endings_' || v_id,
+            'slipring.lock_' || v_id]);
         p_queue.generation := format('slipring.generation_%s', v_id)::regclass;
         p_queue.endings := format('slipring.endings_%s', v_id)::regclass;
         PERFORM setval(p_queue.generation, 0), setval(p_queue.endings, 0);
