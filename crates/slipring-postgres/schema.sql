@@ -979,6 +979,7 @@ FUNCTION queue_tables(p_queue slipring.queue, p_now_ms bigint) RETURNS slipring.
 FUNCTION queue_try(p_queue integer, p_wait_ms integer DEFAULT 50) RETURNS slipring.queue
 FUNCTION queue_unchanged(p_queue integer) RETURNS void
 FUNCTION queue_wait(p_queue integer, p_by_user boolean DEFAULT false) RETURNS void
+FUNCTION queues() RETURNS TABLE(queue text, fifo boolean, paused boolean, ready bigint, delayed bigint, leased bigint, parked bigint, bytes bigint, oldest_ready_at timestamp with time zone, set_aside bigint) SECURITY DEFINER
 FUNCTION queues_lock(p_queues integer[]) RETURNS void
 FUNCTION read_committed() RETURNS boolean
 FUNCTION ready(queue text) RETURNS boolean SECURITY DEFINER

@@ -14,7 +14,7 @@ BEGIN
             -- Those that functions/rights/roles.sql grants.
             AND p.proname <> ALL (ARRAY['send', 'send_batch', 'receive', 'ack', 'nack', 'extend',
                 'create_queue', 'configure', 'pause', 'resume', 'purge', 'redrive', 'peek', 'failures',
-                'stats', 'load_begin', 'load_reserve', 'load_append', 'load_publish',
+                'stats', 'queues', 'load_begin', 'load_reserve', 'load_append', 'load_publish',
                 'load_abandon', 'ready', 'await', 'maintain', 'maintenance', 'maintain_step',
                 'set_aside', 'findings', 'grant', 'revoke',
                -- Triggers call them.

@@ -317,3 +317,21 @@ async fn two_messages_of_one_number_stop_neither_of_their_queues() {
     assert!(stats(&store, other_q).await.set_aside > 0);
     assert_eq!(stats(&store, one_q).await.set_aside, 0);
 }
+
+#[tokio::test]
+async fn a_queue_whose_statistics_fail_is_listed_without_them() {
+    let (_database, store, owner) = Cluster::shared().opened().await;
+    for q in [plain(&store).await, queue(&store, "good", &Default::default()).await] {
+        send(&store, q, &["a"]).await;
+    }
+    let list =
+        "SELECT string_agg(format('%s %s %s', q.queue, q.ready, q.bytes), ', ' ORDER BY q.queue)
+        FROM slipring.queues() q";
+    let listed = async || -> String { owner.query_one(list, &[]).await.unwrap().get(0) };
+    assert_eq!(listed().await, "good 1 1, plain 1 1");
+    // Its tables are none.
+    let spoil = "DO $$ BEGIN EXECUTE format('ALTER TABLE slipring.message_%s_0 RENAME TO gone',
+        (SELECT place FROM slipring.queue WHERE name = 'plain')); END $$";
+    run(&owner, spoil).await;
+    assert_eq!(listed().await, "good 1 1, plain  ");
+}

@@ -175,6 +175,10 @@ async fn nobody_lends_a_right_in_one_queue_to_reach_others() {
     run(&user, &configure.replace("other", "mine")).await;
     assert_eq!(one(&user, "SELECT count(*) FROM slipring.findings()").await, 0);
     assert_eq!(one(&user, "SELECT count(*) FROM slipring.findings('mine')").await, 0);
+    let seen = "SELECT count(*) FROM slipring.queues() WHERE queue = 'mine'";
+    assert_eq!(one(&user, seen).await, 1);
+    assert_eq!(one(&user, "SELECT count(*) FROM slipring.queues()").await, 1, "its own only");
+    assert!(one(&g.owner, "SELECT count(*) FROM slipring.queues()").await > 1);
     let why = refused(&user, "SELECT slipring.findings('other')").await;
     assert!(why.starts_with("42501 permission denied for queue other"), "{why}");
 }

@@ -9,7 +9,7 @@ DECLARE
         'load_publish', 'load_abandon'];
     v_receives text[] := ARRAY['receive', 'ack', 'nack', 'extend', 'ready', 'await'];
     v_administers text[] := ARRAY['configure', 'pause', 'resume', 'purge', 'redrive', 'peek',
-        'stats', 'set_aside', 'findings'];
+        'stats', 'queues', 'set_aside', 'findings'];
     v_of_all text[] := ARRAY['create_queue', 'maintain', 'maintenance', 'maintain_step', 'grant',
         'revoke', 'failures'];
 BEGIN
