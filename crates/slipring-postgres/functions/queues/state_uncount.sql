@@ -12,13 +12,15 @@ RETURNS slipring.state LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
     v_n bigint;
     v_bytes bigint;
+    v_range int8range := int8range(p_ids[1], p_ids[cardinality(p_ids)] + 1);
+    v_all boolean := NOT v_range && p_state.uncounted;
 BEGIN
-    IF int8range(p_ids[1], p_ids[cardinality(p_ids)] + 1) <@ p_state.uncounted THEN
+    IF v_range <@ p_state.uncounted THEN
         RETURN p_state;
     END IF;
     SELECT coalesce(sum(coalesce(u.count, 1)), 0), coalesce(sum(u.bytes), 0) INTO v_n, v_bytes
     FROM unnest(p_ids, p_bytes, p_counts) AS u(id, bytes, count)
-    WHERE NOT u.id <@ p_state.uncounted;
+    WHERE v_all OR NOT u.id <@ p_state.uncounted;
     p_state.counted[p_at] := p_state.counted[p_at] - v_n;
     p_state.counted_bytes[p_at] := p_state.counted_bytes[p_at] - v_bytes;
     RETURN p_state;
