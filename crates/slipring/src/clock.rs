@@ -185,10 +185,16 @@ impl SystemClock {
             return Box::pin(std::future::ready(()));
         }
         let millis = at.as_millis().saturating_sub(self.started_ms).saturating_add(more_ms);
-        let left = Duration::from_millis(millis).saturating_sub(self.machine.since_boot());
-        // A far moment may not fit an Instant; waking early there is harmless, callers look again.
-        let target = Instant::now() + left.min(Duration::from_secs(24 * 3600));
-        Box::pin(async move { tokio::time::sleep_until(target.into()).await })
+        let (end, machine) = (Duration::from_millis(millis), Arc::clone(&self.machine));
+        Box::pin(async move {
+            loop {
+                let left = end.saturating_sub(machine.since_boot());
+                if left.is_zero() {
+                    return;
+                }
+                tokio::time::sleep(left.min(SLEEP_MAX)).await;
+            }
+        })
     }
 
     /// What the clock showed when the machine was started. Together with [`Machine::boot`] it
@@ -209,6 +215,9 @@ impl fmt::Debug for SystemClock {
         f.debug_struct("SystemClock").field("started_ms", &self.started_ms).finish_non_exhaustive()
     }
 }
+
+/// So long a sleep lasts at a time: a timer does not hold a moment that is very far.
+const SLEEP_MAX: Duration = Duration::from_secs(24 * 3600);
 
 fn whole_millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)

@@ -70,6 +70,27 @@ async fn it_never_wakes_early() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_sleep_of_days_lasts_until_its_moment() {
+    // S5.1, S5.2, S5.4
+    const HOUR: Duration = Duration::from_secs(3600);
+    let machine = ByHand::default();
+    let clock = SystemClock::on(Arc::new(machine.clone()));
+    let at = clock.now().after(48 * HOUR);
+    for sleep in [clock.sleep_until(at), clock.sleep_to_end(at)] {
+        machine.since_boot.store(0, Ordering::Relaxed);
+        let sleeps = tokio::spawn(sleep);
+        tokio::task::yield_now().await;
+        for hour in 1..=50 {
+            let woken = sleeps.is_finished();
+            assert!(!woken || clock.now() >= at, "awake before hour {hour}");
+            machine.since_boot.fetch_add(3_600_000, Ordering::Relaxed);
+            tokio::time::advance(HOUR).await;
+        }
+        assert!(sleeps.is_finished());
+    }
+}
+
 /// A machine that has run for 2.7 ms.
 struct Fraction;
 
