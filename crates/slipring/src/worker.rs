@@ -87,7 +87,8 @@ impl Worker {
 
     /// Runs `handler` for every message until `stop`. Then no more messages are taken, running
     /// handlers get the grace time, and what is unfinished after it is handed back, its attempt
-    /// not counted.
+    /// not counted. A handler that blocks its thread is waited for until it ends or comes to an
+    /// `await`: its message is nobody else's before that.
     ///
     /// A handler that panics counts as failed, for the reason that the panic gives. Its lease is
     /// renewed as long as it runs; when the lease is lost all the same (the process stood still for
@@ -173,15 +174,13 @@ impl Worker {
     {
         let mut running = AbortOnDrop(tokio::spawn(work));
         let mut deadline = delivery.deadline;
-        let outcome = loop {
+        let mut given_up = false;
+        let ended = loop {
             let renew_at = self.renewal(deadline);
             tokio::select! {
-                outcome = &mut running.0 => break outcome.unwrap_or_else(ended_early),
-                () = give_up.cancelled() => {
-                    drop(running);
-                    self.settle(&delivery, Settlement::HandBack).await;
-                    return;
-                }
+                biased;
+                // First: what is done is done, whoever gave up on it meanwhile.
+                ended = &mut running.0 => break ended,
                 () = self.clock.sleep_until(renew_at) => match self.renew(&delivery).await {
                     Ok(later) => deadline = later,
                     Err(error) if error.kind() == ErrorKind::LeaseLost
@@ -193,20 +192,14 @@ impl Worker {
                     // The deadline stands; the next renewal comes sooner.
                     Err(error) => tracing::warn!(%error, "lease not renewed, trying again"),
                 },
+                // It is dropped between two steps of it, and holds its message until then.
+                () = give_up.cancelled(), if !given_up => {
+                    given_up = true;
+                    running.0.abort();
+                }
             }
         };
-        let how = match outcome {
-            Outcome::Done => Settlement::Ack,
-            Outcome::Retry => Settlement::NACK,
-            Outcome::RetryBecause(reason) => {
-                Settlement::Nack { delay: None, priority: None, reason: Some(reason) }
-            }
-            Outcome::GiveUpBecause(reason) => Settlement::DeadLetter { reason: Some(reason) },
-            Outcome::RetryAfter(delay) => {
-                Settlement::Nack { delay: Some(delay), priority: None, reason: None }
-            }
-            Outcome::GiveUp => Settlement::DeadLetter { reason: None },
-        };
+        let how = ended.map_or_else(ended_early, settlement);
         self.settle(&delivery, how).await;
     }
 
@@ -237,15 +230,33 @@ impl Worker {
     }
 }
 
-/// The outcome of a handler that did not come to its end.
-fn ended_early(error: JoinError) -> Outcome {
+/// What an outcome does to the message.
+fn settlement(outcome: Outcome) -> Settlement {
+    match outcome {
+        Outcome::Done => Settlement::Ack,
+        Outcome::Retry => Settlement::NACK,
+        Outcome::RetryBecause(reason) => {
+            Settlement::Nack { delay: None, priority: None, reason: Some(reason) }
+        }
+        Outcome::RetryAfter(delay) => {
+            Settlement::Nack { delay: Some(delay), priority: None, reason: None }
+        }
+        Outcome::GiveUp => Settlement::DeadLetter { reason: None },
+        Outcome::GiveUpBecause(reason) => Settlement::DeadLetter { reason: Some(reason) },
+    }
+}
+
+/// What is done to the message of a handler that did not come to its end: one that was dropped
+/// hands it back, one that panicked has failed.
+fn ended_early(error: JoinError) -> Settlement {
     if !error.is_panic() {
-        return Outcome::Retry;
+        return Settlement::HandBack;
     }
     let panic = error.into_panic();
     let said = panic.downcast_ref::<&str>().copied();
     let said = said.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    Outcome::RetryBecause(Reason::new(&format!("the handler panicked: {}", said.unwrap_or("?"))))
+    let reason = Reason::new(&format!("the handler panicked: {}", said.unwrap_or("?")));
+    settlement(Outcome::RetryBecause(reason))
 }
 
 struct AbortOnDrop(tokio::task::JoinHandle<Outcome>);

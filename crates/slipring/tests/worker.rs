@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc;
 use std::time::Duration;
 
 use slipring::stores::MemoryStore;
@@ -132,6 +133,82 @@ async fn a_stopping_worker_hands_unfinished_work_back_uncounted() {
     let filter = slipring::PeekFilter { state: None, limit: 1 };
     let left = world.queue.peek(filter).await.unwrap().pop().unwrap();
     assert_eq!((left.state, left.message.attempts), (slipring::MessageState::Ready, 0));
+}
+
+#[tokio::test]
+async fn what_ends_with_the_grace_time_counts_as_ended() {
+    // S2.1: whoever did the work must not see it given to another.
+    const JOBS: u32 = 20;
+    let world = world(QueueSettings::default()).await;
+    for _ in 0..JOBS {
+        world.queue.send(NewMessage::new("just in time")).await.unwrap();
+    }
+    let (begun, finish) = (Arc::new(AtomicU32::new(0)), Arc::new(Notify::new()));
+    let options = WorkerOptions { concurrency: JOBS, ..WorkerOptions::default() };
+    let worker = Worker::new(world.queue.clone(), options);
+    let (stop, count, may_end) = (world.stop.clone(), Arc::clone(&begun), Arc::clone(&finish));
+    let running = tokio::spawn(async move {
+        let handler = move |_| {
+            count.fetch_add(1, Ordering::SeqCst);
+            let may_end = Arc::clone(&may_end);
+            async move {
+                may_end.notified().await;
+                Outcome::Done
+            }
+        };
+        worker.run(handler, stop).await;
+    });
+    until(async || begun.load(Ordering::SeqCst) == JOBS && world.queue.waiting() == 0).await;
+    let before = world.clock.sleepers();
+    world.stop.cancel();
+    until(async || world.clock.sleepers() > before).await;
+    // On one thread the handlers end first, then the worker gives up, then both are seen.
+    finish.notify_waiters();
+    world.clock.advance(options.grace);
+    running.await.unwrap();
+    assert_eq!(world.queue.stats().await.unwrap().total(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn a_handler_that_cannot_be_dropped_yet_keeps_its_message() {
+    // S3.1: a handler is dropped only between two steps of it, and holds the lease until then.
+    let world = world(QueueSettings::default()).await;
+    world.queue.send(NewMessage::new("a long step")).await.unwrap();
+    let (begun, has_begun) = mpsc::channel();
+    let (finish, may_end) = mpsc::channel::<()>();
+    let may_end = Arc::new(std::sync::Mutex::new(may_end));
+    let options = WorkerOptions::default();
+    let worker = Worker::new(world.queue.clone(), options);
+    let stop = world.stop.clone();
+    let running = tokio::spawn(async move {
+        let handler = move |_| {
+            let (begun, may_end) = (begun.clone(), Arc::clone(&may_end));
+            async move {
+                begun.send(()).unwrap();
+                let _ = may_end.lock().unwrap().recv();
+                Outcome::Done
+            }
+        };
+        worker.run(handler, stop).await;
+    });
+    until(async || world.queue.waiting() == 1 && has_begun.try_recv().is_ok()).await;
+    world.stop.cancel();
+    until(async || world.queue.waiting() == 0).await;
+    // Past the grace time, and past the lease as it was.
+    for _ in 0..10 {
+        world.clock.advance(options.lease / 6);
+        until(async || {
+            let filter = slipring::PeekFilter { state: None, limit: 1 };
+            let held = world.queue.peek(filter).await.unwrap().pop().unwrap();
+            assert_eq!(held.state, slipring::MessageState::Leased);
+            world.clock.now().until(held.until.unwrap()) > options.lease / 4
+        })
+        .await;
+    }
+    finish.send(()).unwrap();
+    until(async || running.is_finished()).await;
+    running.await.unwrap();
+    assert_eq!(world.queue.stats().await.unwrap().total(), 0);
 }
 
 #[tokio::test]
