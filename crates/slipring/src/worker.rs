@@ -23,7 +23,7 @@ pub enum Outcome {
     Done,
     /// Failed: again later, by the queue's backoff.
     Retry,
-    /// Failed: again after this time.
+    /// Failed: again after this time, at most [`crate::Limits::duration_max`].
     RetryAfter(Duration),
     /// Will never succeed: to the dead-letter queue, or parked.
     GiveUp,
@@ -36,9 +36,11 @@ pub enum Outcome {
 /// How a worker works.
 #[derive(Debug, Clone, Copy)]
 pub struct WorkerOptions {
-    /// Messages worked on at a time, 1 to 10,000. Default 16.
+    /// Messages worked on at a time, at least 1. One receive takes at most
+    /// [`crate::Limits::receive_messages_max`] of them. Default 16.
     pub concurrency: u32,
-    /// The lease it asks for; renewed when a third of it has passed. Default 30 s.
+    /// The lease it asks for, at most [`crate::Limits::duration_max`]; renewed when a third of it
+    /// has passed. Default 30 s.
     pub lease: Duration,
     /// How long a stopping worker waits for running handlers before it hands their messages back.
     /// Default 10 s.
@@ -80,8 +82,9 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 impl Worker {
     /// A worker on `queue`.
-    pub fn new(queue: Queue, options: WorkerOptions) -> Worker {
+    pub fn new(queue: Queue, mut options: WorkerOptions) -> Worker {
         let clock = queue.clock();
+        options.lease = options.lease.min(queue.limits().duration_max);
         Worker { queue, clock, options }
     }
 
@@ -139,8 +142,10 @@ impl Worker {
             if let Ok(others) = Arc::clone(places).try_acquire_many_owned(more as u32) {
                 permits.merge(others);
             }
-            let request = ReceiveRequest::up_to(permits.num_permits() as u32)
-                .wait(WAIT)
+            let limits = self.queue.limits();
+            let up_to = (permits.num_permits() as u32).min(limits.receive_messages_max);
+            let request = ReceiveRequest::up_to(up_to)
+                .wait(WAIT.min(limits.wait_max))
                 .lease(self.options.lease);
             let received = tokio::select! {
                 received = self.queue.receive(request) => received,
@@ -199,7 +204,7 @@ impl Worker {
                 }
             }
         };
-        let how = ended.map_or_else(ended_early, settlement);
+        let how = ended.map_or_else(ended_early, |outcome| self.settlement(outcome));
         self.settle(&delivery, how).await;
     }
 
@@ -217,6 +222,23 @@ impl Worker {
         }
     }
 
+    /// What an outcome does to the message.
+    fn settlement(&self, outcome: Outcome) -> Settlement {
+        match outcome {
+            Outcome::Done => Settlement::Ack,
+            Outcome::Retry => Settlement::NACK,
+            Outcome::RetryBecause(reason) => {
+                Settlement::Nack { delay: None, priority: None, reason: Some(reason) }
+            }
+            Outcome::RetryAfter(delay) => {
+                let delay = delay.min(self.queue.limits().duration_max);
+                Settlement::Nack { delay: Some(delay), priority: None, reason: None }
+            }
+            Outcome::GiveUp => Settlement::DeadLetter { reason: None },
+            Outcome::GiveUpBecause(reason) => Settlement::DeadLetter { reason: Some(reason) },
+        }
+    }
+
     async fn settle(&self, delivery: &Delivery, how: Settlement) {
         let answers = self.queue.settle(vec![(delivery.receipt, how)]).await;
         let failed = match answers {
@@ -230,22 +252,6 @@ impl Worker {
     }
 }
 
-/// What an outcome does to the message.
-fn settlement(outcome: Outcome) -> Settlement {
-    match outcome {
-        Outcome::Done => Settlement::Ack,
-        Outcome::Retry => Settlement::NACK,
-        Outcome::RetryBecause(reason) => {
-            Settlement::Nack { delay: None, priority: None, reason: Some(reason) }
-        }
-        Outcome::RetryAfter(delay) => {
-            Settlement::Nack { delay: Some(delay), priority: None, reason: None }
-        }
-        Outcome::GiveUp => Settlement::DeadLetter { reason: None },
-        Outcome::GiveUpBecause(reason) => Settlement::DeadLetter { reason: Some(reason) },
-    }
-}
-
 /// What is done to the message of a handler that did not come to its end: one that was dropped
 /// hands it back, one that panicked has failed.
 fn ended_early(error: JoinError) -> Settlement {
@@ -256,7 +262,7 @@ fn ended_early(error: JoinError) -> Settlement {
     let said = panic.downcast_ref::<&str>().copied();
     let said = said.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     let reason = Reason::new(&format!("the handler panicked: {}", said.unwrap_or("?")));
-    settlement(Outcome::RetryBecause(reason))
+    Settlement::Nack { delay: None, priority: None, reason: Some(reason) }
 }
 
 struct AbortOnDrop(tokio::task::JoinHandle<Outcome>);

@@ -9,8 +9,8 @@ use std::time::Duration;
 use slipring::stores::MemoryStore;
 use slipring::worker::Outcome;
 use slipring::{
-    Clock, Engine, EngineOptions, ManualClock, NewMessage, Queue, QueueSettings, Timestamp, Worker,
-    WorkerOptions,
+    Clock, Engine, EngineOptions, Limits, ManualClock, NewMessage, Queue, QueueSettings, Timestamp,
+    Worker, WorkerOptions,
 };
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -22,9 +22,13 @@ struct World {
 }
 
 async fn world(settings: QueueSettings) -> World {
+    limited_world(settings, Limits::default()).await
+}
+
+async fn limited_world(settings: QueueSettings, limits: Limits) -> World {
     let clock = ManualClock::at(Timestamp::from_millis(1_000_000));
-    let options =
-        EngineOptions { clock: Some(Arc::new(clock.clone())), ..EngineOptions::default() };
+    let engine_clock = Some(Arc::new(clock.clone()) as _);
+    let options = EngineOptions { clock: engine_clock, limits, ..EngineOptions::default() };
     let engine = Engine::open(MemoryStore::shared(), options).await.unwrap();
     let queue = engine.create_queue("jobs", settings).await.unwrap();
     World { clock, queue, stop: CancellationToken::new() }
@@ -133,6 +137,34 @@ async fn a_stopping_worker_hands_unfinished_work_back_uncounted() {
     let filter = slipring::PeekFilter { state: None, limit: 1 };
     let left = world.queue.peek(filter).await.unwrap().pop().unwrap();
     assert_eq!((left.state, left.message.attempts), (slipring::MessageState::Ready, 0));
+}
+
+#[tokio::test]
+async fn a_worker_that_wants_more_than_the_limits_gets_what_they_allow() {
+    // S12.2: its own requests are never refused for a limit.
+    let duration_max = Duration::from_secs(600);
+    let limits = Limits {
+        receive_messages_max: 2,
+        duration_max,
+        wait_max: Duration::from_secs(1),
+        ..Limits::default()
+    };
+    let world = limited_world(QueueSettings::default(), limits).await;
+    for _ in 0..5 {
+        world.queue.send(NewMessage::new("not yet")).await.unwrap();
+    }
+    let options = WorkerOptions { lease: duration_max * 2, ..WorkerOptions::default() };
+    let worker = Worker::new(world.queue.clone(), options);
+    let stop = world.stop.clone();
+    let running = tokio::spawn(async move {
+        worker.run(move |_| async move { Outcome::RetryAfter(2 * duration_max) }, stop).await;
+    });
+    until(async || world.queue.stats().await.unwrap().delayed == 5).await;
+    let filter = slipring::PeekFilter { state: None, limit: 1 };
+    let later = world.queue.peek(filter).await.unwrap().pop().unwrap();
+    assert_eq!(later.until, Some(world.clock.now().after(duration_max)));
+    world.stop.cancel();
+    running.await.unwrap();
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@ use crate::clock::{Clock, Timestamp};
 use crate::error::{Error, ErrorKind};
 use crate::lease::Receipt;
 use crate::lifecycle::Settlement;
+use crate::limits::Limits;
 use crate::message::{Delivery, NewMessage};
 use crate::queue::{QueueId, QueueInfo, QueueName, QueueSettings, QueueStats};
 use crate::store::{Demand, Prolong, Sent, Settled};
@@ -90,6 +91,11 @@ impl Queue {
     /// The clock of the queue's engine.
     pub(crate) fn clock(&self) -> Arc<dyn Clock> {
         Arc::clone(&self.engine.services.clock)
+    }
+
+    /// The limits of the queue's engine.
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.engine.services.limits
     }
 
     /// How many receives wait on the queue in this process.
@@ -348,7 +354,7 @@ impl Queue {
 
     fn check(
         &self,
-        check: impl FnOnce(&crate::Limits, &QueueSettings) -> Result<(), Error>,
+        check: impl FnOnce(&Limits, &QueueSettings) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let info = self.core.info();
         check(&self.engine.services.limits, &info.settings).map_err(|e| self.named(e, "send"))
