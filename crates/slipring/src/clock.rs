@@ -47,8 +47,12 @@ impl Timestamp {
         Timestamp::from_millis(self.0.saturating_add(millis_ceil(duration)))
     }
 
-    /// How long until `later`; zero when it has passed.
+    /// How long until `later`; zero when it has passed, and [`Duration::MAX`], a time without an
+    /// end, until [`Timestamp::MAX`].
     pub fn until(self, later: Timestamp) -> Duration {
+        if later == Timestamp::MAX {
+            return Duration::MAX;
+        }
         Duration::from_millis(later.0.saturating_sub(self.0))
     }
 }

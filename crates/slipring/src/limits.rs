@@ -26,7 +26,7 @@ pub struct Limits {
     /// Longest delay, visibility timeout, retention and window. Default 2³² s, the most
     /// beanstalkd can name.
     pub duration_max: Duration,
-    /// Longest wait of a receive. Default 2³² s.
+    /// Longest wait of a receive that has an end. Default 2³² s.
     pub wait_max: Duration,
     /// Most bytes of attributes a queue may keep. Default 256 KiB.
     pub queue_attribute_bytes_max: usize,
@@ -148,11 +148,23 @@ impl Limits {
     /// # Errors
     /// `LimitExceeded` when it is longer than `duration_max`.
     pub fn check_duration(&self, limit: &'static str, duration: Duration) -> Result<(), Error> {
-        if duration > self.duration_max {
-            return Err(Error::limit(limit, self.duration_max.as_secs(), duration.as_secs()));
-        }
-        Ok(())
+        check_seconds(limit, self.duration_max, duration)
     }
+
+    /// Checks the wait of a receive.
+    ///
+    /// # Errors
+    /// `LimitExceeded` when it is longer than `wait_max`.
+    pub fn check_wait(&self, wait: Duration) -> Result<(), Error> {
+        check_seconds("wait_seconds_max", self.wait_max, wait)
+    }
+}
+
+fn check_seconds(limit: &'static str, most: Duration, asked: Duration) -> Result<(), Error> {
+    if asked > most {
+        return Err(Error::limit(limit, most.as_secs(), asked.as_secs()));
+    }
+    Ok(())
 }
 
 fn check(limit: &'static str, limit_value: u64, asked: u64) -> Result<(), Error> {

@@ -59,6 +59,15 @@ fn steps_of_the_wall_clock_are_nothing_to_it_and_a_suspend_counts() {
     assert_eq!(early.now(), before.after(Duration::from_millis(10)));
 }
 
+#[test]
+fn what_lasts_until_the_last_moment_has_no_end() {
+    let now = Timestamp::from_millis(7);
+    assert_eq!(now.until(Timestamp::from_millis(10)), Duration::from_millis(3));
+    assert_eq!(now.until(Timestamp::from_millis(3)), Duration::ZERO);
+    assert_eq!(now.until(Timestamp::MAX), Duration::MAX);
+    assert_eq!(now.after(now.until(Timestamp::MAX)), Timestamp::MAX);
+}
+
 #[tokio::test]
 async fn it_never_wakes_early() {
     // S5

@@ -1,17 +1,18 @@
 //! The engine's timers: never early, and by themselves.
 
-use slipring::{ReceiveRequest, Timestamp};
+use slipring::{ErrorKind, Limits, QueueSettings, ReceiveRequest, Timestamp};
 
 use crate::bench::{Bench, START, bodies, m, ms, s, settings};
 use crate::case::{Case, case};
 use crate::fault::{Fault, Verb};
 
-use super::{EngineBench, next, receiving, send, take_one, texts, until, waiter, within};
+use super::{EngineBench, got, next, receiving, send, take_one, texts, until, waiter, within};
 
 pub(super) const CASES: &[Case] = &[
     case!(a_wait_ends_empty_at_its_time_and_not_before, "S5.4"),
     case!(waits_of_different_lengths_end_one_by_one, "S5.4"),
     case!(a_wait_without_end_never_ends_empty, "S5.4"),
+    case!(a_wait_over_the_limit_is_refused, "S5.4", "S12.2"),
     case!(a_delay_ends_by_itself_and_not_before, "S5.1", "S5.3"),
     case!(an_earlier_delay_sent_later_ends_first, "S5.1", "S5.3"),
     case!(a_lease_lapses_by_itself_and_not_before, "S5.2", "S5.3"),
@@ -78,6 +79,26 @@ async fn a_wait_without_end_never_ends_empty(b: Bench) {
     }
     send(&q, "a").await;
     assert_eq!(texts(waits).await, ["a"]);
+}
+
+async fn a_wait_over_the_limit_is_refused(b: Bench) {
+    let limits = Limits { wait_max: s(10), ..Limits::default() };
+    let e = EngineBench::with_limits(b, limits).await;
+    let queues = [e.plain().await, e.queue("other", QueueSettings::default()).await];
+    let request = ReceiveRequest::up_to(1);
+    for wait in [ms(10_001), s(1 << 40)] {
+        let one = within("the receive", queues[0].receive(request.wait(wait))).await;
+        let several = e.engine.receive_any(&queues, request.wait(wait));
+        for answer in [one, within("the receive", several).await] {
+            let error = answer.expect_err("it is longer than the limit");
+            assert_eq!(error.kind(), ErrorKind::LimitExceeded);
+            assert!(error.context().contains(&("limit", "wait_seconds_max".to_owned())), "{error}");
+        }
+    }
+    let waits = receiving(&queues[0], request.wait(s(10)));
+    until("the receive waits", async || queues[0].waiting() == 1).await;
+    e.bench.advance(ms(10_016));
+    assert!(got(waits).await.is_empty());
 }
 
 async fn a_delay_ends_by_itself_and_not_before(b: Bench) {

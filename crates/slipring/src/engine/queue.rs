@@ -25,7 +25,8 @@ use super::turns::{SendAnswer, SendRequest};
 pub struct ReceiveRequest {
     /// At most so many messages, 1 to `receive_messages_max`.
     pub up_to: u32,
-    /// How long to wait for a first message; zero does not wait.
+    /// How long to wait for a first message, at most `wait_max`; zero does not wait, and
+    /// [`Duration::MAX`] waits without an end.
     pub wait: Duration,
     /// How long the lease lasts; `None` takes the message's own or the queue's. Zero gives a
     /// lease that has lapsed at once.
@@ -172,9 +173,9 @@ impl Queue {
     /// list when the wait is over. Dropping the future hands back what it was just given (S2.3).
     ///
     /// # Errors
-    /// `LimitExceeded` for a request out of range, too many waiting receives, or (when the wait
-    /// is over) a queue whose `in_flight_max` is reached; `QueueNotFound` when the queue is
-    /// deleted; storage errors.
+    /// `LimitExceeded` for messages, a lease or a wait out of range, too many waiting receives, or
+    /// (when the wait is over) a queue whose `in_flight_max` is reached; `QueueNotFound` when the
+    /// queue is deleted; storage errors.
     pub async fn receive(&self, request: ReceiveRequest) -> Result<Vec<Delivery>, Error> {
         let until = self.check_receive(&request)?;
         let pending = self.core.receives.enter(request.demand(), until);
@@ -346,10 +347,11 @@ impl Queue {
         if request.wait.is_zero() {
             return Ok(None);
         }
-        // A longer wait is as good as one without an end.
-        let ends = request.wait <= limits.wait_max;
-        let clock = &self.engine.services.clock;
-        Ok(Some(if ends { clock.end_of(request.wait) } else { Timestamp::MAX }))
+        if request.wait == Duration::MAX {
+            return Ok(Some(Timestamp::MAX));
+        }
+        limits.check_wait(request.wait)?;
+        Ok(Some(self.engine.services.clock.end_of(request.wait)))
     }
 
     fn check(
