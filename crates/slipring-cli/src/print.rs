@@ -89,6 +89,11 @@ pub fn short(text: &str, most: usize) -> String {
     shown
 }
 
+/// A count; `?` for one that is not known.
+pub fn count(count: Option<u64>) -> String {
+    count.map_or_else(|| "?".to_owned(), |count| count.to_string())
+}
+
 /// A duration as people write it.
 pub fn duration(ms: u64) -> String {
     humantime::format_duration(Duration::from_millis(ms)).to_string()
@@ -158,6 +163,11 @@ mod tests {
     fn a_shown_text_is_short_and_harmless() {
         assert_eq!(short("a\u{1b}[2Jb\n", 20), "a\\u{1b}[2Jb\\n");
         assert_eq!(short("äöüß", 2), "äö…");
+    }
+
+    #[test]
+    fn a_count_that_is_not_known_is_no_number() {
+        assert_eq!((count(Some(7)), count(None)), ("7".to_owned(), "?".to_owned()));
     }
 
     #[test]

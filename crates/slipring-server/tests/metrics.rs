@@ -10,8 +10,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use flate2::read::GzDecoder;
+use serde_json::Value;
 use slipring::stores::MemoryStore;
 use slipring::{Engine, EngineOptions, NewMessage, QueueSettings, Store, Waits};
+use slipring_conformance::fault::{Fault, FaultyStore, Verb};
 use slipring_server::{AdminOptions, BeanstalkdOptions, Server, ServerOptions, SqsOptions};
 use slipring_server::{admin, beanstalkd, sqs};
 use slipring_sqlite::{SqliteOptions, SqliteStore};
@@ -324,6 +326,25 @@ async fn queues_beyond_a_thousand_are_counted_together_and_a_filter_shows_them()
     assert_eq!(most.count("slipring_queue_bytes"), 1000);
     most.expect(&["slipring_queues_without_lines 3"]);
     assert!(!most.0.contains("queue=\"\""));
+}
+
+#[tokio::test]
+async fn a_queue_whose_statistics_fail_takes_no_other_with_it() {
+    let store = FaultyStore::new(MemoryStore::shared());
+    let running = start_over(store.clone(), Waits::new(), sqs::Settings::default()).await;
+    for name in ["bad", "good"] {
+        let queue = running.engine.create_queue(name, QueueSettings::default()).await.unwrap();
+        queue.send(NewMessage::new("a")).await.unwrap();
+    }
+    store.plan(Verb::Stats, 1, Fault::Before);
+    let scraped = running.scrape("").await;
+    let good = r#"slipring_queue_bytes{queue="good"} 1"#;
+    scraped.expect(&["slipring_store_up 1", "slipring_queues_without_figures 1", good]);
+    assert_eq!(scraped.value(r#"slipring_queue_bytes{queue="bad"}"#), None);
+    store.plan(Verb::Stats, 1, Fault::Before);
+    let list: Value = serde_json::from_str(&running.admin("GET /v1/queues", "").await).unwrap();
+    assert_eq!(list["queues"][0]["stats"], Value::Null);
+    assert_eq!(list["queues"][1]["stats"]["ready"], 1);
 }
 
 #[tokio::test]

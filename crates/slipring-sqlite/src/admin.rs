@@ -77,7 +77,7 @@ impl AdminStore for SqliteStore {
         &self,
         queues: &[QueueId],
         _now: Timestamp,
-    ) -> Result<Vec<Option<QueueStats>>, Error> {
+    ) -> Result<Vec<Result<QueueStats, Error>>, Error> {
         let mut all = Vec::with_capacity(queues.len());
         for part in queues.chunks(STATS_MAX) {
             let part = part.to_vec();

@@ -104,11 +104,15 @@ impl Reader<'_> {
         Ok(gate.fifo)
     }
 
-    /// What several queues hold; `None` for one that is not there.
-    pub(crate) fn stats_of(&mut self, queues: &[QueueId]) -> Outcome<Vec<Option<QueueStats>>> {
-        let one = |queue: &QueueId| match self.gate(*queue)? {
-            Some(_) => self.held(*queue).map(Some),
-            None => Ok(None),
+    /// What several queues hold, one by one.
+    pub(crate) fn stats_of(
+        &mut self,
+        queues: &[QueueId],
+    ) -> Outcome<Vec<Result<QueueStats, slipring::Error>>> {
+        let one = |queue: &QueueId| match self.stats(*queue) {
+            Ok(stats) => Ok(Ok(stats)),
+            Err(Fault::Refused(error)) => Ok(Err(error)),
+            Err(fault) => Err(fault),
         };
         queues.iter().map(one).collect()
     }

@@ -193,23 +193,27 @@ pub trait AdminStore: Send + Sync + 'static {
     /// `QueueNotFound`; storage errors.
     async fn stats(&self, queue: QueueId, now: Timestamp) -> Result<QueueStats, Error>;
 
-    /// What several queues hold, in the order asked; `None` for one that is not there. A store
-    /// that can answer for many queues at once does so in bounded portions.
+    /// What several queues hold, in the order asked, one by one as [`AdminStore::stats`] answers:
+    /// a queue whose state is wrong takes no other with it. A store that can answer for many
+    /// queues at once does so in bounded portions.
     ///
     /// # Errors
-    /// Storage errors.
+    /// Storage errors, when the store does not answer at all.
     async fn stats_of(
         &self,
         queues: &[QueueId],
         now: Timestamp,
-    ) -> Result<Vec<Option<QueueStats>>, Error> {
+    ) -> Result<Vec<Result<QueueStats, Error>>, Error> {
         let mut all = Vec::with_capacity(queues.len());
+        let mut answers = false;
         for queue in queues {
-            all.push(match self.stats(*queue, now).await {
-                Ok(stats) => Some(stats),
-                Err(error) if error.kind() == ErrorKind::QueueNotFound => None,
-                Err(error) => return Err(error),
-            });
+            let stats = self.stats(*queue, now).await;
+            let failed = stats.as_ref().is_err_and(|e| e.kind() != ErrorKind::QueueNotFound);
+            if failed && !answers {
+                self.check().await?;
+                answers = true;
+            }
+            all.push(stats);
         }
         Ok(all)
     }

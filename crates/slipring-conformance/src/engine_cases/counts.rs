@@ -1,7 +1,7 @@
 //! What the engine counts of a queue, on every store.
 
 use slipring::lifecycle::Settlement;
-use slipring::{QueueCounts, ReceiveRequest};
+use slipring::{Error, ErrorKind, QueueCounts, ReceiveRequest};
 
 use crate::bench::{Bench, m, s, settings};
 use crate::case::{Case, case};
@@ -123,8 +123,11 @@ async fn statistics_of_several_queues_come_in_the_order_asked(b: Bench) {
     let stats = e.engine.stats_of(&queues).await.unwrap();
     for (queue, stats) in queues.iter().zip(&stats) {
         let number: u32 = queue.name().as_str()[1..].parse().unwrap();
-        let ready = stats.as_ref().map(|stats| stats.ready);
-        let expected = if number == 7 { None } else { Some(u64::from(number.is_multiple_of(50))) };
+        let ready = stats.as_ref().map(|stats| stats.ready).map_err(Error::kind);
+        let expected = match number {
+            7 => Err(ErrorKind::QueueNotFound),
+            _ => Ok(u64::from(number.is_multiple_of(50))),
+        };
         assert_eq!(ready, expected, "{number}");
     }
     assert_eq!(stats.len(), 120);

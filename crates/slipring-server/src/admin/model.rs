@@ -33,8 +33,8 @@ pub struct QueueView {
     pub waiting: u64,
     /// Its settings.
     pub settings: QueueSettings,
-    /// What it holds.
-    pub stats: QueueStats,
+    /// What it holds; `None` in a list where the store could not say.
+    pub stats: Option<QueueStats>,
 }
 
 /// A page of queues.

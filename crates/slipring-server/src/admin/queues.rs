@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use slipring::{ErrorKind, Queue, QueueSettings};
+use slipring::{ErrorKind, Queue, QueueSettings, QueueStats};
 
 use crate::declared::{changed, dead_letter, is_there, plain_settings};
 
@@ -44,12 +44,17 @@ pub(super) async fn list(
         name.as_str() > query.after.as_str() && name.as_str().starts_with(&query.prefix)
     });
     let mut page = QueuePage { queues: Vec::new(), next: None };
-    for queue in wanted.by_ref().take(limit) {
-        match view(&queue).await {
-            Ok(view) => page.queues.push(view),
+    let queues: Vec<Queue> = wanted.by_ref().take(limit).collect();
+    let stats = api.engine().stats_of(&queues).await?;
+    for (queue, stats) in queues.iter().zip(stats) {
+        match stats {
+            Ok(stats) => page.queues.push(view(queue, Some(stats))),
             // Deleted since the list was made.
             Err(error) if error.kind() == ErrorKind::QueueNotFound => {}
-            Err(error) => return Err(error.into()),
+            Err(error) => {
+                tracing::warn!(%error, "a queue is listed without its statistics");
+                page.queues.push(view(queue, None));
+            }
         }
     }
     if wanted.next().is_some() {
@@ -58,17 +63,22 @@ pub(super) async fn list(
     Ok(Json(page))
 }
 
-async fn view(queue: &Queue) -> Result<QueueView, slipring::Error> {
+async fn shown(queue: &Queue) -> Result<QueueView, slipring::Error> {
+    let stats = queue.stats().await?;
+    Ok(view(queue, Some(stats)))
+}
+
+fn view(queue: &Queue, stats: Option<QueueStats>) -> QueueView {
     let info = queue.info();
-    Ok(QueueView {
+    QueueView {
         name: info.name.to_string(),
         id: info.id.0,
         created_at_ms: info.created_at.as_millis(),
         modified_at_ms: info.modified_at.as_millis(),
         waiting: queue.waiting() as u64,
         settings: info.settings.clone(),
-        stats: queue.stats().await?,
-    })
+        stats,
+    }
 }
 
 pub(super) async fn create(
@@ -91,7 +101,7 @@ pub(super) async fn create(
     if !there {
         api.audit().queue(Act::Create, queue.name().as_str(), None, &who);
     }
-    Ok((status, Json(view(&queue).await?)))
+    Ok((status, Json(shown(&queue).await?)))
 }
 
 /// A dead-letter queue is there, and messages get to it. The engine asks for neither: there a queue
@@ -111,7 +121,7 @@ pub(super) async fn show(
     InPath(name): InPath<String>,
 ) -> Result<Json<QueueView>, Failure> {
     let queue = api.engine().queue(&name).await?;
-    Ok(Json(view(&queue).await?))
+    Ok(Json(shown(&queue).await?))
 }
 
 /// Changes the settings that are named; null brings back the default.
@@ -128,7 +138,7 @@ pub(super) async fn change(
     }
     queue.change(|present| changed(present, &changes)).await?.map_err(Failure::invalid)?;
     api.audit().queue(Act::Configure, &name, None, &who);
-    Ok(Json(view(&queue).await?))
+    Ok(Json(shown(&queue).await?))
 }
 
 pub(super) async fn delete(
@@ -166,7 +176,7 @@ pub(super) async fn pause(
     };
     let Ok(_) = queue.change(paused).await?;
     api.audit().queue(Act::Pause, &name, None, &who);
-    Ok(Json(view(&queue).await?))
+    Ok(Json(shown(&queue).await?))
 }
 
 pub(super) async fn resume(
@@ -180,5 +190,5 @@ pub(super) async fn resume(
     };
     let Ok(_) = queue.change(resumed).await?;
     api.audit().queue(Act::Resume, &name, None, &who);
-    Ok(Json(view(&queue).await?))
+    Ok(Json(shown(&queue).await?))
 }

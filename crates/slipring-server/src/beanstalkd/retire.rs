@@ -96,7 +96,7 @@ impl Shared {
         let mut gone = 0;
         let held = self.engine.stats_of(queues).await?;
         for (queue, held) in queues.iter().zip(held) {
-            let empty = held.is_some_and(|held| held.total() == 0);
+            let empty = held.is_ok_and(|held| held.total() == 0);
             if !empty || !self.is_left(queue) {
                 continue;
             }

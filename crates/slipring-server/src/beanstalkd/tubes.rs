@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use slipring::{Engine, Error, Queue, QueueName, QueueStats};
+use slipring::{Engine, Error, ErrorKind, Queue, QueueName, QueueStats};
 use slipring_wire::beanstalkd::TubeName;
 
 use super::tube::Tube;
@@ -194,7 +194,13 @@ impl Tubes {
         let queues = engine.queues().await?;
         let all = engine.stats_of(&queues).await?;
         for (queue, stats) in queues.iter().zip(all) {
-            let Some(stats) = stats.filter(|stats| stats.total() > 0) else { continue };
+            let stats = match stats {
+                Err(error) if error.kind() == ErrorKind::QueueNotFound => continue,
+                stats => stats?,
+            };
+            if stats.total() == 0 {
+                continue;
+            }
             total.ready += stats.ready;
             total.urgent += stats.urgent;
             total.delayed += stats.delayed;

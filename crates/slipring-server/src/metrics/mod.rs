@@ -39,7 +39,7 @@ const STORE_WITHIN: Duration = Duration::from_secs(8);
 struct Stored {
     chosen: Chosen,
     /// Of the queues with lines of their own.
-    stats: Vec<Option<QueueStats>>,
+    stats: Vec<Result<QueueStats, Error>>,
     space: StoreSpace,
 }
 
@@ -272,7 +272,7 @@ mod tests {
         let lost: Vec<String> =
             names(&up).into_iter().filter(|name| !names(&away).contains(name)).collect();
         assert!(lost.iter().all(|name| name.starts_with("slipring_queue")), "{lost:?}");
-        assert_eq!(lost.len(), 8);
+        assert_eq!(lost.len(), 9);
     }
 
     #[test]

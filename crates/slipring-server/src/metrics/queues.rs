@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use slipring::{Queue, QueueCounts, QueueId, QueueStats, Timestamp};
+use slipring::{Error, ErrorKind, Queue, QueueCounts, QueueId, QueueStats, Timestamp};
 
 use super::QUEUES_MAX;
 use super::filter::Filter;
@@ -98,17 +98,25 @@ impl Chosen {
     }
 
     /// What the queues hold, by what the store has answered for those with lines.
-    pub(super) fn write_held(&self, text: &mut Text, stats: &[Option<QueueStats>], now: Timestamp) {
+    pub(super) fn write_held(
+        &self,
+        text: &mut Text,
+        stats: &[Result<QueueStats, Error>],
+        now: Timestamp,
+    ) {
         text.gauge("slipring_queues", "Queues there are.").plain(self.all);
         let help = "Queues beyond the first 1000 by name, of those that were asked for.";
         text.gauge("slipring_queues_without_lines", help).plain(self.without);
-        // One that is gone was deleted since the list was made.
+        let help = "Queues whose figures the store could not give, of those with lines.";
+        text.gauge("slipring_queues_without_figures", help).plain(failed(stats));
         let held: Vec<(&Queue, &str, &QueueStats)> = self
             .seen
             .iter()
             .zip(&self.counts)
             .zip(stats)
-            .filter_map(|((queue, (name, _)), stats)| Some((queue, name.as_str(), stats.as_ref()?)))
+            .filter_map(|((queue, (name, _)), stats)| {
+                Some((queue, name.as_str(), stats.as_ref().ok()?))
+            })
             .collect();
         let mut family = text.gauge("slipring_queue_messages", "Messages of a queue by state.");
         for (_, name, stats) in &held {
@@ -141,6 +149,16 @@ impl Chosen {
             family.sample(&[("queue", name)], queue.waiting() as u64);
         }
     }
+}
+
+/// How many statistics failed. A queue that is gone was deleted since the list was made.
+fn failed(stats: &[Result<QueueStats, Error>]) -> usize {
+    let errors = stats.iter().filter_map(|stats| stats.as_ref().err());
+    let failed: Vec<&Error> = errors.filter(|e| e.kind() != ErrorKind::QueueNotFound).collect();
+    if let Some(error) = failed.first() {
+        tracing::warn!(%error, queues = failed.len(), "figures of queues are left out; the first");
+    }
+    failed.len()
 }
 
 fn by_state(stats: &QueueStats) -> [(&'static str, u64); 4] {

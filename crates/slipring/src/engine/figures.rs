@@ -27,16 +27,24 @@ impl Engine {
         self.0.registry.len()
     }
 
-    /// What queues hold, in the order asked; `None` for one that is not there. Costs less than
-    /// [`Queue::stats`] of each.
+    /// What queues hold, in the order asked, one by one as [`Queue::stats`] answers: a queue whose
+    /// state is wrong takes no other with it. Costs less than [`Queue::stats`] of each.
     ///
     /// # Errors
-    /// Storage errors.
-    pub async fn stats_of(&self, queues: &[Queue]) -> Result<Vec<Option<QueueStats>>, Error> {
+    /// Storage errors, when the store does not answer at all.
+    pub async fn stats_of(
+        &self,
+        queues: &[Queue],
+    ) -> Result<Vec<Result<QueueStats, Error>>, Error> {
         let services = &self.0.services;
         let ids: Vec<QueueId> = queues.iter().map(Queue::id).collect();
         let stats = services.store.stats_of(&ids, services.clock.now()).await;
-        stats.map_err(|error| error.during("stats"))
+        let stats = stats.map_err(|error| error.during("stats"))?;
+        let named = queues
+            .iter()
+            .zip(stats)
+            .map(|(queue, stats)| stats.map_err(|error| queue.named(error, "stats")));
+        Ok(named.collect())
     }
 
     /// The room that the store takes and has.

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use slipring::{Clock, QueueSettings, SystemClock, Timestamp};
+use slipring::{Clock, QueueSettings, QueueStats, SystemClock, Timestamp};
 use slipring_server::admin::model::{QueuePage, QueueView};
 
 use crate::failure::Failure;
@@ -33,16 +33,16 @@ impl LsArgs {
         let mut table = print::table(&head, 1..7);
         let now = SystemClock::new().now();
         for queue in &queues {
-            let stats = &queue.stats;
+            let held = |of: fn(&QueueStats) -> u64| print::count(queue.stats.as_ref().map(of));
             let kind = if queue.settings.fifo { "fifo " } else { "" };
             let paused = paused(&queue.settings, now);
             table.add_row([
                 queue.name.clone(),
-                stats.ready.to_string(),
-                stats.delayed.to_string(),
-                stats.leased.to_string(),
-                stats.parked.to_string(),
-                stats.bytes.to_string(),
+                held(|stats| stats.ready),
+                held(|stats| stats.delayed),
+                held(|stats| stats.leased),
+                held(|stats| stats.parked),
+                held(|stats| stats.bytes),
                 queue.waiting.to_string(),
                 format!("{kind}{paused}"),
             ]);

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use serde_json::Value;
+use slipring::QueueStats;
 use slipring_server::admin::model::QueueView;
 
 use crate::failure::Failure;
@@ -31,16 +32,16 @@ pub fn print_queue(view: &QueueView, json: bool) -> Result<(), Failure> {
         return print::json(view);
     }
     let mut table = print::table(&["QUEUE", &view.name], 0..0);
-    let stats = &view.stats;
+    let held = |of: fn(&QueueStats) -> u64| view.stats.as_ref().map(of);
     for (name, count) in [
-        ("ready", stats.ready),
-        ("delayed", stats.delayed),
-        ("leased", stats.leased),
-        ("parked", stats.parked),
-        ("bytes", stats.bytes),
-        ("waiting receives", view.waiting),
+        ("ready", held(|stats| stats.ready)),
+        ("delayed", held(|stats| stats.delayed)),
+        ("leased", held(|stats| stats.leased)),
+        ("parked", held(|stats| stats.parked)),
+        ("bytes", held(|stats| stats.bytes)),
+        ("waiting receives", Some(view.waiting)),
     ] {
-        table.add_row([name.to_owned(), count.to_string()]);
+        table.add_row([name.to_owned(), print::count(count)]);
     }
     if let Value::Object(settings) =
         serde_json::to_value(&view.settings).map_err(Failure::failed)?
