@@ -1,9 +1,12 @@
 //! A store that fails: callers hear of it, the engine goes on, and no message is forgotten.
 
+use std::time::Duration;
+
 use slipring::lifecycle::Settlement;
+use slipring::store::AppendBatch;
 use slipring::{ErrorKind, QueueSettings, ReceiveRequest};
 
-use crate::bench::{Bench, bodies, m, refused, s, settings};
+use crate::bench::{Bench, bodies, m, ms, refused, s, settings};
 use crate::case::{Case, case};
 use crate::fault::{Fault, Verb};
 
@@ -23,6 +26,8 @@ pub(super) const CASES: &[Case] = &[
     case!(a_queue_whose_store_call_hangs_does_not_hold_up_another, "S11.1"),
     case!(a_hanging_claim_does_not_hold_up_sends_and_acks, "S11.1"),
     case!(waiting_receives_outlive_a_failing_claim_of_others, "S2.4"),
+    case!(others_are_heard_of_after_the_store_has_panicked, needs Shared, "S2.4"),
+    case!(retention_goes_on_after_the_store_has_panicked, needs ByQueue, "S14.4"),
 ];
 
 async fn a_failing_send_answers_its_callers_and_the_next_succeeds(b: Bench) {
@@ -213,4 +218,43 @@ async fn waiting_receives_outlive_a_failing_claim_of_others(b: Bench) {
     let held = got(waits).await.remove(0);
     let done = q.settle(vec![(held.receipt, Settlement::Ack)]).await.unwrap();
     assert!(done[0].is_ok());
+}
+
+async fn others_are_heard_of_after_the_store_has_panicked(b: Bench) {
+    let e = EngineBench::open(b.clone()).await;
+    let q = e.plain().await;
+    // However far the clock goes on meanwhile.
+    let waits = receiving(&q, ReceiveRequest::up_to(1).wait(Duration::MAX));
+    looked(&e).await;
+    for verb in [Verb::ForeignChanges, Verb::Heads, Verb::Deadlines] {
+        e.store.plan(verb, 1, Fault::Panic);
+    }
+    let other = b.second_handle().await;
+    let batch = AppendBatch { queue: q.id(), now: b.now(), messages: vec![m("a")], units: vec![1] };
+    other.store().append(batch).await.unwrap();
+    until("the receive ends", async || {
+        e.bench.advance(ms(5));
+        waits.is_finished()
+    })
+    .await;
+    assert_eq!(texts(waits).await, ["a"]);
+}
+
+async fn retention_goes_on_after_the_store_has_panicked(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.queue("queue", settings(|to| to.retention = Some(s(600)))).await;
+    send(&q, "old").await;
+    let looks = e.store.calls(Verb::Deadlines);
+    e.store.plan(Verb::Deadlines, 1, Fault::Panic);
+    until("the store panics", async || {
+        e.bench.advance(s(1));
+        e.store.calls(Verb::Deadlines) > looks
+    })
+    .await;
+    e.bench.advance(s(600));
+    until("the message has left", async || {
+        e.bench.advance(s(1));
+        q.stats().await.unwrap().total() == 0
+    })
+    .await;
 }

@@ -42,6 +42,8 @@ pub enum Verb {
     Kick,
     Stats,
     DeleteQueue,
+    Deadlines,
+    ForeignChanges,
 }
 
 /// What goes wrong with a call.
@@ -55,6 +57,10 @@ pub enum Fault {
     Hang,
     /// It takes effect, and its answer comes only after [`FaultyStore::release`].
     HangAfter,
+    /// It does nothing and panics, as a store that is at fault.
+    Panic,
+    /// It takes effect, and then panics.
+    PanicAfter,
 }
 
 /// A store with faults on demand.
@@ -230,6 +236,11 @@ impl FaultyStore {
                 self.hang().await;
                 answer
             }
+            Some(Fault::Panic) => panic!("a planned panic of {verb:?}"),
+            Some(Fault::PanicAfter) => {
+                call.await?;
+                panic!("a planned panic after {verb:?}")
+            }
         }
     }
 
@@ -341,7 +352,8 @@ impl Store for FaultyStore {
     }
 
     async fn deadlines(&self, from: u64) -> Result<Deadlines, Error> {
-        self.inner.deadlines(from).await
+        // Not counted as running, as little as the next: nobody brings them about.
+        self.part(Verb::Deadlines, self.inner.deadlines(from)).await
     }
 
     async fn prune(&self, now: Timestamp) -> Result<Pass, Error> {
@@ -353,7 +365,7 @@ impl Store for FaultyStore {
     }
 
     async fn foreign_changes(&self) -> Result<u64, Error> {
-        self.inner.foreign_changes().await
+        self.part(Verb::ForeignChanges, self.inner.foreign_changes()).await
     }
 
     async fn queue_changes(&self) -> Result<u64, Error> {

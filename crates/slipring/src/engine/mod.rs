@@ -19,6 +19,7 @@ mod counts;
 mod doubts;
 mod failing;
 mod figures;
+mod isolated;
 mod loads;
 mod one_message;
 mod options;

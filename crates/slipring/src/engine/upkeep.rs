@@ -12,10 +12,11 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::clock::{Clock, Timestamp};
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::store::{Deadline, Pass, Store};
 
 use super::counts;
+use super::isolated::isolated;
 use super::registry::Registry;
 use super::schedule::{Agenda, Moment, Schedule};
 
@@ -91,7 +92,7 @@ impl Upkeep {
             let next = self.pass(Duty::Prune, None, now).await.map_or(latest, |n| n.min(latest));
             if now >= looks_at {
                 looks_at = latest;
-                if let Err(error) = self.take_over().await {
+                if let Err(error) = isolated(self.take_over()).await {
                     tracing::warn!(%error, "the deadlines of the queues could not be looked at");
                 }
             }
@@ -147,10 +148,10 @@ impl Upkeep {
         schedule: Option<&Arc<Schedule>>,
         now: Timestamp,
     ) -> Option<Timestamp> {
-        let store = Arc::clone(&self.store);
+        let store = &self.store;
         let queue = schedule.and_then(|schedule| schedule.queue);
-        // A task of its own, so that a store that panics ends this pass and not all of them.
-        let passed = tokio::spawn(async move {
+        // A store that panics ends this pass and not all of them.
+        let passed = isolated(async {
             match (duty, queue) {
                 (Duty::Of(Moment::Due), Some(queue)) => store.due_in(queue, now).await,
                 (Duty::Of(Moment::Due), None) => store.due(now).await,
@@ -159,8 +160,7 @@ impl Upkeep {
                 (Duty::Prune, _) => store.prune(now).await,
             }
         });
-        let failed = |_| Err(Error::new(ErrorKind::Internal, "the pass ended without an answer"));
-        match passed.await.unwrap_or_else(failed) {
+        match passed.await {
             Ok(pass) => {
                 match (duty, queue) {
                     (Duty::Of(Moment::Expire), Some(of)) => {

@@ -16,6 +16,7 @@ use crate::error::{Error, ErrorKind};
 use crate::queue::QueueId;
 use crate::store::Store;
 
+use super::isolated::isolated;
 use super::{Engine, EngineHandle};
 
 /// While nothing happens the pause grows up to so many times the shortest one.
@@ -89,10 +90,10 @@ impl Watch {
         loop {
             // Held only between two sleeps: a sleeping watch does not keep the engine alive.
             let Some(engine) = self.handle.upgrade().map(Engine) else { return };
-            let longest = self.shortest * PAUSE_GROWTH;
+            let longest = self.shortest.saturating_mul(PAUSE_GROWTH);
             let mut quiet = false;
             let clock = Arc::clone(&engine.0.services.clock);
-            let (mut found, took_ns) = timed(&*clock, self.look(&engine)).await;
+            let (mut found, took_ns) = timed(&*clock, isolated(self.look(&engine))).await;
             if let Err(error) = self.take_over(&engine).await {
                 found = Err(error);
             }
@@ -103,7 +104,7 @@ impl Watch {
                 Ok(true) => pause = self.shortest,
                 Ok(false) => {
                     quiet = pause == longest && !self.passes_owed && !self.list_owed;
-                    pause = (pause * 2).min(longest);
+                    pause = pause.saturating_mul(2).min(longest);
                 }
                 Err(error) if error.kind() == ErrorKind::Closed => return,
                 Err(error) => {
@@ -150,7 +151,7 @@ impl Watch {
             return Ok(());
         }
         let clock = Arc::clone(&engine.0.services.clock);
-        let (taken, took_ns) = timed(&*clock, engine.upkeep().take_over()).await;
+        let (taken, took_ns) = timed(&*clock, isolated(engine.upkeep().take_over())).await;
         self.passes_owed = taken.is_err();
         self.passes_at_ns = self.passes_share.next_ns(took_ns, PASSES_EVERY);
         taken
@@ -164,7 +165,7 @@ impl Watch {
         let clock = Arc::clone(&engine.0.services.clock);
         // Who makes or changes a queue may wait for another process; the looks go on meanwhile.
         let Ok(seen) = engine.0.catalogue.try_lock() else { return Ok(()) };
-        let (refreshed, took_ns) = timed(&*clock, engine.refresh_from(seen)).await;
+        let (refreshed, took_ns) = timed(&*clock, isolated(engine.refresh_from(seen))).await;
         self.list_at_ns = self.list_share.next_ns(took_ns, Duration::ZERO);
         self.list_owed = refreshed.is_err();
         refreshed
@@ -173,7 +174,7 @@ impl Watch {
 
 /// Lets the store wait for a change; false when it has not waited.
 async fn await_change(store: &dyn Store) -> bool {
-    match store.await_foreign_change(AWAIT).await {
+    match isolated(store.await_foreign_change(AWAIT)).await {
         Ok(waited) => waited,
         Err(error) => {
             tracing::debug!(%error, "the store could not wait for changes by other processes");
@@ -253,10 +254,30 @@ async fn wake(engine: &Engine) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use crate::clock::{ManualClock, Timestamp};
+    use crate::engine::EngineOptions;
+    use crate::stores::MemoryStore;
 
     use super::*;
 
     const MS: u64 = 1_000_000;
+
+    #[tokio::test]
+    async fn a_pause_of_any_length_ends_no_watch() {
+        let engine = Engine::open(MemoryStore::shared(), EngineOptions::default()).await.unwrap();
+        for pause in [Duration::MAX, Duration::MAX / 5, Duration::ZERO] {
+            let watch = Watch::new(Arc::downgrade(&engine.0), pause, 0);
+            let stop = CancellationToken::new();
+            let mut run = std::pin::pin!(watch.run(stop.clone()));
+            tokio::select! {
+                biased;
+                () = &mut run => unreachable!("nobody has stopped it"),
+                () = tokio::task::yield_now() => {}
+            }
+            stop.cancel();
+            run.await;
+        }
+        engine.shutdown().await;
+    }
 
     #[test]
     fn a_few_long_looks_put_nothing_off_and_many_take_their_share() {
