@@ -1,6 +1,7 @@
 //! The end of an engine.
 
-use slipring::{ErrorKind, QueueSettings, ReceiveRequest};
+use slipring::{ErrorKind, Queue, QueueSettings, ReceiveRequest};
+use tokio::task::JoinHandle;
 
 use crate::bench::{Bench, m, refused, s};
 use crate::case::{Case, case};
@@ -13,6 +14,8 @@ pub(super) const CASES: &[Case] = &[
     case!(after_a_shutdown_calls_are_refused, "S2.2"),
     case!(a_shutdown_finishes_what_is_in_hand, "S1.1", "S4.1"),
     case!(a_shutdown_gives_back_what_is_claimed_for_nobody, "S2.3"),
+    case!(a_shutdown_gives_back_a_message_that_was_claimed_by_its_id, "S2.3"),
+    case!(a_shutdown_waits_for_administration_in_hand, "S1.3"),
     case!(a_shutdown_may_be_repeated, "S2.2"),
     case!(what_was_answered_before_a_shutdown_is_there_afterwards, needs Durable, "S1.1", "S4.1"),
 ];
@@ -119,20 +122,63 @@ async fn a_shutdown_gives_back_what_is_claimed_for_nobody(b: Bench) {
         let q = q.clone();
         async move { q.receive(ReceiveRequest::up_to(1)).await }
     });
-    e.store.hanging(1).await;
-    receives.abort();
-    assert!(receives.await.unwrap_err().is_cancelled());
-    let ends = tokio::spawn({
-        let engine = e.engine.clone();
-        async move { engine.shutdown().await }
+    let ends = ends_without(&e, &q, receives).await;
+    assert_eq!(e.store.calls(Verb::Settle), 0);
+    e.store.release();
+    within("the shutdown", ends).await.unwrap();
+    assert_eq!(e.store.calls(Verb::Settle), 1);
+}
+
+async fn a_shutdown_gives_back_a_message_that_was_claimed_by_its_id(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.plain().await;
+    let sent = q.send(m("a")).await.unwrap();
+    e.store.plan(Verb::ClaimMessage, 1, Fault::HangAfter);
+    let claims = tokio::spawn({
+        let q = q.clone();
+        async move { q.claim_message(sent.id, ReceiveRequest::up_to(1)).await }
     });
+    let ends = ends_without(&e, &q, claims).await;
+    refused(q.claim_message(sent.id, ReceiveRequest::up_to(1)).await, ErrorKind::Closed);
+    assert_eq!(e.store.calls(Verb::ClaimMessage), 1, "no other call gets in");
+    e.store.release();
+    within("the shutdown", ends).await.unwrap();
+    assert_eq!(e.store.calls(Verb::Settle), 1);
+}
+
+async fn a_shutdown_waits_for_administration_in_hand(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.plain().await;
+    e.store.plan(Verb::Kick, 1, Fault::HangAfter);
+    let kicks = tokio::spawn({
+        let q = q.clone();
+        async move { q.kick(1).await }
+    });
+    let ends = ends_without(&e, &q, kicks).await;
+    for _ in 0..1000 {
+        tokio::task::yield_now().await;
+    }
+    assert!(!ends.is_finished(), "the store is closed under the kick");
+    e.store.release();
+    within("the shutdown", ends).await.unwrap();
+}
+
+/// Begins a shutdown after the caller of a call that hangs has gone away; ends when the queue
+/// refuses new calls.
+async fn ends_without<T: std::fmt::Debug>(
+    e: &EngineBench,
+    q: &Queue,
+    caller: JoinHandle<T>,
+) -> JoinHandle<()> {
+    e.store.hanging(1).await;
+    caller.abort();
+    assert!(caller.await.unwrap_err().is_cancelled());
+    let engine = e.engine.clone();
+    let ends = tokio::spawn(async move { engine.shutdown().await });
     until("the queue is closed", async || {
         let refused = q.receive(ReceiveRequest::up_to(1)).await;
         refused.is_err_and(|error| error.kind() == ErrorKind::Closed)
     })
     .await;
-    assert_eq!(e.store.calls(Verb::Settle), 0);
-    e.store.release();
-    within("the shutdown", ends).await.unwrap();
-    assert_eq!(e.store.calls(Verb::Settle), 1);
+    ends
 }

@@ -7,22 +7,23 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use tokio::runtime::Handle;
-
 use crate::admin::{ChosenMove, MoveRequest, Reconfigured};
 use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind};
 use crate::queue::{QueueId, QueueInfo, QueueSettings};
 
-use super::Engine;
 use super::queue::Queue;
+use super::{Engine, EngineHandle};
 
-/// Runs a call to its end, also when who waits for it goes away.
-pub(super) async fn to_the_end<T: Send + 'static>(
-    runtime: &Handle,
-    call: impl Future<Output = Result<T, Error>> + Send + 'static,
-) -> Result<T, Error> {
-    runtime.spawn(call).await.unwrap_or_else(|_| Err(unanswered()))
+impl EngineHandle {
+    /// Runs a call to its end, also when who waits for it goes away. A shutdown waits for it.
+    pub(super) async fn to_the_end<T: Send + 'static>(
+        &self,
+        call: impl Future<Output = Result<T, Error>> + Send + 'static,
+    ) -> Result<T, Error> {
+        let ended = self.tasks.spawn_on(call, &self.services.runtime).await;
+        ended.unwrap_or_else(|_| Err(unanswered()))
+    }
 }
 
 /// The error of a call whose task has ended by a fault.
@@ -45,7 +46,7 @@ impl Queue {
             queue.core.receives.notify(kicked);
             Ok(kicked)
         };
-        to_the_end(&self.engine.services.runtime, call).await
+        self.engine.to_the_end(call).await
     }
 
     /// Removes every message that is in the queue now (S14.5), in steps; `progress` hears how
@@ -58,7 +59,7 @@ impl Queue {
         let mut total = 0;
         loop {
             let step = self.clone().purge_step(sent_until);
-            let gone = to_the_end(&self.engine.services.runtime, step).await?;
+            let gone = self.engine.to_the_end(step).await?;
             if gone == 0 {
                 return Ok(total);
             }
@@ -92,7 +93,7 @@ impl Queue {
             let (info, _, _seen) = queue.engine.change_list(store).await?;
             Ok(queue.configured(info))
         };
-        to_the_end(&self.engine.services.runtime, call).await
+        self.engine.to_the_end(call).await
     }
 
     /// Changes some of the queue's settings: what others change at the same time, here or in
@@ -139,7 +140,7 @@ impl Queue {
                 Reconfigured::Others(info) => (false, queue.configured(info)),
             })
         };
-        to_the_end(&self.engine.services.runtime, call).await
+        self.engine.to_the_end(call).await
     }
 
     /// Takes in the settings that the store has now, if no later ones were taken in since.
@@ -177,7 +178,7 @@ impl Engine {
             }
             Ok(total)
         };
-        to_the_end(&self.0.services.runtime, call).await
+        self.0.to_the_end(call).await
     }
 
     /// Moves chosen messages between queues (redrive); answers one by one where each is now.
@@ -204,6 +205,6 @@ impl Engine {
             }
             Ok(moved)
         };
-        to_the_end(&self.0.services.runtime, call).await
+        self.0.to_the_end(call).await
     }
 }

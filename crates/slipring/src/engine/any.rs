@@ -365,10 +365,10 @@ async fn claim_any(
     let Some(first) = queues.first() else { return Err(unanswered()) };
     let (slot, answer) = oneshot::channel::<Result<ClaimedAny, Error>>();
     let engine = Arc::clone(&first.engine);
-    let receives = Arc::clone(&first.core.receives);
+    // A shutdown waits for it.
+    let under_way = first.core.receives.under_way()?;
     first.engine.services.runtime.spawn(async move {
-        // A shutdown waits for it.
-        let _under_way = receives.under_way();
+        let _under_way = under_way;
         let services = &engine.services;
         let now = services.clock.now();
         let handed_out = |queue: QueueId, messages: u64, until: Timestamp| {

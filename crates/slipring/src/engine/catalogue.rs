@@ -11,7 +11,6 @@ use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind};
 use crate::queue::{QueueId, QueueInfo, QueueName, QueueSettings};
 
-use super::administration::to_the_end;
 use super::core::QueueCore;
 use super::{Engine, EngineHandle, Listed, Queue};
 
@@ -56,7 +55,7 @@ impl Engine {
             }
             Err(Error::queue_not_found(&name).during("create_queue"))
         };
-        match to_the_end(&self.0.services.runtime, call).await {
+        match self.0.to_the_end(call).await {
             Err(error) if error.kind() == ErrorKind::QueueExists => {
                 Err(self.with_differences(error, &wanted, settings).await)
             }
@@ -245,7 +244,7 @@ impl Engine {
             handle.registry.remove(&core);
             Ok(())
         };
-        to_the_end(&self.0.services.runtime, call).await
+        self.0.to_the_end(call).await
     }
 
     /// Deletes a queue in which there is nothing, neither a message nor what is remembered of one,
@@ -271,7 +270,7 @@ impl Engine {
             }
             Ok(deleted)
         };
-        to_the_end(&self.0.services.runtime, call).await
+        self.0.to_the_end(call).await
     }
 
     /// Takes over the store's list of queues: new ones, changed settings, deletions. Costs one look

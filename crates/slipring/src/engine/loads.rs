@@ -7,7 +7,6 @@ use crate::error::Error;
 use crate::load::{self, LoadId, LoadInfo, LoadPart, PartInfo};
 use crate::message::NewMessage;
 
-use super::administration::to_the_end;
 use super::queue::Queue;
 
 /// A load of a queue. Cheap to clone; many may append at the same time. Dropping it leaves the
@@ -107,7 +106,7 @@ impl Load {
             queue.core.receives.notify(info.messages);
             Ok(info)
         };
-        to_the_end(&self.queue.engine.services.runtime, call).await
+        self.queue.engine.to_the_end(call).await
     }
 
     /// Ends the load, of which nothing is left.

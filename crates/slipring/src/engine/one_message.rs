@@ -13,7 +13,6 @@ use crate::error::{Error, ErrorKind};
 use crate::message::{Delivery, MessageId};
 
 use super::Engine;
-use super::administration::to_the_end;
 use super::claiming::Claiming;
 use super::queue::{Queue, ReceiveRequest};
 use super::schedule::Schedule;
@@ -33,7 +32,8 @@ impl Queue {
     /// Takes one given message that is not leased, whatever its state.
     ///
     /// # Errors
-    /// `MessageGone`, `WrongState` when it is leased, storage errors.
+    /// `MessageGone`, `WrongState` when it is leased, `QueueNotFound` when the queue is deleted,
+    /// storage errors.
     pub async fn claim_message(
         &self,
         message: MessageId,
@@ -42,8 +42,12 @@ impl Queue {
         self.check_receive(&request)?;
         let (queue, demand) = (self.clone(), request.demand());
         let (slot, answer) = oneshot::channel();
+        // A shutdown waits for it.
+        let under_way = self.core.receives.under_way();
+        let under_way = under_way.map_err(|e| self.named(e, "claim_message"))?;
         // Goes on when the caller goes away: what it takes then is handed back (S2.3).
         self.engine.services.runtime.spawn(async move {
+            let _under_way = under_way;
             let (services, core) = (&queue.engine.services, &queue.core);
             let claim = || {
                 let now = services.clock.now();
@@ -93,7 +97,7 @@ impl Engine {
             }
             Ok(())
         };
-        to_the_end(&self.0.services.runtime, call).await
+        self.0.to_the_end(call).await
     }
 
     /// Makes one parked or delayed message ready.
@@ -111,6 +115,6 @@ impl Engine {
             }
             Ok(())
         };
-        to_the_end(&self.0.services.runtime, call).await
+        self.0.to_the_end(call).await
     }
 }

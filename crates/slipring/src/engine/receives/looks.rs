@@ -13,9 +13,9 @@ use super::seat::{Called, Seen};
 use super::{Receives, Resting, State, Ticket, Waiter};
 
 /// Messages on their way back, or a claim on its way for a receive over several queues.
-pub(in super::super) struct HandingBack<'a>(&'a Receives);
+pub(in super::super) struct HandingBack(Arc<Receives>);
 
-impl Drop for HandingBack<'_> {
+impl Drop for HandingBack {
     fn drop(&mut self) {
         self.0.lock().handing_back -= 1;
         self.0.idle.notify_waiters();
@@ -341,10 +341,15 @@ impl Receives {
         }
     }
 
-    /// Until what it answers is dropped, [`Receives::drained`] waits.
-    pub(in super::super) fn under_way(&self) -> HandingBack<'_> {
-        self.lock().handing_back += 1;
-        HandingBack(self)
+    /// Until what it answers is dropped, [`Receives::drained`] waits. Nobody gets in after
+    /// [`Receives::close`].
+    pub(in super::super) fn under_way(self: &Arc<Self>) -> Result<HandingBack, Error> {
+        let mut state = self.lock();
+        if let Some(closed) = &state.closed {
+            return Err(closed.refusal.clone());
+        }
+        state.handing_back += 1;
+        Ok(HandingBack(Arc::clone(self)))
     }
 
     /// Gives claimed messages back that were not taken, their attempt not counted.
@@ -352,7 +357,7 @@ impl Receives {
         let Some(me) = self.me.upgrade() else { return };
         self.lock().handing_back += 1;
         self.parts.runtime.spawn(async move {
-            let _back = HandingBack(&me);
+            let _back = HandingBack(Arc::clone(&me));
             let entries = list.iter().map(|d| (d.receipt, Settlement::HandBack)).collect();
             for entries in me.parts.call_max.deal(entries, |(_, how)| of_settlement(how)) {
                 let count = entries.len() as u64;
