@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use slipring::lifecycle::Settlement;
 use slipring::store::AppendBatch;
-use slipring::{ErrorKind, QueueSettings, ReceiveRequest};
+use slipring::{Error, ErrorKind, QueueSettings, ReceiveRequest, Retry};
 
 use crate::bench::{Bench, bodies, m, ms, refused, s, settings};
 use crate::case::{Case, case};
@@ -27,6 +27,9 @@ pub(super) const CASES: &[Case] = &[
     case!(a_hanging_claim_does_not_hold_up_sends_and_acks, "S11.1"),
     case!(waiting_receives_outlive_a_failing_claim_of_others, "S2.4"),
     case!(others_are_heard_of_after_the_store_has_panicked, needs Shared, "S2.4"),
+    case!(a_claim_that_panics_may_have_taken_messages, "S2.1", "S5.3"),
+    case!(what_stores_and_panics_may_have_stored, "S2.2", "S2.4"),
+    case!(administration_that_panics_may_have_taken_effect, "S2.4"),
     case!(retention_goes_on_after_the_store_has_panicked, needs ByQueue, "S14.4"),
 ];
 
@@ -257,4 +260,66 @@ async fn retention_goes_on_after_the_store_has_panicked(b: Bench) {
         q.stats().await.unwrap().total() == 0
     })
     .await;
+}
+
+/// Whether a call is answered that panicked after it took effect.
+fn unknown<T>(answer: Result<T, Error>) -> bool {
+    answer.is_err_and(|e| (e.kind(), e.retry()) == (ErrorKind::Internal, Retry::Unknown))
+}
+
+async fn a_claim_that_panics_may_have_taken_messages(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let queues = [e.plain().await, e.queue("other", QueueSettings::default()).await];
+    let [q, _] = &queues;
+    let sent = q.send(m("a")).await.unwrap();
+    let one = ReceiveRequest::up_to(1);
+    for (attempts, verb) in [(2, Verb::Claim), (4, Verb::ClaimAny), (6, Verb::ClaimMessage)] {
+        e.store.plan(verb, 1, Fault::PanicAfter);
+        assert!(match verb {
+            Verb::Claim => unknown(within("a receive", q.receive(one)).await),
+            Verb::ClaimAny => unknown(within("it", e.engine.receive_any(&queues, one)).await),
+            _ => unknown(within("a claim", q.claim_message(sent.id, one)).await),
+        });
+        assert_eq!(q.stats().await.unwrap().leased, 1);
+        let waits = receiving(q, one.wait(Duration::MAX));
+        until("its lease lapses", async || {
+            e.bench.advance(s(1));
+            waits.is_finished()
+        })
+        .await;
+        let taken = got(waits).await.remove(0);
+        assert_eq!(taken.message.attempts, attempts);
+        q.nack(&taken.receipt, None).await.unwrap();
+    }
+}
+
+async fn what_stores_and_panics_may_have_stored(b: Bench) {
+    for along in [false, true] {
+        let b = b.another().await;
+        let e = if along { EngineBench::along(b).await } else { EngineBench::open(b).await };
+        let q = e.plain().await;
+        let waits = waiter(&q).await;
+        looked(&e).await;
+        e.store.plan(Verb::Append, 1, Fault::PanicAfter);
+        assert!(unknown(within("a send", q.send(m("a"))).await));
+        let held = got(waits).await.remove(0);
+        e.store.plan(Verb::Extend, 1, Fault::PanicAfter);
+        let extended = within("an extension", q.extend(vec![(held.receipt, None)])).await;
+        assert!(unknown(extended.unwrap().remove(0)));
+        let waits = waiter(&q).await;
+        e.store.plan(Verb::Settle, 1, Fault::PanicAfter);
+        assert!(unknown(within("a nack", q.nack(&held.receipt, None)).await));
+        assert_eq!(texts(waits).await, ["a"]);
+    }
+}
+
+async fn administration_that_panics_may_have_taken_effect(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.plain().await;
+    send(&q, m("a").delay(s(1 << 20))).await;
+    let waits = waiter(&q).await;
+    looked(&e).await;
+    e.store.plan(Verb::Kick, 1, Fault::PanicAfter);
+    assert!(unknown(within("a kick", q.kick(1)).await));
+    assert_eq!(texts(waits).await, ["a"]);
 }

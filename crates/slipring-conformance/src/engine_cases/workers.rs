@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::bench::{Bench, m, s, settings};
 use crate::case::{Case, case};
-use crate::fault::Verb;
+use crate::fault::{Fault, Verb};
 
 use super::{EngineBench, send, take_one, until, within};
 
@@ -26,6 +26,7 @@ pub(super) const CASES: &[Case] = &[
     case!(a_worker_settles_as_its_handler_says, "S6.2", "S6.5", "S6.8"),
     case!(a_handler_that_panics_has_failed, "S6.1", "S6.8", "S11.1"),
     case!(a_long_handler_keeps_its_lease, "S3.1"),
+    case!(a_worker_goes_on_when_the_store_panics, "S2.4"),
     case!(a_stopping_worker_finishes_what_runs, "S2.1"),
     case!(a_stopping_worker_hands_back_what_does_not_finish, "S2.3"),
 ];
@@ -178,6 +179,22 @@ async fn a_long_handler_keeps_its_lease(b: Bench) {
     stop.cancel();
     within("the worker", running).await.unwrap();
     gate.begun(1).await;
+}
+
+async fn a_worker_goes_on_when_the_store_panics(b: Bench) {
+    let e = EngineBench::open(b).await;
+    let q = e.plain().await;
+    send(&q, "a").await;
+    e.store.plan(Verb::Claim, 1, Fault::Panic);
+    let stop = CancellationToken::new();
+    let running = working(&q, 1, |_| async { Outcome::Done }, &stop);
+    until("it is done", async || {
+        advance(&e).await;
+        q.stats().await.unwrap().total() == 0
+    })
+    .await;
+    stop.cancel();
+    within("the worker", running).await.unwrap();
 }
 
 async fn a_stopping_worker_finishes_what_runs(b: Bench) {

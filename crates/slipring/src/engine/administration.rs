@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use crate::admin::{ChosenMove, MoveRequest, Reconfigured};
 use crate::clock::Timestamp;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, Retry};
 use crate::queue::{QueueId, QueueInfo, QueueSettings};
 
+use super::isolated::{isolated, unanswered};
 use super::queue::Queue;
 use super::{Engine, EngineHandle};
 
@@ -21,14 +22,18 @@ impl EngineHandle {
         &self,
         call: impl Future<Output = Result<T, Error>> + Send + 'static,
     ) -> Result<T, Error> {
+        let registry = Arc::clone(&self.registry);
+        let call = async move {
+            let ended = isolated(call).await;
+            // Messages may be ready all the same.
+            if ended.as_ref().is_err_and(|error| error.retry() == Retry::Unknown) {
+                registry.wake_all();
+            }
+            ended
+        };
         let ended = self.tasks.spawn_on(call, &self.services.runtime).await;
         ended.unwrap_or_else(|_| Err(unanswered()))
     }
-}
-
-/// The error of a call whose task has ended by a fault.
-pub(super) fn unanswered() -> Error {
-    Error::new(ErrorKind::Internal, "the call ended without an answer")
 }
 
 impl Queue {

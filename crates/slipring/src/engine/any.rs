@@ -18,8 +18,8 @@ use crate::message::Delivery;
 use crate::queue::QueueId;
 use crate::store::{ClaimAny, ClaimEnd, ClaimedAny, Demand};
 
-use super::administration::unanswered;
 use super::claiming::{Claiming, hand_back};
+use super::isolated::{isolated, unanswered};
 use super::queue::{Queue, ReceiveRequest};
 use super::receives::{Answer, Entry, Seat, Seen, is_in_flight_limit, place_now};
 
@@ -259,9 +259,8 @@ impl Several {
         open: Vec<(usize, Seen)>,
     ) -> Result<Option<Vec<Delivery>>, Error> {
         let ids = open.iter().map(|(at, _)| self.queues[*at].id()).collect();
-        let ClaimedAny { deliveries, ends } =
-            claim_any(&self.queues, ids, course.request.demand()).await?;
-        for ((at, seen), end) in open.into_iter().zip(ends) {
+        let claimed = claim_any(&self.queues, ids, course.request.demand()).await?;
+        for ((at, seen), end) in open.into_iter().zip(claimed.ends) {
             if end == ClaimEnd::More {
                 self.reopen(at);
             } else {
@@ -269,7 +268,7 @@ impl Several {
                 self.found_empty(at, seen, course.place);
             }
         }
-        Ok(Some(deliveries).filter(|list| !list.is_empty()))
+        Ok(Some(claimed.deliveries).filter(|list| !list.is_empty()))
     }
 
     /// Takes a place in a queue in which nothing was found, unless something has happened since.
@@ -313,7 +312,8 @@ impl Several {
         };
         awaited.done = true;
         course.waited = true;
-        let list = answer.map_or(Ok(Vec::new()), |a| a.unwrap_or_else(|_| Err(Error::closed())))?;
+        let dropped = |_| Err(self.queues[0].core.receives.unanswered());
+        let list = answer.map_or(Ok(Vec::new()), |answer| answer.unwrap_or_else(dropped))?;
         Ok(Some(list).filter(|list| !list.is_empty()))
     }
 }
@@ -378,7 +378,7 @@ async fn claim_any(
             }
         };
         let claim = ClaimAny { queues: ids.clone(), now, demand };
-        let claimed = services.store.claim_any(claim).await;
+        let claimed = isolated(services.store.claim_any(claim)).await;
         match &claimed {
             Ok(claimed) => {
                 for delivery in &claimed.deliveries {

@@ -10,7 +10,7 @@ use crate::message::Delivery;
 use crate::queue::QueueId;
 
 use super::EngineHandle;
-use super::administration::unanswered;
+use super::isolated::unanswered;
 
 /// The answer of a claim that is waited for; dropping it hands back what it was just given.
 pub(super) struct Claiming<T> {

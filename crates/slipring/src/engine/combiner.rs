@@ -13,10 +13,11 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, oneshot};
 
 use crate::clock::monotonic_ns;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::limits::Limits;
 use crate::waits::{NamedMutex, WaitClass, Waits};
 
+use super::isolated::unanswered;
 use super::portions::CallSize;
 use super::turnstile::Turnstile;
 
@@ -124,9 +125,7 @@ impl<T: Turn> Combiner<T> {
             }
             room.await;
         }
-        answer.await.map_err(|_| {
-            Error::new(ErrorKind::Internal, "the turn ended without an answer for this call")
-        })
+        answer.await.map_err(|_| unanswered())
     }
 
     /// Refuses further calls with `error`; those that are in are still answered.

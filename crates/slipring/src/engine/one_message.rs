@@ -9,11 +9,12 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 use crate::clock::Timestamp;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Retry};
 use crate::message::{Delivery, MessageId};
 
 use super::Engine;
 use super::claiming::Claiming;
+use super::isolated::isolated;
 use super::queue::{Queue, ReceiveRequest};
 use super::schedule::Schedule;
 
@@ -51,16 +52,21 @@ impl Queue {
             let (services, core) = (&queue.engine.services, &queue.core);
             let claim = || {
                 let now = services.clock.now();
-                services.store.claim_message(core.id, message, demand, now)
+                isolated(services.store.claim_message(core.id, message, demand, now))
             };
             let began = services.clock.now();
             let mut claimed = claim().await;
             if may_be_free(&claimed, &core.schedule, began).await {
                 claimed = claim().await;
             }
-            if let Ok(delivery) = &claimed {
-                core.schedule.expire_at(delivery.deadline);
-                core.counts.received(1);
+            match &claimed {
+                Ok(delivery) => {
+                    core.schedule.expire_at(delivery.deadline);
+                    core.counts.received(1);
+                }
+                // It may be leased all the same; the store knows until when.
+                Err(error) if error.retry() == Retry::Unknown => core.schedule.expire_at(began),
+                Err(_) => {}
             }
             if let Err(Ok(delivery)) = slot.send(claimed) {
                 core.receives.hand_back(vec![delivery]);

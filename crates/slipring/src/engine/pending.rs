@@ -4,8 +4,6 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use crate::error::Error;
-
 use super::receives::{Answer, Receives, Ticket};
 
 /// A receive that is in; dropping it takes it out again and hands back what it was just given
@@ -30,7 +28,7 @@ impl Pending {
     pub(super) async fn answer(mut self) -> Answer {
         let answer = (&mut self.answer).await;
         self.done = true;
-        answer.unwrap_or_else(|_| Err(Error::closed()))
+        answer.unwrap_or_else(|_| Err(self.receives.unanswered()))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::clock::{Clock, Timestamp};
-use crate::error::{Error, ErrorKind, Retry};
+use crate::error::{Error, Retry};
 use crate::lease::Receipt;
 use crate::lifecycle::Settlement;
 use crate::message::NewMessage;
@@ -14,6 +14,7 @@ use crate::store::{
 
 use super::combiner::Turn;
 use super::counts::{Counts, nacks};
+use super::isolated::{isolated, unanswered};
 use super::portions::{CallSize, PROLONGATION, of_message, of_settlement, reason_bytes};
 use super::receives::{Along, Receives};
 use super::registry::Registry;
@@ -117,7 +118,7 @@ impl Turn for SendTurn {
         let batch = AppendBatch { queue: parts.queue, now: parts.clock.now(), messages, units };
         let sent = match parts.receives.along(ready) {
             Some(along) => self.append_along(batch, along).await,
-            None => parts.store.append(batch).await.inspect(|sent| {
+            None => isolated(parts.store.append(batch)).await.inspect(|sent| {
                 parts.receives.notify(self.announce(sent));
             }),
         };
@@ -139,7 +140,7 @@ impl SendTurn {
         along: Along<'_>,
     ) -> Result<Vec<Result<Sent, Error>>, Error> {
         let now = batch.now;
-        match self.0.store.append_and_claim(batch, along.demands()).await {
+        match isolated(self.0.store.append_and_claim(batch, along.demands())).await {
             Ok(Appended { sent, claimed }) => {
                 along.sent(self.announce(&sent), now, claimed);
                 Ok(sent)
@@ -174,9 +175,7 @@ fn deal(
     mut sent: impl Iterator<Item = Result<Sent, Error>>,
     shapes: Vec<Option<usize>>,
 ) -> Vec<SendAnswer> {
-    let missing =
-        || Err(Error::new(ErrorKind::Internal, "the store did not answer for this message"));
-    let mut next = || sent.next().unwrap_or_else(missing);
+    let mut next = || sent.next().unwrap_or_else(|| Err(unanswered()));
     shapes
         .into_iter()
         .map(|shape| match shape {
@@ -208,7 +207,7 @@ impl Turn for SettleTurn {
         let entries: Vec<_> = requests.into_iter().flatten().collect();
         let nacks = nacks(&entries);
         let batch = SettleBatch { queue: parts.queue, now: parts.clock.now(), entries };
-        let result = parts.store.settle(batch).await;
+        let result = isolated(parts.store.settle(batch)).await;
         match &result {
             Ok(settled) => {
                 parts.counts.settled(settled, &nacks);
@@ -267,7 +266,7 @@ impl Turn for ExtendTurn {
         let counts: Vec<usize> = requests.iter().map(Vec::len).collect();
         let entries = requests.into_iter().flatten().collect();
         let batch = ExtendBatch { queue: parts.queue, now: parts.clock.now(), entries };
-        let result = parts.store.extend(batch).await;
+        let result = isolated(parts.store.extend(batch)).await;
         match &result {
             Ok(deadlines) => {
                 // An extension may also move a deadline closer.

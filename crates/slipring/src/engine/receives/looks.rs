@@ -8,6 +8,7 @@ use crate::lifecycle::Settlement;
 use crate::message::Delivery;
 use crate::store::{ClaimBatch, ClaimEnd, SettleBatch};
 
+use super::super::isolated::isolated;
 use super::super::portions::of_settlement;
 use super::seat::{Called, Seen};
 use super::{Receives, Resting, State, Ticket, Waiter};
@@ -150,8 +151,8 @@ impl Receives {
             let batch = ClaimBatch { queue: self.queue, now, demands };
             // Other queues may have something for all of them.
             let claimed = match waiters.iter().all(|(_, waiter)| waiter.among_others) {
-                true => self.parts.store.claim_briefly(batch).await,
-                false => self.parts.store.claim(batch).await,
+                true => isolated(self.parts.store.claim_briefly(batch)).await,
+                false => isolated(self.parts.store.claim(batch)).await,
             };
             match claimed {
                 Ok(claimed) => {
@@ -362,7 +363,7 @@ impl Receives {
             for entries in me.parts.call_max.deal(entries, |(_, how)| of_settlement(how)) {
                 let count = entries.len() as u64;
                 let batch = SettleBatch { queue: me.queue, now: me.parts.clock.now(), entries };
-                match me.parts.store.settle(batch).await {
+                match isolated(me.parts.store.settle(batch)).await {
                     Ok(_) => me.notify(count),
                     // The lease lapses by itself; nothing is lost.
                     Err(error) => {

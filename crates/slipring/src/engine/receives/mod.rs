@@ -36,6 +36,7 @@ use self::seat::Seated;
 use self::state::{Closed, Resting, State};
 use super::counts::Counts;
 use super::doubts::Doubts;
+use super::isolated::unanswered;
 use super::pending::Pending;
 use super::portions::CallSize;
 use super::schedule::Schedule;
@@ -300,6 +301,12 @@ impl Receives {
             self.disarm(&waiter);
             let _ = waiter.slot.send(ending.clone());
         }
+    }
+
+    /// What a receive ends with that a fault has left without an answer.
+    pub(super) fn unanswered(&self) -> Error {
+        let state = self.lock();
+        state.closed.as_ref().map_or_else(unanswered, |closed| closed.refusal.clone())
     }
 
     /// Waits until no look is under way and nothing is being handed back; used after
