@@ -32,8 +32,8 @@ pub struct Limits {
     pub queue_attribute_bytes_max: usize,
     /// Most queues in a store. Default 100,000.
     pub queues_max: usize,
-    /// Most callers' requests that wait in one combiner; further callers wait to get in. Default
-    /// 65,536.
+    /// Most callers' requests that wait in one combiner, at least 1; further callers wait to get
+    /// in. Default 65,536.
     pub combiner_requests_max: usize,
     /// Most bytes that wait in one combiner. Default 64 MiB.
     pub combiner_bytes_max: u64,

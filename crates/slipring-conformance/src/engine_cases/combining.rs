@@ -16,6 +16,7 @@ pub(super) const CASES: &[Case] = &[
     case!(every_caller_gets_the_answers_to_its_own_settlements, "S9.3"),
     case!(each_message_of_send_each_is_answered_for_itself, "S9.1"),
     case!(a_settlement_that_hangs_does_not_hold_up_others, "S9.3"),
+    case!(a_limit_of_no_callers_lets_them_in_one_by_one, "S12.3"),
     case!(callers_beyond_the_limit_wait_their_turn, "S12.3"),
     case!(bytes_beyond_the_limit_wait_their_turn, "S12.3"),
     case!(one_caller_s_sends_stay_in_order, threads 4, "S7.1", "S9.2"),
@@ -273,4 +274,14 @@ async fn settings_out_of_range_are_refused(b: Bench) {
     assert_eq!(e.plain().await.id(), q.id(), "the one that is there");
     let answer = q.configure(settings(|to| to.max_attempts = Some(0))).await;
     refused(answer, ErrorKind::Invalid);
+}
+
+async fn a_limit_of_no_callers_lets_them_in_one_by_one(b: Bench) {
+    let limits = Limits { combiner_requests_max: 0, combiner_bytes_max: 0, ..Limits::default() };
+    let e = EngineBench::with_limits(b, limits).await;
+    let q = e.plain().await;
+    let sends = (0..20).map(|_| q.send(m("a")));
+    let sent = within("the sends", futures::future::join_all(sends)).await;
+    assert!(sent.iter().all(Result::is_ok));
+    assert_eq!(q.stats().await.unwrap().ready, 20);
 }

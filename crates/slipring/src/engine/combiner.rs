@@ -13,7 +13,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, oneshot};
 
 use crate::clock::monotonic_ns;
-use crate::error::Error;
+use crate::error::{Error, Retry};
 use crate::limits::Limits;
 use crate::waits::{NamedMutex, WaitClass, Waits};
 
@@ -97,7 +97,7 @@ impl<T: Turn> Combiner<T> {
             turn,
             runtime,
             turnstile,
-            calls_max: limits.combiner_requests_max,
+            calls_max: limits.combiner_requests_max.max(1),
             bytes_max: limits.combiner_bytes_max,
             turn_max,
             state: NamedMutex::new(waits.class(classes.lock), state),
@@ -125,7 +125,7 @@ impl<T: Turn> Combiner<T> {
             }
             room.await;
         }
-        answer.await.map_err(|_| unanswered())
+        answer.await.map_err(|_| self.unanswered())
     }
 
     /// Refuses further calls with `error`; those that are in are still answered.
@@ -164,25 +164,34 @@ impl<T: Turn> Combiner<T> {
         if state.turns < self.turns_allowed(&state) {
             state.turns += 1;
             drop(state);
-            self.runtime.spawn(Arc::clone(self).take_turns());
+            self.begin();
         }
         Ok(Ok(()))
     }
 
-    async fn take_turns(self: Arc<Self>) {
-        let mut guard = TurnGuard { combiner: &self, running: true };
-        loop {
-            let _pass = self.turnstile.pass(|| self.state.lock().calls.len()).await;
-            let Some((requests, slots)) = self.gather() else { break };
-            self.room.notify_waiters();
-            let answers = self.watched(self.turn.run(requests)).await;
-            for (slot, answer) in slots.into_iter().zip(answers) {
-                // A caller that went away needs no answer.
-                let _ = slot.send(answer);
-            }
-        }
-        guard.running = false;
+    /// Begins a turn that is counted.
+    fn begin(self: &Arc<Self>) {
+        let turn = TurnGuard { combiner: Arc::clone(self), begun: false, over: false };
+        self.runtime.spawn(turn.take());
+    }
+
+    /// Ends a turn that the runtime has dropped, for it has ended: the calls that are in are given
+    /// up, and further ones are refused.
+    fn give_up(&self) {
+        let mut state = self.state.lock();
+        state.turns -= 1;
+        state.bytes = 0;
+        state.calls.clear();
+        state.closed.get_or_insert_with(Error::closed);
+        drop(state);
+        self.room.notify_waiters();
         self.idle.notify_waiters();
+    }
+
+    /// The error of a call that a fault, or the end of the runtime, has left without an answer.
+    fn unanswered(&self) -> Error {
+        let closed = self.state.lock().closed.clone();
+        closed.map_or_else(unanswered, |error| error.with_retry(Retry::Unknown))
     }
 
     /// Waits for a turn, and lets another one begin when it takes too long.
@@ -234,17 +243,43 @@ impl<T: Turn> Combiner<T> {
     }
 }
 
-/// Gives the turn back when it ends by a fault, and lets another one go on with the calls that
-/// still wait.
-struct TurnGuard<'a, T: Turn> {
-    combiner: &'a Arc<Combiner<T>>,
-    running: bool,
+/// A turn that is counted. When it ends by a fault another one goes on with the calls that still
+/// wait.
+struct TurnGuard<T: Turn> {
+    combiner: Arc<Combiner<T>>,
+    begun: bool,
+    over: bool,
 }
 
-impl<T: Turn> Drop for TurnGuard<'_, T> {
+impl<T: Turn> TurnGuard<T> {
+    async fn take(mut self) {
+        self.begun = true;
+        let combiner = &self.combiner;
+        loop {
+            let _pass = combiner.turnstile.pass(|| combiner.state.lock().calls.len()).await;
+            let Some((requests, slots)) = combiner.gather() else { break };
+            combiner.room.notify_waiters();
+            let answers = combiner.watched(combiner.turn.run(requests)).await;
+            for (slot, answer) in slots.into_iter().zip(answers) {
+                // A caller that went away needs no answer.
+                let _ = slot.send(answer);
+            }
+        }
+        combiner.idle.notify_waiters();
+        self.over = true;
+    }
+}
+
+impl<T: Turn> Drop for TurnGuard<T> {
     fn drop(&mut self) {
-        if self.running {
-            self.combiner.runtime.spawn(Arc::clone(self.combiner).take_turns());
+        if self.over {
+            return;
+        }
+        // One that is dropped without a fault, or before it began, has no runtime any more.
+        if self.begun && std::thread::panicking() {
+            self.combiner.begin();
+        } else {
+            self.combiner.give_up();
         }
     }
 }
@@ -258,7 +293,8 @@ impl<'a, T: Turn> LateTurn<'a, T> {
         state.late += 1;
         if !state.calls.is_empty() && state.turns < combiner.turns_allowed(&state) {
             state.turns += 1;
-            combiner.runtime.spawn(Arc::clone(combiner).take_turns());
+            drop(state);
+            combiner.begin();
         }
         LateTurn(combiner)
     }

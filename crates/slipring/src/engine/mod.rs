@@ -35,8 +35,8 @@ mod upkeep;
 mod watch;
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
@@ -159,7 +159,9 @@ impl fmt::Debug for Engine {
 }
 
 impl Engine {
-    /// Opens an engine over a store, inside a tokio runtime, and starts its tasks.
+    /// Opens an engine over a store, inside a tokio runtime, and starts its tasks. It lives on this
+    /// runtime, whichever its callers are on: what they bring is done there, and when the runtime
+    /// has ended they are refused with `Closed`.
     ///
     /// # Errors
     /// Storage errors.
@@ -212,6 +214,12 @@ impl Engine {
         }
         handle.tasks.spawn(self.upkeep().run(handle.stop.clone()));
         handle.tasks.spawn(self.upkeep().prune(handle.stop.clone()));
+        let end = EndOfRuntime(Arc::downgrade(handle));
+        let stop = handle.stop.clone();
+        handle.tasks.spawn(async move {
+            let _end = end;
+            stop.cancelled().await;
+        });
         if self.capabilities().shared {
             let stop = handle.stop.clone();
             let watch = Watch::new(Arc::downgrade(handle), foreign_poll, seen);
@@ -331,6 +339,21 @@ impl Engine {
             tracing::warn!(%error, "the store did not close cleanly; nothing acknowledged is lost");
         }
         self.0.registry.clear();
+    }
+}
+
+/// Closes the queues of an engine whose runtime has ended, which drops all its tasks: what rests
+/// there would not be woken any more.
+struct EndOfRuntime(Weak<EngineHandle>);
+
+impl Drop for EndOfRuntime {
+    fn drop(&mut self) {
+        let Some(handle) = self.0.upgrade().filter(|handle| !handle.stop.is_cancelled()) else {
+            return;
+        };
+        for core in handle.registry.all() {
+            core.close(&Error::closed());
+        }
     }
 }
 

@@ -113,7 +113,7 @@ impl Receives {
         let mut state = self.lock();
         let looks = !state.fresh.is_empty() || (state.available > 0 && !state.resting.is_empty());
         if looks {
-            self.parts.runtime.spawn(Arc::clone(self).drive());
+            self.begin(Arc::clone(self), &mut state);
             return;
         }
         state.driving = false;

@@ -357,8 +357,9 @@ impl Receives {
     pub(in super::super) fn hand_back(&self, list: Vec<Delivery>) {
         let Some(me) = self.me.upgrade() else { return };
         self.lock().handing_back += 1;
+        let back = HandingBack(Arc::clone(&me));
         self.parts.runtime.spawn(async move {
-            let _back = HandingBack(Arc::clone(&me));
+            let _back = back;
             let entries = list.iter().map(|d| (d.receipt, Settlement::HandBack)).collect();
             for entries in me.parts.call_max.deal(entries, |(_, how)| of_settlement(how)) {
                 let count = entries.len() as u64;

@@ -339,9 +339,15 @@ impl Receives {
             return;
         }
         if let Some(me) = self.me.upgrade() {
-            state.driving = true;
-            self.parts.runtime.spawn(me.drive());
+            self.begin(me, state);
         }
+    }
+
+    /// Begins to look. Where the engine's runtime has ended nobody does, and [`Receives::close`]
+    /// tells those who wait.
+    fn begin(&self, me: Arc<Receives>, state: &mut State) {
+        // It takes the lock that is held here: a look that is over by now has not begun.
+        state.driving = !self.parts.runtime.spawn(me.drive()).is_finished();
     }
 
     fn arm(&self, until: Option<Timestamp>, ticket: Ticket) -> Option<TimerKey> {
