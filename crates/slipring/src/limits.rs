@@ -89,10 +89,10 @@ impl Limits {
         Ok(())
     }
 
-    /// Checks a batch as a whole: not empty, not too many, not too large.
+    /// Checks a batch as a whole: not too many, not too large.
     ///
     /// # Errors
-    /// `LimitExceeded` or `Invalid`, as for one message, with the index of the bad message.
+    /// `LimitExceeded`, for a bad message with its index.
     pub fn check_batch(
         &self,
         messages: &[NewMessage],

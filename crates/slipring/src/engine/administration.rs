@@ -86,7 +86,7 @@ impl Queue {
     /// # Errors
     /// `Invalid` or `LimitExceeded` naming the setting, `QueueNotFound`, storage errors.
     pub async fn configure(&self, settings: QueueSettings) -> Result<Arc<QueueInfo>, Error> {
-        self.engine.services.limits.check_settings(&settings)?;
+        self.check_settings(&settings)?;
         let queue = self.clone();
         let call = async move {
             let services = &queue.engine.services;
@@ -130,7 +130,7 @@ impl Queue {
         seen: Timestamp,
         settings: QueueSettings,
     ) -> Result<(bool, Arc<QueueInfo>), Error> {
-        self.engine.services.limits.check_settings(&settings)?;
+        self.check_settings(&settings)?;
         let queue = self.clone();
         let call = async move {
             let services = &queue.engine.services;
@@ -146,6 +146,10 @@ impl Queue {
             })
         };
         self.engine.to_the_end(call).await
+    }
+
+    fn check_settings(&self, settings: &QueueSettings) -> Result<(), Error> {
+        self.limits().check_settings(settings).map_err(|e| self.named(e, "configure"))
     }
 
     /// Takes in the settings that the store has now, if no later ones were taken in since.

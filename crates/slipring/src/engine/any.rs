@@ -79,7 +79,7 @@ impl Several {
         if self.queues.len() == 1 {
             return first.receive(request).await;
         }
-        let until = first.check_receive(&request)?;
+        let until = first.check_receive(&request, "receive")?;
         let services = &first.engine.services;
         let clock = Arc::clone(&services.clock);
         let mut course = Course { request, place: place_now(), waited: false, behind: Vec::new() };

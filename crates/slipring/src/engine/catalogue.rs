@@ -40,11 +40,12 @@ impl Engine {
     async fn create(&self, name: &str, settings: &QueueSettings) -> Result<Queue, Error> {
         let name = QueueName::new(name)?;
         let services = &self.0.services;
-        services.limits.check_settings(settings)?;
+        let refused = |error: Error| error.during("create_queue").with("queue", &name);
+        services.limits.check_settings(settings).map_err(refused)?;
         let known = self.0.registry.by_name(&name).is_some();
         if !known && self.0.registry.len() >= services.limits.queues_max {
             let most = services.limits.queues_max as u64;
-            return Err(Error::limit("queues_max", most, most + 1).with("queue", &name));
+            return Err(refused(Error::limit("queues_max", most, most + 1)));
         }
         let (engine, wanted, asked) = (self.clone(), name.clone(), settings.clone());
         let call = async move {

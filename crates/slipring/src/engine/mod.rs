@@ -72,8 +72,8 @@ pub use self::loads::Load;
 pub use self::options::EngineOptions;
 pub use self::queue::{Queue, ReceiveRequest};
 
-/// A running engine. Cheap to clone; when the last clone and the last [`Queue`] are gone its
-/// tasks end.
+/// A running engine: one per process and store. Cheap to clone; when the last clone and the last
+/// [`Queue`] are gone its tasks end.
 #[derive(Clone)]
 pub struct Engine(Arc<EngineHandle>);
 
@@ -162,6 +162,10 @@ impl Engine {
     /// Opens an engine over a store, inside a tokio runtime, and starts its tasks. It lives on this
     /// runtime, whichever its callers are on: what they bring is done there, and when the runtime
     /// has ended they are refused with `Closed`.
+    ///
+    /// A store has one engine in a process. With two over the same `Arc`, a receive that rests in
+    /// one hears late of what is sent by the other, or never: a store tells only of changes by
+    /// other processes.
     ///
     /// # Errors
     /// Storage errors.

@@ -40,7 +40,7 @@ impl Queue {
         message: MessageId,
         request: ReceiveRequest,
     ) -> Result<Delivery, Error> {
-        self.check_receive(&request)?;
+        self.check_receive(&request, "claim_message")?;
         let (queue, demand) = (self.clone(), request.demand());
         let (slot, answer) = oneshot::channel();
         // A shutdown waits for it.

@@ -105,14 +105,14 @@ impl Queue {
     }
 
     /// Sends one message. It is as durable as the queue's durability says when this returns (S1).
+    /// Dropping the future takes nothing back: the message may be stored all the same.
     ///
     /// # Errors
-    /// `LimitExceeded`, `QueueNotFound`, storage errors: nothing is stored then, unless the
-    /// error's retry is
-    /// `Unknown`.
+    /// `LimitExceeded`, `QueueNotFound`, `Closed` after shutdown, storage errors: nothing is stored
+    /// then, unless the error's retry is `Unknown`.
     pub async fn send(&self, message: NewMessage) -> Result<Sent, Error> {
         self.check(|limits, settings| limits.check_message(&message, settings))?;
-        match self.core.sends.call(SendRequest::One(message)).await? {
+        match self.call(SendRequest::One(message)).await? {
             SendAnswer::One(sent) => sent.map_err(|e| self.named(e, "send")),
             SendAnswer::Many(_) => Err(mixed_up()),
         }
@@ -127,7 +127,7 @@ impl Queue {
         if messages.is_empty() {
             return Ok(Vec::new());
         }
-        match self.core.sends.call(SendRequest::Whole(messages)).await? {
+        match self.call(SendRequest::Whole(messages)).await? {
             SendAnswer::Many(sent) => {
                 sent.into_iter().collect::<Result<_, _>>().map_err(|e| self.named(e, "send"))
             }
@@ -152,7 +152,7 @@ impl Queue {
         let mut sent = Vec::with_capacity(accepted.len());
         for call in self.engine.services.call_max().deal(accepted, of_message) {
             let count = call.len();
-            match self.core.sends.call(SendRequest::Each(call)).await {
+            match self.call(SendRequest::Each(call)).await {
                 Ok(SendAnswer::Many(answers)) => sent.extend(answers),
                 Ok(SendAnswer::One(_)) => sent.extend(vec![Err(mixed_up()); count]),
                 Err(error) => sent.extend(vec![Err(error); count]),
@@ -169,6 +169,10 @@ impl Queue {
             .collect()
     }
 
+    async fn call(&self, request: SendRequest) -> Result<SendAnswer, Error> {
+        self.core.sends.call(request).await.map_err(|e| self.named(e, "send"))
+    }
+
     /// Receives messages under a lease. Returns as soon as there is at least one, and an empty
     /// list when the wait is over. Dropping the future hands back what it was just given (S2.3).
     ///
@@ -177,7 +181,7 @@ impl Queue {
     /// (when the wait is over) a queue whose `in_flight_max` is reached; `QueueNotFound` when the
     /// queue is deleted; storage errors.
     pub async fn receive(&self, request: ReceiveRequest) -> Result<Vec<Delivery>, Error> {
-        let until = self.check_receive(&request)?;
+        let until = self.check_receive(&request, "receive")?;
         let pending = self.core.receives.enter(request.demand(), until);
         match pending {
             Ok(pending) => pending.answer().await,
@@ -186,7 +190,8 @@ impl Queue {
         .map_err(|e| self.named(e, "receive"))
     }
 
-    /// Ends leases; answers entry by entry (S9.3).
+    /// Ends leases; answers entry by entry (S9.3). Dropping the future takes nothing back: what
+    /// got in takes effect.
     ///
     /// # Errors
     /// `Closed` after shutdown, `LimitExceeded` for a delay, which settles none of them; everything
@@ -195,11 +200,11 @@ impl Queue {
         &self,
         entries: Vec<(Receipt, Settlement)>,
     ) -> Result<Vec<Result<Settled, Error>>, Error> {
-        for (_, settlement) in &entries {
-            if let Settlement::Nack { delay: Some(delay), .. } = settlement {
-                self.engine.services.limits.check_duration("duration_seconds_max", *delay)?;
-            }
-        }
+        let delays = entries.iter().filter_map(|(_, settlement)| match settlement {
+            Settlement::Nack { delay, .. } => *delay,
+            _ => None,
+        });
+        self.check_durations(delays, "settle")?;
         let call_max = self.engine.services.call_max();
         let calls = call_max.deal(entries, |(_, settlement)| of_settlement(settlement));
         self.one_by_one(calls, "settle", |call| self.core.settlements.call(call)).await
@@ -208,7 +213,8 @@ impl Queue {
     /// Acks one message: done, never to come again (S4.1).
     ///
     /// # Errors
-    /// `LeaseLost`, `MessageGone`, storage errors.
+    /// `LeaseLost`, `MessageGone`, `ReceiptInvalid` for one of another queue, `Closed` after
+    /// shutdown, storage errors.
     pub async fn ack(&self, receipt: &Receipt) -> Result<(), Error> {
         self.settle_one(receipt, Settlement::Ack).await.map(|_| ())
     }
@@ -216,13 +222,13 @@ impl Queue {
     /// Gives one message back as failed; `None` waits by the queue's backoff (S6.5).
     ///
     /// # Errors
-    /// `LeaseLost`, `MessageGone`, `LimitExceeded` for the delay, storage errors.
+    /// As [`Queue::ack`]; `LimitExceeded` for the delay.
     pub async fn nack(&self, receipt: &Receipt, delay: Option<Duration>) -> Result<Settled, Error> {
         self.settle_one(receipt, Settlement::Nack { delay, priority: None, reason: None }).await
     }
 
     /// Prolongs leases to now + duration; `None` takes the message's own or the queue's. Answers
-    /// entry by entry.
+    /// entry by entry. Dropping the future takes nothing back: what got in takes effect.
     ///
     /// # Errors
     /// `Closed` after shutdown, `LimitExceeded` for a duration; everything else is in the
@@ -231,9 +237,7 @@ impl Queue {
         &self,
         entries: Vec<(Receipt, Option<Duration>)>,
     ) -> Result<Vec<Result<Timestamp, Error>>, Error> {
-        for duration in entries.iter().filter_map(|(_, duration)| *duration) {
-            self.engine.services.limits.check_duration("duration_seconds_max", duration)?;
-        }
+        self.check_durations(entries.iter().filter_map(|(_, duration)| *duration), "extend")?;
         let entries = entries.into_iter().map(|(receipt, lease)| (receipt, lease.into()));
         self.prolong(entries.collect()).await
     }
@@ -247,9 +251,7 @@ impl Queue {
         &self,
         entries: Vec<(Receipt, Duration)>,
     ) -> Result<Vec<Result<Timestamp, Error>>, Error> {
-        for (_, duration) in &entries {
-            self.engine.services.limits.check_duration("duration_seconds_max", *duration)?;
-        }
+        self.check_durations(entries.iter().map(|(_, duration)| *duration), "extend")?;
         let prolong = |lease| Prolong { lease: Some(lease), take_up: true };
         let entries = entries.into_iter().map(|(receipt, lease)| (receipt, prolong(lease)));
         self.prolong(entries.collect()).await
@@ -309,10 +311,11 @@ impl Queue {
     /// Looks at messages without taking them.
     ///
     /// # Errors
-    /// `LimitExceeded` for more than 1,000, `QueueNotFound`, storage errors.
+    /// `LimitExceeded` for none or more than 1,000, `QueueNotFound`, storage errors.
     pub async fn peek(&self, filter: PeekFilter) -> Result<Vec<Peeked>, Error> {
         if filter.limit == 0 || filter.limit > 1000 {
-            return Err(Error::limit("peek_messages_max", 1000, u64::from(filter.limit)));
+            let error = Error::limit("peek_messages_max", 1000, u64::from(filter.limit));
+            return Err(self.named(error, "peek"));
         }
         let services = &self.engine.services;
         let peeked = services.store.peek(self.core.id, filter, services.clock.now()).await;
@@ -331,27 +334,37 @@ impl Queue {
         }
     }
 
+    /// Checks what a receive asks for; answers until when it waits, if it does.
     pub(super) fn check_receive(
         &self,
         request: &ReceiveRequest,
+        operation: &'static str,
     ) -> Result<Option<Timestamp>, Error> {
-        let limits = &self.engine.services.limits;
+        let limits = self.limits();
         let most = limits.receive_messages_max;
         if request.up_to == 0 || request.up_to > most {
             let asked = u64::from(request.up_to);
-            return Err(Error::limit("receive_messages_max", u64::from(most), asked));
+            let error = Error::limit("receive_messages_max", u64::from(most), asked);
+            return Err(self.named(error, operation));
         }
-        if let Some(lease) = request.lease {
-            limits.check_duration("duration_seconds_max", lease)?;
-        }
+        self.check_durations(request.lease, operation)?;
         if request.wait.is_zero() {
             return Ok(None);
         }
         if request.wait == Duration::MAX {
             return Ok(Some(Timestamp::MAX));
         }
-        limits.check_wait(request.wait)?;
+        limits.check_wait(request.wait).map_err(|e| self.named(e, operation))?;
         Ok(Some(self.engine.services.clock.end_of(request.wait)))
+    }
+
+    fn check_durations(
+        &self,
+        durations: impl IntoIterator<Item = Duration>,
+        operation: &'static str,
+    ) -> Result<(), Error> {
+        let check = |duration| self.limits().check_duration("duration_seconds_max", duration);
+        durations.into_iter().try_for_each(check).map_err(|e| self.named(e, operation))
     }
 
     fn check(
@@ -359,7 +372,7 @@ impl Queue {
         check: impl FnOnce(&Limits, &QueueSettings) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let info = self.core.info();
-        check(&self.engine.services.limits, &info.settings).map_err(|e| self.named(e, "send"))
+        check(self.limits(), &info.settings).map_err(|e| self.named(e, "send"))
     }
 
     pub(super) fn named(&self, error: Error, operation: &'static str) -> Error {
