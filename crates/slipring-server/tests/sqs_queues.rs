@@ -278,10 +278,16 @@ fn redrive_policies_are_checked() {
     let policy = |target: &str, count: Value| {
         json!({ "deadLetterTargetArn": arn(target), "maxReceiveCount": count }).to_string()
     };
+    let kept = policy("dead", json!(7));
+    assert_eq!(set(&mut client, "RedrivePolicy", kept.clone()), 200);
+    let further = json!({ "deadLetterTargetArn": arn("dead"), "maxReceiveCount": 1, "a": 1 });
     for bad in [
         "{".to_string(),
         "[]".to_string(),
+        "{}".to_string(),
+        json!({ "DeadLetterTargetArn": arn("dead"), "MaxReceiveCount": 1 }).to_string(),
         json!({ "maxReceiveCount": 1 }).to_string(),
+        further.to_string(),
         policy("dead", json!(0)),
         policy("dead", json!(1001)),
         policy("dead", json!("x")),
@@ -292,6 +298,9 @@ fn redrive_policies_are_checked() {
             .to_string(),
     ] {
         assert_eq!(set(&mut client, "RedrivePolicy", bad.clone()), 400, "{bad}");
+        let shown = client.attribute(&url, "RedrivePolicy").unwrap_or_default();
+        let shown = serde_json::from_str(&shown).unwrap_or(Value::Null);
+        assert_eq!(shown, serde_json::from_str::<Value>(&kept).unwrap(), "{bad}");
     }
     for good in [policy("dead", json!("5")), policy("picky", json!(1000))] {
         assert_eq!(set(&mut client, "RedrivePolicy", good), 200);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use slipring::{Queue, QueueName};
 use slipring_wire::sqs::{
     Answer, ListDeadLetterSourceQueues, ListDeadLetterSourceQueuesAnswer, SqsError, queue_arn,
@@ -25,13 +25,6 @@ pub(super) struct Redrive {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct RedrivePolicy {
-    dead_letter_target_arn: Option<String>,
-    max_receive_count: Option<Value>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
 struct AllowPolicy {
     redrive_permission: String,
     #[serde(default)]
@@ -40,6 +33,26 @@ struct AllowPolicy {
 
 fn refuse(value: &str, reason: &str) -> SqsError {
     SqsError::bad_value(value, "RedrivePolicy", reason)
+}
+
+/// The target's ARN and the receive count of a `RedrivePolicy`: both are there, and nothing else.
+fn read_redrive_policy(value: &str) -> Result<(String, Value), SqsError> {
+    let policy: Result<Map<String, Value>, _> = serde_json::from_str(value);
+    let policy = policy.map_err(|_| SqsError::bad_attribute("RedrivePolicy"))?;
+    let member = |name: &str| {
+        policy.get(name).cloned().ok_or_else(|| {
+            let reason = format!("Redrive policy does not contain mandatory attribute: {name}.");
+            refuse(value, &reason)
+        })
+    };
+    let (count, arn) = (member("maxReceiveCount")?, member("deadLetterTargetArn")?);
+    if policy.len() > 2 {
+        let reason = "Only following attributes are supported: [deadLetterTargetArn, \
+                      maxReceiveCount].";
+        return Err(refuse(value, reason));
+    }
+    // A member of another type names no queue.
+    Ok((arn.as_str().unwrap_or_default().to_string(), count))
 }
 
 /// Checks the text of a `RedriveAllowPolicy`; an empty one takes it away.
@@ -78,17 +91,7 @@ impl Call<'_> {
         let Some(value) = attributes.get("RedrivePolicy").filter(|value| !value.is_empty()) else {
             return Ok(None);
         };
-        let policy: RedrivePolicy =
-            serde_json::from_str(value).map_err(|_| SqsError::bad_attribute("RedrivePolicy"))?;
-        if policy.dead_letter_target_arn.is_none() && policy.max_receive_count.is_none() {
-            return Ok(None);
-        }
-        let (Some(arn), Some(count)) = (policy.dead_letter_target_arn, policy.max_receive_count)
-        else {
-            let missing = "Redrive policy does not contain mandatory attribute: \
-                 deadLetterTargetArn and maxReceiveCount are needed.";
-            return Err(refuse(value, missing));
-        };
+        let (arn, count) = read_redrive_policy(value)?;
         let count = match &count {
             Value::String(text) => text.parse().ok(),
             other => other.as_u64().and_then(|count| u32::try_from(count).ok()),
