@@ -184,6 +184,15 @@ fn a_queue_that_is_not_there_has_a_text_for_each_protocol() {
 }
 
 #[test]
+fn a_single_attribute_may_leave_its_number_out() {
+    let server = sqs_client::TestServer::start();
+    let mut client = server.connect();
+    let made = "Action=CreateQueue&QueueName=q&Attribute.Name=DelaySeconds&Attribute.Value=5";
+    let url = Told::of(Protocol::Query, &client.query("/", made)).text("QueueUrl");
+    assert_eq!(client.attribute(&url, "DelaySeconds").as_deref(), Some("5"));
+}
+
+#[test]
 fn a_queues_path_takes_only_actions_on_a_queue() {
     let server = sqs_client::TestServer::start();
     let mut client = server.connect();

@@ -90,10 +90,12 @@ impl<'f> Members<'f> {
         }
     }
 
-    /// The texts `name.1.<key>` with `name.1.<value>`.
+    /// The texts `name.1.<key>` with `name.1.<value>`; a plain `name.<key>` is one more entry.
     pub fn pairs(&self, name: &str, key: &str, value: &str) -> Map<String> {
-        let numbered = self.numbered(name);
-        numbered.iter().map(|member| (member.string(key), member.string(value))).collect()
+        let (numbered, plain) = (self.numbered(name), self.below(name));
+        let plain = plain.text(key).is_some().then_some(&plain);
+        let entries = numbered.iter().chain(plain);
+        entries.map(|member| (member.string(key), member.string(value))).collect()
     }
 
     /// The members below `name.`.
