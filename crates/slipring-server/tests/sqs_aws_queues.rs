@@ -144,33 +144,6 @@ fn a_key_ends_the_encryption_without_one_and_shows_its_period() {
 }
 
 #[test]
-fn a_redrive_policy_has_both_members_and_no_other() {
-    in_both(|_, aws| {
-        let url = aws.create("q", json!({}));
-        let (target, count) = (json!({ "deadLetterTargetArn": arn("q") }), "maxReceiveCount");
-        let lacks = |name| format!("Redrive policy does not contain mandatory attribute: {name}.");
-        let mut further = target.clone();
-        further[count] = json!(1);
-        further["a"] = json!("b");
-        let only = "Only following attributes are supported: [deadLetterTargetArn, \
-                    maxReceiveCount].";
-        for (policy, reason) in [
-            (json!({}), lacks(count)),
-            (json!({ "DeadLetterTargetArn": arn("q"), "MaxReceiveCount": 1 }), lacks(count)),
-            (target, lacks(count)),
-            (json!({ count: 1 }), lacks("deadLetterTargetArn")),
-            (further, only.to_string()),
-        ] {
-            let policy = policy.to_string();
-            let text =
-                format!("Value {policy} for parameter RedrivePolicy is invalid. Reason: {reason}");
-            let refused = refused_set(aws, &url, "RedrivePolicy", &policy);
-            assert_eq!(refused, error("InvalidParameterValue", text));
-        }
-    });
-}
-
-#[test]
 fn a_queue_that_is_not_there_has_a_text_for_each_protocol() {
     in_both(|_, aws| {
         let text = match aws.protocol {

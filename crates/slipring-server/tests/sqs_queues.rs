@@ -1,4 +1,4 @@
-//! Queues over SQS: names, attributes, tags, permissions, lists, purges, dead letters, moves.
+//! Queues over SQS: names, tags, permissions, lists, purges, dead letters, moves.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -28,68 +28,6 @@ fn names_are_checked() {
     }
     client.create(&"x".repeat(80), json!({}));
     client.create(&format!("{}.fifo", "x".repeat(75)), json!({ "FifoQueue": "true" }));
-}
-
-#[test]
-fn creating_again_compares_the_attributes_that_are_named() {
-    // S14.2
-    let server = TestServer::start();
-    let mut client = server.connect();
-    let url = client.create("q", json!({ "VisibilityTimeout": "7", "Policy": "{}" }));
-    assert_eq!(client.create("q", json!({})), url);
-    assert_eq!(client.create("q", json!({ "VisibilityTimeout": "7", "DelaySeconds": "0" })), url);
-    for other in [json!({ "VisibilityTimeout": "8" }), json!({ "Policy": "{\"a\":1}" })] {
-        let again = json!({ "QueueName": "q", "Attributes": other });
-        assert_eq!(client.refused("CreateQueue", again), "QueueAlreadyExists");
-    }
-}
-
-#[test]
-fn creating_again_compares_what_attributes_mean() {
-    // S14.2
-    let server = TestServer::start();
-    let mut client = server.connect();
-    let attributes = |wait: &str, policy: &str| -> Value {
-        json!({ "ReceiveMessageWaitTimeSeconds": wait, "Policy": policy })
-    };
-    let url = client.create("q", attributes("007", "{ \"a\": 1 }"));
-    assert_eq!(client.create("q", attributes("+7", "{\"a\":1}")), url);
-}
-
-#[test]
-fn attributes_are_set_and_described() {
-    let server = TestServer::start();
-    let mut client = server.connect();
-    let url = client.create("q", json!({}));
-    let all =
-        client.ok("GetQueueAttributes", json!({ "QueueUrl": url, "AttributeNames": ["All"] }));
-    for (name, value) in [
-        ("VisibilityTimeout", "30"),
-        ("MaximumMessageSize", "1048576"),
-        ("MessageRetentionPeriod", "345600"),
-        ("ApproximateNumberOfMessages", "0"),
-        ("ApproximateNumberOfMessagesNotVisible", "0"),
-        ("ApproximateNumberOfMessagesDelayed", "0"),
-        ("CreatedTimestamp", "1700000000"),
-        ("LastModifiedTimestamp", "1700000000"),
-        ("QueueArn", &arn("q")),
-        ("DelaySeconds", "0"),
-        ("ReceiveMessageWaitTimeSeconds", "0"),
-        ("SqsManagedSseEnabled", "true"),
-    ] {
-        assert_eq!(all["Attributes"][name], value, "{name}");
-    }
-    assert_eq!(all["Attributes"].as_object().unwrap().len(), 12, "{all}");
-    server.clock.advance(MINUTE);
-    let set = json!({ "KmsMasterKeyId": "alias/x", "VisibilityTimeout": "5" });
-    client.ok("SetQueueAttributes", json!({ "QueueUrl": url, "Attributes": set }));
-    assert_eq!(client.attribute(&url, "KmsMasterKeyId").as_deref(), Some("alias/x"));
-    assert_eq!(client.attribute(&url, "VisibilityTimeout").as_deref(), Some("5"));
-    assert_eq!(client.attribute(&url, "LastModifiedTimestamp").as_deref(), Some("1700000060"));
-    let fifo = json!({ "QueueUrl": url, "Attributes": { "ContentBasedDeduplication": "true" } });
-    assert_eq!(client.refused("SetQueueAttributes", fifo), "InvalidAttributeName");
-    let none = json!({ "QueueUrl": url });
-    assert_eq!(client.ok("GetQueueAttributes", none), json!({}));
 }
 
 #[test]
@@ -257,59 +195,6 @@ fn a_message_received_too_often_is_in_the_dead_letter_queue() {
     let policy: Value =
         serde_json::from_str(&client.attribute(&live, "RedrivePolicy").unwrap()).unwrap();
     assert_eq!(policy, json!({ "deadLetterTargetArn": arn("dead"), "maxReceiveCount": 2 }));
-}
-
-#[test]
-fn redrive_policies_are_checked() {
-    let server = TestServer::start();
-    let mut client = server.connect();
-    let url = client.create("q", json!({}));
-    client.create("dead", json!({}));
-    client.create("dead.fifo", json!({ "FifoQueue": "true" }));
-    let closed = json!({ "redrivePermission": "denyAll" }).to_string();
-    client.create("closed", json!({ "RedriveAllowPolicy": closed }));
-    let picky =
-        json!({ "redrivePermission": "byQueue", "sourceQueueArns": [arn("q")] }).to_string();
-    client.create("picky", json!({ "RedriveAllowPolicy": picky }));
-    let set = |client: &mut Client, name: &str, value: String| {
-        let attributes = json!({ "QueueUrl": url, "Attributes": { name: value } });
-        client.call("SetQueueAttributes", attributes).status
-    };
-    let policy = |target: &str, count: Value| {
-        json!({ "deadLetterTargetArn": arn(target), "maxReceiveCount": count }).to_string()
-    };
-    let kept = policy("dead", json!(7));
-    assert_eq!(set(&mut client, "RedrivePolicy", kept.clone()), 200);
-    let further = json!({ "deadLetterTargetArn": arn("dead"), "maxReceiveCount": 1, "a": 1 });
-    for bad in [
-        "{".to_string(),
-        "[]".to_string(),
-        "{}".to_string(),
-        json!({ "DeadLetterTargetArn": arn("dead"), "MaxReceiveCount": 1 }).to_string(),
-        json!({ "maxReceiveCount": 1 }).to_string(),
-        further.to_string(),
-        policy("dead", json!(0)),
-        policy("dead", json!(1001)),
-        policy("dead", json!("x")),
-        policy("none", json!(1)),
-        policy("dead.fifo", json!(1)),
-        policy("closed", json!(1)),
-        json!({ "deadLetterTargetArn": "arn:aws:sqs:eu-west-1:1:dead", "maxReceiveCount": 1 })
-            .to_string(),
-    ] {
-        assert_eq!(set(&mut client, "RedrivePolicy", bad.clone()), 400, "{bad}");
-        let shown = client.attribute(&url, "RedrivePolicy").unwrap_or_default();
-        let shown = serde_json::from_str(&shown).unwrap_or(Value::Null);
-        assert_eq!(shown, serde_json::from_str::<Value>(&kept).unwrap(), "{bad}");
-    }
-    for good in [policy("dead", json!("5")), policy("picky", json!(1000))] {
-        assert_eq!(set(&mut client, "RedrivePolicy", good), 200);
-    }
-    assert_eq!(set(&mut client, "RedrivePolicy", String::new()), 200);
-    assert_eq!(client.attribute(&url, "RedrivePolicy"), None);
-    for bad in ["{", "{\"redrivePermission\":\"maybe\"}", "{\"redrivePermission\":\"byQueue\"}"] {
-        assert_eq!(set(&mut client, "RedriveAllowPolicy", bad.to_string()), 400, "{bad}");
-    }
 }
 
 /// Dead letters that came from the live queue.

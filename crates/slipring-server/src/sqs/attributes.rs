@@ -89,14 +89,20 @@ fn one_form(name: &str, value: &str) -> String {
     found.unwrap_or_else(|| value.to_string())
 }
 
-/// Settings with every kept text in its one form: earlier versions and other protocols may have
-/// written another.
-pub(super) fn in_one_form(mut settings: QueueSettings) -> QueueSettings {
+/// Settings as their attributes show them, in the form in which [`apply`] writes them: earlier
+/// versions, other protocols and other users may have written another.
+pub(super) fn as_shown(mut settings: QueueSettings) -> QueueSettings {
     for (name, _) in KEPT {
         if let Some(value) = settings.attributes.get(&format!("{KEY}{name}")).cloned() {
             keep(&mut settings, name, &value);
         }
     }
+    settings.visibility_timeout = Duration::from_secs(settings.visibility_timeout.as_secs());
+    settings.delay = Duration::from_secs(settings.delay.as_secs());
+    settings.retention = Some(Duration::from_secs(retention_seconds(&settings)));
+    let size = message_bytes_max(&settings);
+    keep(&mut settings, "MaximumMessageSize", &size.to_string());
+    settings.message_bytes_max = engine_bytes_max(size);
     settings
 }
 
@@ -109,6 +115,11 @@ pub(super) fn content_based(settings: &QueueSettings) -> bool {
 pub(super) fn message_bytes_max(settings: &QueueSettings) -> u64 {
     let size = kept(settings, "MaximumMessageSize").parse().unwrap_or(MESSAGE_BYTES_DEFAULT);
     size.min(settings.message_bytes_max)
+}
+
+/// How long the queue keeps messages, as SQS shows it.
+fn retention_seconds(settings: &QueueSettings) -> u64 {
+    settings.retention.map_or(RETENTION_SECONDS_MAX, |time| time.as_secs())
 }
 
 /// How long a receive waits that does not say.
@@ -180,7 +191,8 @@ pub(super) fn apply(
     Ok(())
 }
 
-/// The first of checked attributes, by their names, that these settings have another value for.
+/// The first of checked attributes, by their names, that these settings show another value for;
+/// they are [`as_shown`].
 pub(super) fn first_other<'a>(
     present: &QueueSettings,
     attributes: &'a BTreeMap<String, String>,
@@ -217,8 +229,7 @@ fn described(info: &QueueInfo, server: &Settings) -> BTreeMap<String, String> {
     put("MaximumMessageSize", message_bytes_max(settings).to_string());
     put("VisibilityTimeout", settings.visibility_timeout.as_secs().to_string());
     put("DelaySeconds", settings.delay.as_secs().to_string());
-    let retention = settings.retention.map_or(RETENTION_SECONDS_MAX, |time| time.as_secs());
-    put("MessageRetentionPeriod", retention.to_string());
+    put("MessageRetentionPeriod", retention_seconds(settings).to_string());
     put("CreatedTimestamp", info.created_at.as_secs().to_string());
     put("LastModifiedTimestamp", info.modified_at.as_secs().to_string());
     let arn = |name: &str| queue_arn(&server.region, &server.account, name);
@@ -329,7 +340,7 @@ mod tests {
         // As an earlier version may have kept it.
         let mut earlier = fresh.clone();
         earlier.attributes.insert(format!("{KEY}Policy"), "{\"a\": 1}".to_string());
-        assert_eq!(in_one_form(earlier), applied(&fresh, "Policy", "{\"a\":1}"));
+        assert_eq!(as_shown(earlier), applied(&fresh, "Policy", "{\"a\":1}"));
         assert_eq!(kept(&applied(&fresh, "Policy", "{ }"), "Policy"), "{}");
         assert_eq!(kept(&applied(&fresh, "KmsMasterKeyId", "007"), "KmsMasterKeyId"), "007");
     }

@@ -6,7 +6,7 @@ use slipring_wire::sqs::{
     ListQueues, ListQueuesAnswer, PurgeQueue, SqsError, attributes_by_name,
 };
 
-use super::attributes::{apply, first_other, fresh_settings, in_one_form};
+use super::attributes::{apply, as_shown, first_other, fresh_settings};
 use super::call::Call;
 use super::paging::page;
 use super::queue_type;
@@ -28,7 +28,7 @@ impl Call<'_> {
         noted.map_err(|error| self.refused(&error))?;
         if let Some(queue) = self.queue_named(&p.queue_name).await? {
             // Attributes that are not named may have any value.
-            let present = in_one_form(queue.info().settings.clone());
+            let present = as_shown(queue.info().settings.clone());
             return match first_other(&present, &attributes, redrive.as_ref()) {
                 Some(name) => Err(exists(name)),
                 None => Ok(answer),
