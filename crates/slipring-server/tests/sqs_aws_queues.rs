@@ -137,8 +137,9 @@ fn a_key_ends_the_encryption_without_one_and_shows_its_period() {
         assert_eq!(aws.attribute(&url, key), None);
         assert_eq!(aws.attribute(&url, period), None);
         assert_eq!(aws.attribute(&url, "SqsManagedSseEnabled").as_deref(), Some("false"));
-        let made = json!({ key: "alias/x", "SqsManagedSseEnabled": "false" });
+        let made = json!({ key: "alias/x", "SqsManagedSseEnabled": "false", period: "300" });
         let url = aws.create("other", json!({ key: "alias/x" }));
+        assert_eq!(aws.attribute(&url, period).as_deref(), Some("300"));
         assert_eq!(aws.create("other", made), url);
     });
 }

@@ -32,7 +32,7 @@ const MESSAGE_BYTES_DEFAULT: u64 = 1_048_576;
 const KEPT: [(&str, &str); 9] = [
     ("ContentBasedDeduplication", "false"),
     ("FifoThroughputLimit", "perQueue"),
-    (KMS_PERIOD, ""),
+    (KMS_PERIOD, "300"),
     (KMS_KEY, ""),
     ("MaximumMessageSize", "1048576"),
     ("Policy", ""),
@@ -311,6 +311,7 @@ mod tests {
             ("ContentBasedDeduplication", "false"),
             ("DeduplicationScope", "queue"),
             ("FifoThroughputLimit", "perQueue"),
+            ("KmsDataKeyReusePeriodSeconds", "300"),
             ("Policy", ""),
         ] {
             assert_eq!(applied(&fifo, name, value), fifo, "{name}");
