@@ -39,6 +39,10 @@ fn tags_come_and_go() {
     client.ok("TagQueue", json!({ "QueueUrl": url, "Tags": { "b": "2", "a": "3" } }));
     let tags = client.ok("ListQueueTags", json!({ "QueueUrl": url }));
     assert_eq!(tags, json!({ "Tags": { "a": "3", "b": "2" } }));
+    let more: Vec<String> = (0..101).map(|number| format!("t{number}")).collect();
+    let more = json!({ "QueueUrl": url, "TagKeys": more });
+    assert_eq!(client.refused("UntagQueue", more), "InvalidParameterValue");
+    assert_eq!(client.ok("ListQueueTags", json!({ "QueueUrl": url })), tags);
     client.ok("UntagQueue", json!({ "QueueUrl": url, "TagKeys": ["a", "b", "c"] }));
     assert_eq!(client.ok("ListQueueTags", json!({ "QueueUrl": url })), json!({}));
     let many: serde_json::Map<String, Value> =

@@ -35,6 +35,9 @@ impl super::Parameters for UntagQueue {
                 "Tag keys must be between 1 and 128 characters in length.",
             ));
         }
+        if self.tag_keys.sent > self.tag_keys.len() {
+            return Err(SqsError::invalid("Too many tag keys."));
+        }
         Ok(())
     }
 }
