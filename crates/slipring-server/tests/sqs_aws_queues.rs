@@ -318,6 +318,29 @@ fn a_move_names_the_queue_that_is_not_there() {
 }
 
 #[test]
+fn a_move_is_told_the_form_of_an_arn() {
+    in_both(|_, aws| {
+        with_dead_letters(aws, 0);
+        for bad in ["x", "arn:aws:sqs", "arn:aws:sqs:us-east-1:0", "urn:aws:sqs:us-east-1:0:q"] {
+            let source = json!({ "SourceArn": bad });
+            let target = json!({ "SourceArn": arn("dead"), "DestinationArn": bad });
+            for (action, parameters, parameter) in [
+                ("StartMessageMoveTask", source.clone(), "SourceArn"),
+                ("StartMessageMoveTask", target, "DestinationArn"),
+                ("ListMessageMoveTasks", source, "SourceArn"),
+            ] {
+                let text = format!(
+                    "You must use this format to specify the {parameter}: \
+                     arn:<partition>:<service>:<region>:<account-id>:<resource-id>"
+                );
+                let refused = aws.refused(action, parameters);
+                assert_eq!(refused, error("InvalidParameterValue", text), "{action} {bad}");
+            }
+        }
+    });
+}
+
+#[test]
 fn the_policy_of_permissions_goes_with_the_last_of_them() {
     in_both(|_, aws| {
         let url = aws.create("q", json!({}));

@@ -275,6 +275,6 @@ fn move_tasks_need_queues_that_are_there() {
     assert_eq!(client.refused("StartMessageMoveTask", no_source), "InvalidParameterValue");
     let forged = client.call("CancelMessageMoveTask", json!({ "TaskHandle": "x" }));
     assert_eq!((forged.status, forged.code().as_str()), (400, "InvalidParameterValue"));
-    let listed = client.call("ListMessageMoveTasks", json!({ "SourceArn": "x" }));
+    let listed = client.call("ListMessageMoveTasks", json!({ "SourceArn": arn("none") }));
     assert_eq!(listed.status, 404);
 }

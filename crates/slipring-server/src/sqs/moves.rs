@@ -10,7 +10,7 @@ use serde::Deserialize;
 use slipring::{Queue, QueueId};
 use slipring_wire::sqs::{
     Answer, CancelMessageMoveTask, CancelMessageMoveTaskAnswer, ErrorCode, ListMessageMoveTasks,
-    ListMessageMoveTasksAnswer, SqsError, StartMessageMoveTask, StartMessageMoveTaskAnswer,
+    ListMessageMoveTasksAnswer, SqsError, StartMessageMoveTask, StartMessageMoveTaskAnswer, is_arn,
 };
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -74,12 +74,11 @@ impl Moves {
 
 impl Call<'_> {
     pub(super) async fn start_move(&self, p: StartMessageMoveTask) -> Result<Answer, SqsError> {
-        let source = self.move_source(&p.source_arn).await?;
+        let source = self.move_queue(&p.source_arn, "SourceArn").await?;
         let target = match p.destination_arn {
             None => None,
             Some(arn) => {
-                let queue =
-                    self.queue_of(&arn).await?.ok_or_else(|| no_resource("DestinationArn"))?;
+                let queue = self.move_queue(&arn, "DestinationArn").await?;
                 if queue.id() == source.id() {
                     return Err(SqsError::invalid(
                         "Source queue arn and destination queue arn cannot be the same.",
@@ -140,15 +139,22 @@ impl Call<'_> {
     }
 
     pub(super) async fn list_moves(&self, p: ListMessageMoveTasks) -> Result<Answer, SqsError> {
-        let source = self.move_source(&p.source_arn).await?;
+        let source = self.move_queue(&p.source_arn, "SourceArn").await?;
         let most = p.max_results.and_then(|most| usize::try_from(most).ok()).unwrap_or(1);
         let tasks = self.shared.moves.of(source.id());
         let results = tasks.iter().take(most).map(|task| task.described()).collect();
         Ok(Answer::ListMessageMoveTasks(ListMessageMoveTasksAnswer { results }))
     }
 
-    async fn move_source(&self, arn: &str) -> Result<Queue, SqsError> {
-        self.queue_of(arn).await?.ok_or_else(|| no_resource("SourceArn"))
+    /// The queue that a parameter names.
+    async fn move_queue(&self, arn: &str, parameter: &str) -> Result<Queue, SqsError> {
+        if !is_arn(arn) {
+            return Err(SqsError::invalid(format!(
+                "You must use this format to specify the {parameter}: \
+                 arn:<partition>:<service>:<region>:<account-id>:<resource-id>"
+            )));
+        }
+        self.queue_of(arn).await?.ok_or_else(|| no_resource(parameter))
     }
 
     /// What is wrong with a handle that no task has.
@@ -156,8 +162,9 @@ impl Call<'_> {
         let Some(source) = source_in(handle) else {
             return SqsError::invalid("Value for parameter TaskHandle is invalid.");
         };
-        match self.move_source(&source).await {
-            Ok(_) => SqsError::new(ErrorCode::ResourceNotFound, "Task does not exist."),
+        match self.queue_of(&source).await {
+            Ok(Some(_)) => SqsError::new(ErrorCode::ResourceNotFound, "Task does not exist."),
+            Ok(None) => no_resource("SourceArn"),
             Err(error) => error,
         }
     }

@@ -39,6 +39,11 @@ pub fn queue_of_arn(arn: &str) -> Option<(&str, &str, &str)> {
     (!name.is_empty()).then_some((region, account, name))
 }
 
+/// Whether a text has the form of an ARN, of whatever it may be.
+pub fn is_arn(text: &str) -> bool {
+    text.starts_with("arn:") && text.splitn(6, ':').filter(|part| !part.is_empty()).count() == 6
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,6 +74,12 @@ mod tests {
             ["", "q", "arn:aws:sqs", "arn:aws:sqs:r:1", "arn:aws:sns:r:1:q", "arn:aws:sqs:r:1:"]
         {
             assert_eq!(queue_of_arn(arn), None, "{arn}");
+        }
+        for arn in [&arn, "arn:aws-cn:sns:r:1:q", "arn:aws:sqs:r:1:a:b"] {
+            assert!(is_arn(arn), "{arn}");
+        }
+        for text in ["", "q", "arn:aws:sqs", "arn:aws:sqs:r:1", "arn:aws:sqs:r:1:", "a:b:c:d:e:f"] {
+            assert!(!is_arn(text), "{text}");
         }
     }
 }

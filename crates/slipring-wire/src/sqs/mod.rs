@@ -35,7 +35,7 @@ mod text;
 mod xml;
 
 pub use action::*;
-pub use address::{queue_arn, queue_name, queue_of_arn, queue_path, queue_url};
+pub use address::{is_arn, queue_arn, queue_name, queue_of_arn, queue_path, queue_url};
 pub use attribute::{AttributeValue, Binary, is_asked_for};
 pub use batch::{BatchAnswer, FailedEntry, SucceededEntry};
 pub use bounded::{List, Map};
