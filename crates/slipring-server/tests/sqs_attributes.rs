@@ -182,3 +182,27 @@ fn a_redrive_policy_has_both_members_and_no_other() {
         }
     });
 }
+
+#[test]
+fn a_queue_is_encrypted_in_one_way() {
+    in_both(|_, aws| {
+        let (key, managed) = ("KmsMasterKeyId", "SqsManagedSseEnabled");
+        let text = "You can use one type of server-side encryption (SSE) at one time. You can \
+                    either enable KMS SSE or SQS SSE.";
+        let one = ("InvalidAttributeName".to_string(), text.to_string());
+        let both = json!({ key: "alias/x", managed: "true" });
+        let made = json!({ "QueueName": "q", "Attributes": both });
+        assert_eq!(aws.refused("CreateQueue", made), one);
+        let url = aws.create("q", json!({}));
+        let set = |attributes: Value| json!({ "QueueUrl": url, "Attributes": attributes });
+        assert_eq!(aws.refused("SetQueueAttributes", set(both)), one);
+        assert_eq!(aws.attribute(&url, key), None);
+        aws.ok("SetQueueAttributes", set(json!({ key: "alias/x", managed: "false" })));
+        let alone = set(json!({ managed: "True" }));
+        assert_eq!(aws.refused("SetQueueAttributes", alone), one);
+        assert_eq!(aws.attribute(&url, managed).as_deref(), Some("false"));
+        aws.ok("SetQueueAttributes", set(json!({ key: "", managed: "true" })));
+        assert_eq!(aws.attribute(&url, key), None);
+        assert_eq!(aws.attribute(&url, managed).as_deref(), Some("true"));
+    });
+}

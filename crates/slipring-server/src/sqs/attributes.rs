@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use slipring::{DedupScope, QueueInfo, QueueSettings, QueueStats};
 use slipring_wire::sqs::{
-    Answer, GetQueueAttributes, GetQueueAttributesAnswer, SetQueueAttributes, SqsError,
+    Answer, ErrorCode, GetQueueAttributes, GetQueueAttributesAnswer, SetQueueAttributes, SqsError,
     attributes_by_name, queue_arn,
 };
 
@@ -38,11 +38,14 @@ const KEPT: [(&str, &str); 9] = [
     ("Policy", ""),
     ("ReceiveMessageWaitTimeSeconds", "0"),
     ("RedriveAllowPolicy", ""),
-    ("SqsManagedSseEnabled", "true"),
+    (MANAGED_SSE, "true"),
 ];
 
 /// The key that a queue is said to be encrypted with.
 const KMS_KEY: &str = "KmsMasterKeyId";
+
+/// Encryption without such a key.
+const MANAGED_SSE: &str = "SqsManagedSseEnabled";
 
 /// Means something only beside a key.
 const KMS_PERIOD: &str = "KmsDataKeyReusePeriodSeconds";
@@ -181,9 +184,17 @@ pub(super) fn apply(
             KMS_KEY => {
                 // A key ends the encryption without one, which stays off when the key is gone.
                 if !value.is_empty() && value != kept(settings, KMS_KEY) {
-                    keep(settings, "SqsManagedSseEnabled", "false");
+                    keep(settings, MANAGED_SSE, "false");
                 }
                 keep(settings, name, value);
+            }
+            // A key of the same request comes before it, by their names.
+            MANAGED_SSE if value == "true" && !kept(settings, KMS_KEY).is_empty() => {
+                return Err(SqsError::new(
+                    ErrorCode::InvalidAttributeName,
+                    "You can use one type of server-side encryption (SSE) at one time. You can \
+                     either enable KMS SSE or SQS SSE.",
+                ));
             }
             _ => keep(settings, name, value),
         }
