@@ -57,25 +57,28 @@ impl super::Parameters for AddPermission {
     }
 }
 
-/// What may be permitted to others; the rest is the owner's.
-const PERMITTED: [&str; 8] = [
+/// What may be permitted to others; the batches go with their single actions, and the other
+/// actions are the owner's.
+const PERMITTED: [&str; 9] = [
     "*",
     "ChangeMessageVisibility",
     "DeleteMessage",
     "GetQueueAttributes",
     "GetQueueUrl",
+    "ListDeadLetterSourceQueues",
     "PurgeQueue",
     "ReceiveMessage",
     "SendMessage",
 ];
 
 fn check_actions(actions: &[String]) -> Result<(), SqsError> {
-    match actions.iter().find(|action| !PERMITTED.contains(&action.as_str())) {
-        Some(other) => Err(SqsError::bad_value(
-            format!("SQS:{other}"),
-            "ActionName",
-            "Only the queue owner is allowed to invoke this action.",
-        )),
-        None => Ok(()),
-    }
+    let other = actions.iter().find(|action| !PERMITTED.contains(&action.as_str()));
+    let Some(other) = other else { return Ok(()) };
+    let is_owners = super::Action::NAMES.contains(&other.as_str()) && !other.ends_with("Batch");
+    let reason = if is_owners {
+        "Only the queue owner is allowed to invoke this action."
+    } else {
+        "Please refer to the appropriate WSDL for a list of valid actions."
+    };
+    Err(SqsError::bad_value(format!("SQS:{other}"), "ActionName", reason))
 }
