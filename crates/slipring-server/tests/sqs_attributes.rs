@@ -103,6 +103,22 @@ fn attributes_are_set_and_described() {
 }
 
 #[test]
+fn spaces_around_names_are_passed_over() {
+    let server = TestServer::start();
+    let mut client = server.connect();
+    let url = client.create("q", json!({ " DelaySeconds ": "5" }));
+    let set = json!({ "QueueUrl": url, "Attributes": { "VisibilityTimeout ": "7" } });
+    client.ok("SetQueueAttributes", set);
+    let mut shown = |names: Value| {
+        let asked = json!({ "QueueUrl": url, "AttributeNames": names });
+        client.ok("GetQueueAttributes", asked)["Attributes"].clone()
+    };
+    let both = json!({ "DelaySeconds": "5", "VisibilityTimeout": "7" });
+    assert_eq!(shown(json!(["DelaySeconds ", " VisibilityTimeout"])), both);
+    assert_eq!(shown(json!([" All "])), shown(json!(["All"])));
+}
+
+#[test]
 fn redrive_policies_are_checked() {
     let server = TestServer::start();
     let mut client = server.connect();

@@ -273,9 +273,9 @@ fn counts(stats: &QueueStats) -> [(&'static str, u64); 3] {
 impl Call<'_> {
     pub(super) async fn get_attributes(&self, p: GetQueueAttributes) -> Result<Answer, SqsError> {
         let queue = self.queue(&p.queue_url).await?;
-        let names = p.attribute_names;
-        let all = names.iter().any(|name| name == "All");
-        let asked = |name: &str| all || names.iter().any(|asked| asked == name);
+        let names: Vec<&str> = p.attribute_names.iter().map(|name| name.trim()).collect();
+        let all = names.contains(&"All");
+        let asked = |name: &str| all || names.contains(&name);
         let mut attributes = described(&queue.info(), &self.shared.settings);
         if counts(&QueueStats::default()).iter().any(|(name, _)| asked(name)) {
             let stats = queue.stats().await.map_err(|error| self.refused(&error))?;

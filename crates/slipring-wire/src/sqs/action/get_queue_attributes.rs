@@ -37,7 +37,7 @@ impl super::Parameters for GetQueueAttributes {
         if self.attribute_names.sent > self.attribute_names.len() {
             return Err(SqsError::invalid("Too many attribute names."));
         }
-        match self.attribute_names.iter().find(|name| !queue_attribute::is_known(name)) {
+        match self.attribute_names.iter().find(|name| !queue_attribute::is_known(name.trim())) {
             Some(unknown) => Err(SqsError::unknown_attribute(unknown)),
             None => Ok(()),
         }
