@@ -16,13 +16,13 @@ const MINUTE: Duration = Duration::from_secs(60);
 fn names_are_checked() {
     let server = TestServer::start();
     let mut client = server.connect();
-    for name in ["", "a b", "a/b", &"x".repeat(81), "q.fifo", "ü"] {
+    for name in ["", "-q", "a b", "a/b", &"x".repeat(81), "q.fifo", "ü"] {
         assert_eq!(
             client.refused("CreateQueue", json!({ "QueueName": name })),
             "InvalidParameterValue"
         );
     }
-    for name in ["q", ".fifo", &format!("{}.fifo", "x".repeat(76))] {
+    for name in ["q", ".fifo", "-q.fifo", &format!("{}.fifo", "x".repeat(76))] {
         let fifo = json!({ "QueueName": name, "Attributes": { "FifoQueue": "true" } });
         assert_eq!(client.refused("CreateQueue", fifo), "InvalidParameterValue");
     }
