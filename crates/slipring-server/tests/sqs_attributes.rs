@@ -196,6 +196,28 @@ fn a_redrive_policy_has_both_members_and_no_other() {
             let refused = aws.refused("SetQueueAttributes", set);
             assert_eq!(refused, ("InvalidParameterValue".to_string(), text));
         }
+        for policy in ["{", "[]", "4", " "] {
+            let set = json!({ "QueueUrl": url, "Attributes": { "RedrivePolicy": policy } });
+            let text = "Invalid value for the parameter RedrivePolicy. Reason: Redrive policy is \
+                        not a valid JSON map.";
+            let refused = aws.refused("SetQueueAttributes", set);
+            assert_eq!(refused, ("InvalidAttributeValue".to_string(), text.to_string()));
+        }
+    });
+}
+
+#[test]
+fn a_redrive_policy_is_shown_without_spaces() {
+    in_both(|_, aws| {
+        let target = arn("dead");
+        aws.create("dead", json!({}));
+        let spaced =
+            format!("{{ \"maxReceiveCount\" : \"5\", \"deadLetterTargetArn\" : \"{target}\" }}");
+        let url = aws.create("q", json!({ "RedrivePolicy": spaced }));
+        let shown = aws.attribute(&url, "RedrivePolicy");
+        let compact = format!("{{\"deadLetterTargetArn\":\"{target}\",\"maxReceiveCount\":5}}");
+        assert_eq!(shown.as_deref(), Some(compact.as_str()));
+        assert_eq!(aws.create("q", json!({ "RedrivePolicy": compact })), url);
     });
 }
 

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use slipring::{Queue, QueueName};
 use slipring_wire::sqs::{
-    Answer, ListDeadLetterSourceQueues, ListDeadLetterSourceQueuesAnswer, SqsError, queue_arn,
-    queue_of_arn,
+    Answer, ErrorCode, ListDeadLetterSourceQueues, ListDeadLetterSourceQueuesAnswer, SqsError,
+    queue_arn, queue_of_arn,
 };
 
 use super::attributes::kept;
@@ -38,7 +38,13 @@ fn refuse(value: &str, reason: &str) -> SqsError {
 /// The target's ARN and the receive count of a `RedrivePolicy`: both are there, and nothing else.
 fn read_redrive_policy(value: &str) -> Result<(String, Value), SqsError> {
     let policy: Result<Map<String, Value>, _> = serde_json::from_str(value);
-    let policy = policy.map_err(|_| SqsError::bad_attribute("RedrivePolicy"))?;
+    let policy = policy.map_err(|_| {
+        SqsError::new(
+            ErrorCode::InvalidAttributeValue,
+            "Invalid value for the parameter RedrivePolicy. Reason: Redrive policy is not a valid \
+             JSON map.",
+        )
+    })?;
     let member = |name: &str| {
         policy.get(name).cloned().ok_or_else(|| {
             let reason = format!("Redrive policy does not contain mandatory attribute: {name}.");
