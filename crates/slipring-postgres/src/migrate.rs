@@ -23,6 +23,8 @@ const IDLE_LIMIT: &str = include_str!("../queries/idle_limit.sql");
 const CREATE_SCHEMA: &str = include_str!("../queries/create_schema.sql");
 const CREATE_MIGRATION: &str = include_str!("../queries/create_migration.sql");
 const DROP_FUNCTIONS: &str = include_str!("../queries/drop_functions.sql");
+const ACT_AS_OWNER: &str = include_str!("../queries/act_as_owner.sql");
+const ACT_AS_ITSELF: &str = include_str!("../queries/act_as_itself.sql");
 
 /// The longest that a statement may be given.
 const DAY: Duration = Duration::from_secs(86_400);
@@ -132,9 +134,6 @@ pub(crate) async fn up(session: &Session, dry_run: bool) -> Result<Migration, Er
     run(&transaction, "the search path", SEARCH_PATH).await?;
     let state = schema::state(&*transaction).await?;
     let mut steps = plan(&state);
-    if let Some(acting) = Acting::of(&transaction).await? {
-        steps = acting.begin(steps);
-    }
     let mut roles = Roles::default();
     if state == State::Current {
         roles = Roles::of(&transaction).await?;
@@ -163,36 +162,6 @@ pub(crate) async fn up(session: &Session, dry_run: bool) -> Result<Migration, Er
         transaction.commit().await.map_err(storage_error)?;
     }
     Ok(migration)
-}
-
-/// Who acts in a migration, where that is not the owner of the store.
-struct Acting {
-    as_owner: Step,
-    as_itself: Step,
-}
-
-impl Acting {
-    async fn of(transaction: &Transaction<'_>) -> Result<Option<Acting>, Error> {
-        let rows = transaction.query_typed(queries::OWNER.text, &[]).await;
-        let rows = rows.map_err(storage_error)?;
-        let Some(row) = rows.first() else { return Ok(None) };
-        let step = |at| Ok(Step { name: "the owner".to_owned(), sql: value(row, at)? });
-        Ok(Some(Acting { as_owner: step(0)?, as_itself: step(1)? }))
-    }
-
-    /// What is made belongs to the owner; roles are made by whoever migrates, who may have the
-    /// right to.
-    fn begin(self, steps: Vec<Step>) -> Vec<Step> {
-        let at = steps.iter().position(|step| step.name == "roles").unwrap_or(steps.len());
-        let mut before = steps;
-        let after = before.split_off(at);
-        if !before.is_empty() {
-            before.insert(0, self.as_owner);
-            before.push(self.as_itself);
-        }
-        before.extend(after);
-        before
-    }
 }
 
 /// The roles of users of the SQL interface.
@@ -238,6 +207,7 @@ fn plan(state: &State) -> Vec<Step> {
         State::Current => return steps,
         State::Behind { version } => {
             step("the barrier", BARRIER.to_owned());
+            step("the owner", ACT_AS_OWNER.to_owned());
             step("functions of another build", DROP_FUNCTIONS.to_owned());
             *version
         }
@@ -245,6 +215,7 @@ fn plan(state: &State) -> Vec<Step> {
             if !schema {
                 step("schema", CREATE_SCHEMA.to_owned());
             }
+            step("the owner", ACT_AS_OWNER.to_owned());
             step("list of migrations", CREATE_MIGRATION.to_owned());
             0
         }
@@ -261,6 +232,9 @@ fn plan(state: &State) -> Vec<Step> {
         }
     }
     for (name, sql) in schema::functions() {
+        if *name == "roles" {
+            step("who migrates", ACT_AS_ITSELF.to_owned());
+        }
         step(name, (*sql).to_owned());
     }
     let digest = schema::digest();

@@ -103,7 +103,6 @@ queries! {
     ROTATE, "rotate", Writes;
     RUNNING, "running", Reads;
     BARRIER_HOLDERS, "barrier_holders", Reads;
-    OWNER, "owner", Reads;
     ROLES, "roles", Reads;
     SCHEMA_STATE, "schema_state", Reads;
     SERVER, "server", Reads;

@@ -16,6 +16,8 @@ use tokio::time::timeout;
 
 /// A share of the pool is one in so many of its connections.
 const SHARE: usize = 4;
+/// A call that needs two seats comes for them so many times before it keeps the first one.
+const IN_VAIN_MAX: usize = 4;
 /// Shares that nobody uses are forgotten when there are so many more than were in use.
 const FORGET_FROM: usize = 1024;
 
@@ -127,10 +129,11 @@ impl Seats {
     }
 
     /// A part of the queue's share and one of the rest. Neither is kept while the other is waited
-    /// for: sends of the queue need the one, other queues the other.
+    /// for: sends of the queue need the one, other queues the other. Who has come for both some
+    /// times in vain keeps one of the rest, so that it comes to an end.
     async fn both(&self, queue: QueueId) -> Taken {
         let share = self.share_of(queue);
-        loop {
+        for _ in 0..IN_VAIN_MAX {
             let part = Arc::clone(&share).acquire_owned().await.ok();
             if let Ok(rest) = Arc::clone(&self.rest).try_acquire_owned() {
                 return Taken { _queue: part, _rest: Some(rest) };
@@ -141,6 +144,8 @@ impl Seats {
                 return Taken { _queue: Some(part), _rest: rest };
             }
         }
+        let rest = Arc::clone(&self.rest).acquire_owned().await.ok();
+        Taken { _queue: share.acquire_owned().await.ok(), _rest: rest }
     }
 
     fn share_of(&self, queue: QueueId) -> Arc<Semaphore> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use slipring::clock::millis_ceil;
+use slipring::clock::{millis_ceil, monotonic_ns};
 use slipring::store::{
     AppendBatch, Capabilities, ClaimBatch, ClaimEnd, Claimed, Deadlines, Demand, ExtendBatch, Head,
     Pass, Sent, SettleBatch, Settled, Store,
@@ -124,22 +124,25 @@ impl PostgresStore {
         aside::clears(&self.session, queue, now, error).await
     }
 
-    async fn claim_waiting(&self, batch: &ClaimBatch, wait: Wait) -> Result<Claimed, Error> {
+    async fn claim_waiting(&self, mut batch: ClaimBatch, wait: Wait) -> Result<Claimed, Error> {
         self.note(batch.now);
         batch.demands.iter().for_each(|demand| self.note_session(demand));
-        let claim =
-            || claim::claim(&self.session, (&self.held, &self.pace), self.holder, batch, wait);
-        let mut claimed = match claim().await {
-            Err(error) if self.clears(batch.queue, batch.now, &error).await => claim().await?,
-            answer => answer?,
-        };
-        for _ in 1..CLAIM_TURNS_MAX {
-            if wait == Wait::AmongOthers || !is_unfinished(&claimed) {
-                break;
+        let began = monotonic_ns();
+        let (first, mut turns) = (batch.now, 0);
+        loop {
+            turns += 1;
+            let claim =
+                || claim::claim(&self.session, (&self.held, &self.pace), self.holder, &batch, wait);
+            let claimed = match claim().await {
+                Err(error) if self.clears(batch.queue, batch.now, &error).await => claim().await?,
+                answer => answer?,
+            };
+            if wait == Wait::AmongOthers || turns == CLAIM_TURNS_MAX || !is_unfinished(&claimed) {
+                return Ok(claimed);
             }
-            claimed = claim().await?;
+            // Leases begin with the turn that gives them.
+            batch.now = first.after(Duration::from_nanos(monotonic_ns().saturating_sub(began)));
         }
-        Ok(claimed)
     }
 
     fn note_session(&self, demand: &Demand) {
@@ -228,11 +231,11 @@ impl Store for PostgresStore {
     }
 
     async fn claim(&self, batch: ClaimBatch) -> Result<Claimed, Error> {
-        self.claim_waiting(&batch, Wait::Alone).await
+        self.claim_waiting(batch, Wait::Alone).await
     }
 
     async fn claim_briefly(&self, batch: ClaimBatch) -> Result<Claimed, Error> {
-        self.claim_waiting(&batch, Wait::AmongOthers).await
+        self.claim_waiting(batch, Wait::AmongOthers).await
     }
 
     async fn claim_message(

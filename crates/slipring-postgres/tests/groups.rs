@@ -86,3 +86,22 @@ async fn a_turn_brings_in_no_more_than_some_megabytes() {
         assert!((1..=22).contains(&brought), "{brought} of 80 messages of 200 kB");
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_receive_over_several_queues_does_not_wait_for_a_long_group() {
+    // S5.4, S7.6
+    let cluster = Cluster::shared();
+    let (_database, store, client) = cluster.opened().await;
+    run(&client, "SELECT slipring.create_queue('q', '{\"fifo\": true}')").await;
+    run(&client, "SELECT slipring.create_queue('plain')").await;
+    fill(&client, "long", 10, 5000, 10).await;
+    assert_eq!(one(&client, RECEIVE).await, 1);
+    run(&client, "SELECT slipring.send('plain', 'x'::text)").await;
+    let engine = Engine::open(store, EngineOptions::default()).await.unwrap();
+    let queues = [engine.queue("q").await.unwrap(), engine.queue("plain").await.unwrap()];
+    let mut several = engine.several(&queues);
+    let list = soon("the receive", several.receive(ReceiveRequest::up_to(1))).await.unwrap();
+    assert_eq!(list.len(), 1, "that of the other queue");
+    assert!(one(&client, BROUGHT_IN).await < 20_000, "a turn, and not all of the group");
+    soon("the shutdown", engine.shutdown()).await;
+}

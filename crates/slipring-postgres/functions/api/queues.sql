@@ -27,6 +27,10 @@ BEGIN
             -- What a block has locked is given back where it fails.
             RAISE EXCEPTION USING ERRCODE = 'SR100';
         EXCEPTION WHEN OTHERS THEN
+            -- What is no fault of the queue: conflicts, limits, locks, a stop.
+            IF SQLSTATE ~ '^(40|53|55|57)' THEN
+                RAISE;
+            END IF;
             CONTINUE WHEN NOT EXISTS (
                 SELECT FROM slipring.queue q WHERE q.queue_id = v_queue.queue_id);
         END;

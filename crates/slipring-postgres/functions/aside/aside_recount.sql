@@ -28,7 +28,10 @@ BEGIN
               count(*) FILTER (WHERE i.state = 2) AS leased,
               count(*) FILTER (WHERE i.state = 3) AS parked,
               coalesce(sum(i.bytes), 0) AS bytes
-          FROM slipring.item i WHERE i.queue_id = v_id AND i.state BETWEEN 0 AND 3) i
+          FROM unnest(ARRAY[0, 1, 2, 3]) k CROSS JOIN LATERAL (
+              SELECT i.* FROM slipring.item i
+              WHERE i.queue_id * 8::bigint + i.state = v_id * 8::bigint + k
+                  AND i.state + 0 < 4 OFFSET 0) i) i
     CROSS JOIN (SELECT coalesce(sum(t.ready), 0) AS ready, coalesce(sum(t.urgent), 0) AS urgent,
               coalesce(sum(t.delayed), 0) AS delayed, coalesce(sum(t.leased), 0) AS leased,
               coalesce(sum(t.parked), 0) AS parked, coalesce(sum(t.bytes), 0) AS bytes

@@ -1,8 +1,8 @@
 -- Purpose: brings messages of a FIFO queue from the log into their groups, until the log has none,
 --          or 1,000 are ready that were brought in, or 4 MiB of them, and open groups have as many as
 --          are wanted: so far a receive sees what else its groups have (S7.7). It leaves the rest to a
---          later call when it has written as much as a turn may, and when so many are ready and the
---          turn is over.
+--          later call when it has written as much as a turn may, and, after a step at least, when so
+--          many are ready and the turn is over.
 --          Then brings those groups up to date in which others, without the queue's lock, have put
 --          messages: senders with a delay, and other queues' dead letters.
 -- Inputs:  p_queue, p_state; p_wanted, 0 where nothing is given; p_began, when the turn began.
@@ -21,15 +21,19 @@ DECLARE
     v_there record := slipring.items_count(p_queue.queue_id);
     v_step bigint := least(greatest(p_wanted, 100), {{TURN_MESSAGES_MAX}});
     v_bytes bigint := 0;
+    v_stepped boolean := false;
     v_feed record;
     v_left record;
     v_n int;
     v_mark slipring.mark;
     v_touched record;
 BEGIN
+    -- Of those that are ready, as far as the counts tell.
+    v_there.bytes := v_there.bytes * v_there.ready / greatest(
+        v_there.ready + v_there.delayed + v_there.leased + v_there.parked, 1);
     WHILE v_bytes < {{TURN_BYTES_MAX}} LOOP
         IF v_there.ready >= {{TURN_MESSAGES_MAX}} OR v_there.bytes >= {{TURN_BYTES_MAX}} THEN
-            EXIT WHEN slipring.turn_over(p_began) OR (SELECT count(*) FROM slipring.fifo_open(
+            EXIT WHEN v_stepped AND slipring.turn_over(p_began) OR (SELECT count(*) FROM slipring.fifo_open(
                 p_queue.queue_id, p_wanted, p_wanted,
                 slipring.fifo_before(p_queue, p_state, v_done))) >= p_wanted;
         END IF;
@@ -50,6 +54,7 @@ BEGIN
         v_there.ready := v_there.ready + v_n;
         v_there.bytes := v_there.bytes + v_feed.bytes;
         v_bytes := v_bytes + v_feed.bytes;
+        v_stepped := true;
         v_step := least(v_step * 2, {{TURN_MESSAGES_MAX}});
     END LOOP;
     -- Last, when it is known which groups have something in the log.

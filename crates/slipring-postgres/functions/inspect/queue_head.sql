@@ -34,7 +34,8 @@ BEGIN
     END IF;
     v_done := slipring.cut(p_queue.xid_base);
     RETURN QUERY SELECT h.failing, h.priority, h.sent_ms, h.id FROM (
-        SELECT false AS failing, v_state.lanes[f.at] & {{PRIORITY_MAX}} AS priority, f.sent_ms, f.id
+        SELECT false AS failing, CASE WHEN p_queue.fifo THEN {{PRIORITY_DEFAULT}}
+                ELSE v_state.lanes[f.at] & {{PRIORITY_MAX}} END AS priority, f.sent_ms, f.id
         FROM slipring.log_feed(p_queue, v_state, v_done, 1) f
         UNION ALL
         SELECT false, i.priority, i.sent_ms, i.id

@@ -13,7 +13,6 @@ DECLARE
     v_range record;
     v_rows record;
     v_left bigint;
-    v_first bigint;
     v_past bigint;
     v_found bigint := 0;
 BEGIN
@@ -24,13 +23,12 @@ BEGIN
     FOR v_at IN 1..cardinality(v_state.lanes) LOOP
         v_left := greatest({{COUNT_ROWS}} / cardinality(v_state.lanes), 100);
         FOR v_range IN SELECT * FROM slipring.spans(v_state.open[v_at] * v_todo) LOOP
-            EXECUTE format('SELECT count(*) AS n, min(id) AS first, max(id) AS last FROM (
+            EXECUTE format('SELECT count(*) AS n, max(id) AS last FROM (
                 SELECT id FROM %s at_rest WHERE lane = $1 AND id >= $2 AND id < $3
                 ORDER BY id LIMIT $4) f', v_from)
             INTO v_rows USING v_state.lanes[v_at], v_range.first, v_range.past, v_left;
             v_found := v_found + v_rows.n;
             v_left := v_left - v_rows.n;
-            v_first := least(v_first, v_rows.first);
             IF v_left <= 0 THEN
                 v_past := least(v_past, v_rows.last);
                 EXIT;
@@ -41,9 +39,8 @@ BEGIN
         RETURN false;
     END IF;
     IF v_past IS NOT NULL THEN
-        -- To where a transaction begins; one that is larger is counted as a whole.
-        v_past := greatest(v_past >> {{XID_SHIFT}}, (v_first >> {{XID_SHIFT}}) + 1) << {{XID_SHIFT}};
-        v_todo := v_todo * int8multirange(int8range(NULL, v_past));
+        -- To behind a row: no pack is cut, here or in another lane.
+        v_todo := v_todo * int8multirange(int8range(NULL, v_past + 1));
     END IF;
     v_state := slipring.state_count(p_queue, v_state, v_todo);
     v_state.seq := v_state.seq + 1;

@@ -1,6 +1,6 @@
 -- Purpose: counts the ready messages of the log that were not counted before.
--- Inputs:  p_queue, p_state; p_done, those of them that are counted, at most the cut. All numbers of a
---          transaction are in it, or none.
+-- Inputs:  p_queue, p_state; p_done, those of them that are counted, at most the cut. All numbers of a pack
+--          are in it, or none.
 -- Lock:    the caller holds the queue's lock where it writes the state.
 -- Index:   the partitions' order indexes, over what is ready and was sent since the last count.
 -- Answers: the state with new counts; not written.

@@ -1,8 +1,8 @@
 -- Purpose: takes messages that leave the ready ones of a lane out of the lane's counts, as far as
 --          they were counted.
 -- Inputs:  p_state; p_at, the lane's place in the state; p_ids ascending with p_bytes; p_counts,
---          where an id stands for the last messages of a pack. All ids of a transaction have been
---          counted or none has.
+--          where an id stands for the last messages of a pack. All ids of a pack have been counted
+--          or none has.
 -- Lock:    none; nothing is written.
 -- Index:   none.
 CREATE OR REPLACE FUNCTION slipring.state_uncount(

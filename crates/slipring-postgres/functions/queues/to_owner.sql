@@ -9,7 +9,8 @@ DECLARE
     v_owner regrole := (SELECT c.relowner FROM pg_class c WHERE c.oid = 'slipring.message'::regclass);
     v_relation text;
 BEGIN
-    IF v_owner = quote_ident(current_user)::regrole THEN
+    IF v_owner = quote_ident(current_user)::regrole OR NOT pg_has_role(v_owner,
+            CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'SET' ELSE 'MEMBER' END) THEN
         RETURN;
     END IF;
     FOREACH v_relation IN ARRAY p_relations LOOP

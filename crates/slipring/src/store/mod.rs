@@ -99,8 +99,11 @@ pub trait Store: AdminStore + crate::load::LoadStore {
             .iter()
             .map(|head| if head.is_some() { ClaimEnd::More } else { ClaimEnd::Drained })
             .collect();
+        // Those that promised more and gave nothing; another call sees what there is.
+        let mut passed_over = vec![false; queues.len()];
         loop {
-            let open = || (0..queues.len()).filter(|at| ends[*at] == ClaimEnd::More);
+            let open =
+                || (0..queues.len()).filter(|at| ends[*at] == ClaimEnd::More && !passed_over[*at]);
             let Some(best) = open().min_by_key(|at| heads[*at]) else {
                 return Ok(ClaimedAny { deliveries: Vec::new(), ends });
             };
@@ -121,10 +124,7 @@ pub trait Store: AdminStore + crate::load::LoadStore {
             if !deliveries.is_empty() {
                 return Ok(ClaimedAny { deliveries, ends });
             }
-            if end == ClaimEnd::More {
-                // It promised more and gave nothing; another call sees what there is.
-                return Ok(ClaimedAny { deliveries, ends });
-            }
+            passed_over[best] = true;
         }
     }
 
