@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use slipring::{
-    AdminStore, ChosenMove, Error, ErrorKind, MessageId, MoveRequest, PeekFilter, Peeked, QueueId,
-    QueueInfo, QueueName, QueueSettings, QueueStats, ReceiptKey, Reconfigured, Timestamp,
+    AdminStore, ChosenMove, Error, ErrorKind, MessageId, MoveRequest, ObstacleAges, Obstacles,
+    PeekFilter, Peeked, QueueId, QueueInfo, QueueName, QueueSettings, QueueStats, ReceiptKey,
+    Reconfigured, Timestamp,
 };
 use tokio_postgres::types::Type;
 
@@ -16,7 +17,7 @@ use crate::rows::{count_to_sql, number, queue, queue_to_sql, refusal, to_sql, va
 use crate::seats::Seat;
 use crate::session::Param;
 use crate::store::PostgresStore;
-use crate::{catalog, inspect, schema};
+use crate::{catalog, inspect, obstacles, schema};
 
 /// Calls about a message whose queue is not known share the seats of this number, which no queue
 /// has.
@@ -107,6 +108,10 @@ impl AdminStore for PostgresStore {
 
     async fn stats(&self, queue: QueueId, now: Timestamp) -> Result<QueueStats, Error> {
         inspect::stats(&self.session, queue, now).await
+    }
+
+    async fn obstacles(&self, ages: &ObstacleAges, now: Timestamp) -> Result<Obstacles, Error> {
+        obstacles::find(&self.session, ages, now).await
     }
 
     async fn peek(

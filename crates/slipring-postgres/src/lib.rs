@@ -33,6 +33,7 @@ mod inspect;
 mod loads;
 mod message;
 mod migrate;
+mod obstacles;
 mod options;
 mod pace;
 mod pack;

@@ -93,6 +93,8 @@ queries! {
     LOOKUP, "lookup", Reads;
     MOVE_CHOSEN, "move_chosen", WritesInTurn;
     MOVE_MESSAGES, "move_messages", WritesInTurn;
+    OBSTACLES, "obstacles", Reads;
+    OVERDUE, "overdue", Reads;
     PEEK, "peek", Reads;
     PRUNE, "prune", Writes;
     PURGE, "purge", WritesInTurn;
@@ -108,6 +110,7 @@ queries! {
     SERVER, "server", Reads;
     SET_ASIDE, "set_aside", WritesInTurn;
     SETTLE, "settle", WritesInTurn;
+    SIGHT, "sight", Reads;
     STATS, "stats", Reads;
     WRITE_SOMETHING, "write_something", Writes;
 }

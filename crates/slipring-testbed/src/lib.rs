@@ -167,6 +167,11 @@ impl Cluster {
         PostgresStore::open(&database.address, options).await.expect("the store opens")
     }
 
+    /// The address of a database as the server's superuser.
+    pub fn superuser_url(&self, database: &str) -> String {
+        self.server.superuser_url(database)
+    }
+
     /// A connection as the server's superuser.
     pub async fn superuser(&self, database: &str) -> Client {
         connect(&self.server.superuser_url(database)).await

@@ -9,6 +9,7 @@ use crate::error::{Error, ErrorKind};
 use crate::failures::FailedAttempt;
 use crate::lease::ReceiptKey;
 use crate::message::{Message, MessageId};
+use crate::obstacles::{ObstacleAges, Obstacles};
 use crate::queue::{QueueId, QueueInfo, QueueName, QueueSettings, QueueStats};
 
 pub use crate::lifecycle::State as MessageState;
@@ -224,6 +225,17 @@ pub trait AdminStore: Send + Sync + 'static {
     /// Storage errors.
     async fn space(&self) -> Result<StoreSpace, Error> {
         Ok(StoreSpace::default())
+    }
+
+    /// What others do to the store at this moment that holds Slipring up; nothing (the default)
+    /// where nobody else can. Changes nothing, waits for no lock and takes half a second at most:
+    /// what could not be looked at by then is one of [`Obstacles::gaps`].
+    ///
+    /// # Errors
+    /// Storage errors.
+    async fn obstacles(&self, ages: &ObstacleAges, now: Timestamp) -> Result<Obstacles, Error> {
+        let _ = (ages, now);
+        Ok(Obstacles::default())
     }
 
     /// Looks at messages in hand-out order (delayed ones by due time) without taking them.

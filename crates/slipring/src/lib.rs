@@ -31,6 +31,7 @@ pub mod lifecycle;
 pub mod limits;
 pub mod load;
 pub mod message;
+pub mod obstacles;
 pub mod queue;
 pub mod random;
 pub mod store;
@@ -51,6 +52,7 @@ pub use lease::{Fence, Receipt, ReceiptKey};
 pub use limits::Limits;
 pub use load::{LoadId, LoadInfo, LoadPart, LoadState, LoadStore, PartInfo};
 pub use message::{Delivery, Headers, Message, MessageId, NewMessage, Priority};
+pub use obstacles::{Obstacle, ObstacleAges, ObstacleKind, Obstacles};
 pub use queue::{
     Backoff, DedupScope, Durability, QueueId, QueueInfo, QueueName, QueueSettings, QueueStats,
 };

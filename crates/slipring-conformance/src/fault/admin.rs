@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use slipring::{
-    AdminStore, ChosenMove, Error, MessageId, MoveRequest, PeekFilter, Peeked, QueueId, QueueInfo,
-    QueueName, QueueSettings, QueueStats, ReceiptKey, Reconfigured, StoreSpace, Timestamp,
+    AdminStore, ChosenMove, Error, MessageId, MoveRequest, ObstacleAges, Obstacles, PeekFilter,
+    Peeked, QueueId, QueueInfo, QueueName, QueueSettings, QueueStats, ReceiptKey, Reconfigured,
+    StoreSpace, Timestamp,
 };
 
 use super::{FaultyStore, Verb};
@@ -62,6 +63,10 @@ impl AdminStore for FaultyStore {
 
     async fn space(&self) -> Result<StoreSpace, Error> {
         self.inner.space().await
+    }
+
+    async fn obstacles(&self, ages: &ObstacleAges, now: Timestamp) -> Result<Obstacles, Error> {
+        self.inner.obstacles(ages, now).await
     }
 
     async fn peek(

@@ -2,6 +2,7 @@
 
 use crate::admin::StoreSpace;
 use crate::error::Error;
+use crate::obstacles::{ObstacleAges, Obstacles};
 use crate::queue::{QueueId, QueueStats};
 
 use super::{Engine, Queue};
@@ -53,5 +54,16 @@ impl Engine {
     /// Storage errors.
     pub async fn space(&self) -> Result<StoreSpace, Error> {
         self.0.services.store.space().await.map_err(|error| error.during("space"))
+    }
+
+    /// What others do to the store at this moment that holds the engine up, see
+    /// [`AdminStore::obstacles`](crate::AdminStore::obstacles).
+    ///
+    /// # Errors
+    /// Storage errors.
+    pub async fn obstacles(&self) -> Result<Obstacles, Error> {
+        let services = &self.0.services;
+        let found = services.store.obstacles(&ObstacleAges::default(), services.clock.now()).await;
+        found.map_err(|error| error.during("obstacles"))
     }
 }
