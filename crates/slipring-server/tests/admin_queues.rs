@@ -8,6 +8,7 @@ mod admin_support;
 use admin_support::{TestApi, described_operations};
 use http::Method;
 use serde_json::{Value, json};
+use slipring::{Obstacle, ObstacleKind, Obstacles, QueueName};
 use slipring_server::admin::Api;
 
 #[tokio::test]
@@ -211,4 +212,30 @@ async fn input_that_is_no_json_is_refused_and_changes_nothing() {
     assert_eq!(api.get("/v1/nothing").await.refused(), (404, "not_found".into()));
     let wrong = api.call(Method::PUT, "/v1/queues", &json!({})).await.refused();
     assert_eq!(wrong, (405, "method_not_allowed".into()));
+}
+
+#[tokio::test]
+async fn obstacles_have_every_kind_and_field_that_is_described() {
+    let api = TestApi::new().await;
+    let none = json!({ "sessions": 0, "hidden": 0, "gaps": [], "found": [] });
+    assert_eq!(api.get("/v1/obstacles").await.ok(), none, "memory is nobody else's");
+    let kinds = [
+        ObstacleKind::QueueHeld,
+        ObstacleKind::OpenWriter,
+        ObstacleKind::PreparedTransaction,
+        ObstacleKind::ReplicationSlot,
+        ObstacleKind::UpkeepOverdue,
+        ObstacleKind::LogHeldBack,
+    ];
+    let found = kinds.map(|kind| Obstacle {
+        queue: Some(QueueName::new("q").unwrap()),
+        pid: Some(1),
+        for_ms: Some(1000),
+        ..Obstacle::new(kind)
+    });
+    let all = Obstacles { sessions: 1, found: found.into(), ..Obstacles::default() };
+    let all = serde_json::to_value(&all).unwrap();
+    admin_support::check("GET", "/v1/obstacles", 200, "application/json", &all);
+    let schema = &admin_support::description()["components"]["schemas"]["Obstacle"];
+    assert_eq!(schema["properties"]["kind"]["enum"].as_array().unwrap().len(), kinds.len());
 }

@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
-use slipring::{Error, ErrorKind, WaitSnapshot};
+use slipring::{Error, ErrorKind, Obstacles, WaitSnapshot};
 
 use super::Api;
 use super::failure::Failure;
@@ -39,6 +39,11 @@ pub(super) async fn readyz(State(api): State<Api>) -> Result<Json<Value>, Failur
 
 pub(super) async fn waits(State(api): State<Api>) -> Json<WaitTable> {
     Json(WaitTable { waits: api.engine().waits().into_iter().map(wait).collect() })
+}
+
+/// What others do to the store that holds it up.
+pub(super) async fn obstacles(State(api): State<Api>) -> Result<Json<Obstacles>, Failure> {
+    Ok(Json(api.engine().obstacles().await?))
 }
 
 fn wait(seen: WaitSnapshot) -> WaitView {

@@ -69,6 +69,7 @@ fn routes() -> Vec<Route> {
         on(MESSAGE, "delete", "cancel_message", delete(messages::cancel)),
         on("/v1/messages/{id}/kick", "post", "kick_message", post(messages::kick)),
         on("/v1/waits", "get", "show_waits", get(health::waits)),
+        on("/v1/obstacles", "get", "show_obstacles", get(health::obstacles)),
         on("/metrics", "get", "metrics", get(scrape::metrics)),
         on("/healthz", "get", "healthz", get(health::healthz)),
         on("/readyz", "get", "readyz", get(health::readyz)),

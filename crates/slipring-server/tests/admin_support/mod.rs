@@ -12,7 +12,7 @@ use slipring::stores::MemoryStore;
 use slipring::{Engine, EngineOptions};
 use slipring_server::admin::Api;
 
-pub use description::{described_operations, description};
+pub use description::{check, described_operations, description};
 
 /// The API, and the engine under it.
 pub struct TestApi {
