@@ -51,7 +51,7 @@ fn main() -> ExitCode {
         Err(error) => return refused(&error),
     };
     match run(cli.verb, &matches) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(failure) => {
             match failure.format() {
                 LogFormat::Human => eprintln!("error: {failure}"),
@@ -89,7 +89,7 @@ fn command() -> Command {
     Cli::command()
 }
 
-fn run(verb: Verb, matches: &ArgMatches) -> Result<(), Failure> {
+fn run(verb: Verb, matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

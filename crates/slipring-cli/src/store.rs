@@ -10,7 +10,7 @@ use clap::builder::TypedValueParser;
 use clap::error::ErrorKind;
 use clap::{Arg, Command};
 use slipring::stores::MemoryStore;
-use slipring::{Durability, Engine, EngineOptions, Store};
+use slipring::{Durability, Engine, EngineOptions, ObstacleAges, Obstacles, Store, SystemClock};
 use slipring_postgres::{Address, PostgresOptions, PostgresStore, WhenToMigrate};
 use slipring_sqlite::{SqliteOptions, SqliteStore};
 
@@ -101,6 +101,27 @@ impl StoreSpec {
     /// # Errors
     /// As there.
     pub async fn open_for(&self, make: bool, connections: usize) -> Result<Engine, Failure> {
+        let (store, options) = self.open_store(make, connections).await?;
+        self.run(store, options).await
+    }
+
+    /// As [`StoreSpec::open`], and answers what held the store up before the engine began to work
+    /// in the background.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn open_after_look(&self) -> Result<(Engine, Obstacles), Failure> {
+        let (store, options) = self.open_store(false, 0).await?;
+        let clock = store.clock().unwrap_or_else(|| Arc::new(SystemClock::new()));
+        let obstacles = store.obstacles(&ObstacleAges::default(), clock.now()).await?;
+        Ok((self.run(store, options).await?, obstacles))
+    }
+
+    async fn open_store(
+        &self,
+        make: bool,
+        connections: usize,
+    ) -> Result<(Arc<dyn Store>, EngineOptions), Failure> {
         let options = EngineOptions::default();
         let store: Arc<dyn Store> = match self {
             StoreSpec::Memory => {
@@ -114,6 +135,10 @@ impl StoreSpec {
                 PostgresStore::open(&with_password(address), postgres).await?
             }
         };
+        Ok((store, options))
+    }
+
+    async fn run(&self, store: Arc<dyn Store>, options: EngineOptions) -> Result<Engine, Failure> {
         let engine = Engine::open(store, options).await?;
         let queues = engine.queues().await?.len();
         tracing::info!(store = %self, queues, "store opened");

@@ -15,7 +15,7 @@ use hyper_util::rt::TokioIo;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use slipring::Engine;
+use slipring::{Engine, Obstacles};
 use slipring_server::admin::model::Progress;
 use slipring_server::admin::{self, Api};
 use tokio::net::TcpStream;
@@ -55,13 +55,33 @@ pub struct TargetArgs {
     pub json: bool,
 }
 
+/// What becomes of a store that is not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Make {
+    /// It is made.
+    Yes,
+    /// It is an error.
+    No,
+    /// It is an error; what holds one up that is there is looked for first.
+    NoButLook,
+}
+
 impl TargetArgs {
     /// Gets ready to call. A file has to be there already.
     ///
     /// # Errors
     /// A wrong address, a configuration or a file that cannot be used.
     pub async fn open(&self) -> Result<Target, Failure> {
-        self.open_at(false).await
+        Ok(self.open_at(Make::No).await?.0)
+    }
+
+    /// As [`TargetArgs::open`]; of a store without a server it is answered too what held it up
+    /// before this call has done anything.
+    ///
+    /// # Errors
+    /// As [`TargetArgs::open`].
+    pub async fn open_after_look(&self) -> Result<(Target, Option<Obstacles>), Failure> {
+        self.open_at(Make::NoButLook).await
     }
 
     /// As [`TargetArgs::open`], but makes the file when it is not there.
@@ -69,24 +89,24 @@ impl TargetArgs {
     /// # Errors
     /// As [`TargetArgs::open`].
     pub async fn open_or_make(&self) -> Result<Target, Failure> {
-        self.open_at(true).await
+        Ok(self.open_at(Make::Yes).await?.0)
     }
 
-    async fn open_at(&self, make: bool) -> Result<Target, Failure> {
+    async fn open_at(&self, make: Make) -> Result<(Target, Option<Obstacles>), Failure> {
         let Some(store) = &self.store else {
             let found = FileSettings::find(self.config.as_deref())?;
             let token = self.admin_token.clone().or(found.values.admin_token);
             let token = token.filter(|token| !token.is_empty());
             let listen = found.values.admin.map(|listen| listen.to_string());
             let address = self.address(listen, found.path.as_deref())?;
-            return Ok(Target::Server { address, token });
+            return Ok((Target::Server { address, token }, None));
         };
         match store {
             StoreSpec::Memory => {
                 let text = "--store memory: holds nothing before and after this call; name a file";
                 return Err(Failure::usage(text));
             }
-            StoreSpec::Sqlite(path) if !make && !path.exists() => {
+            StoreSpec::Sqlite(path) if make != Make::Yes && !path.exists() => {
                 let path = path.display();
                 return Err(Failure::failed(format!("--store sqlite:{path}: no such file")));
             }
@@ -95,9 +115,15 @@ impl TargetArgs {
         // What the store warns of would be lost otherwise.
         logging::start("warn", LogFormat::Human)?;
         let audit_file = self.audit.open()?;
-        let engine = store.open(make).await?;
+        let (engine, seen) = match make {
+            Make::NoButLook => {
+                let (engine, seen) = store.open_after_look().await?;
+                (engine, Some(seen))
+            }
+            Make::Yes | Make::No => (store.open(make == Make::Yes).await?, None),
+        };
         let api = Api::audited(engine.clone(), audit_file, audit::me());
-        Ok(Target::File { api, engine })
+        Ok((Target::File { api, engine }, seen))
     }
 
     /// The server's address: the flag's, else the environment's, else that of the file.

@@ -46,7 +46,7 @@ WITH own AS MATERIALIZED (
 )
 (SELECT 'queue_held' AS kind, q.name AS queue, h.pid, p.gid AS name, coalesce(a.usename, p.owner)::text AS role,
   a.application_name AS application, coalesce(a.doing, CASE WHEN p.gid IS NOT NULL THEN 'prepared' END) AS state,
-  greatest(coalesce(a.age_ms, p.age_ms), 0) AS for_ms, a.statement, NULL::int8 AS transactions
+  greatest(coalesce(a.age_ms, p.age_ms), 0) AS for_ms, a.statement, h.virtualtransaction AS transaction, NULL::int8 AS behind
 FROM held h
 JOIN slipring.queue q ON q.queue_id = h.queue
 LEFT JOIN session a ON a.pid = h.pid
@@ -55,17 +55,17 @@ WHERE coalesce(a.age_ms, p.age_ms, $1) >= $1 AND NOT coalesce(a.ours, false)
 ORDER BY for_ms DESC NULLS LAST LIMIT 100)
 UNION ALL
 (SELECT DISTINCT 'open_writer', NULL, a.pid, NULL, a.usename::text, a.application_name, a.doing, a.age_ms, a.statement,
-  NULL::int8
+  w.virtualtransaction, NULL::int8
 FROM session a JOIN written w ON w.pid = a.pid
 WHERE coalesce(a.age_ms, $2) >= $2 AND a.usename IS NOT NULL AND coalesce(a.backend_type, 'client backend') = 'client backend'
 ORDER BY a.age_ms DESC NULLS LAST LIMIT 100)
 UNION ALL
-(SELECT 'prepared_transaction', NULL, NULL, p.gid, p.owner::text, NULL, 'prepared', p.age_ms, NULL, NULL
+(SELECT 'prepared_transaction', NULL, NULL, p.gid, p.owner::text, NULL, 'prepared', p.age_ms, NULL, p.virtualtransaction, NULL
 FROM prepared p WHERE p.age_ms >= $2
 ORDER BY p.age_ms DESC LIMIT 100)
 UNION ALL
 (SELECT 'replication_slot', NULL, s.active_pid, s.slot_name::text, NULL, NULL,
-  CASE WHEN s.active THEN 'active' ELSE 'not active' END, NULL, NULL,
+  CASE WHEN s.active THEN 'active' ELSE 'not active' END, NULL, NULL, NULL,
   greatest(age(s.xmin), age(s.catalog_xmin))::int8
 FROM pg_replication_slots s
 WHERE (s.xmin IS NOT NULL OR s.catalog_xmin IS NOT NULL) AND coalesce(s.database = current_database(), true)

@@ -105,7 +105,8 @@ fn obstacle(row: &Row) -> Result<Obstacle, Error> {
         state: text(6)?,
         for_ms: maybe_number(row, 7)?,
         statement: text(8)?,
-        transactions: maybe_number(row, 9)?,
+        transaction: text(9)?,
+        behind: maybe_number(row, 10)?,
         bytes: None,
     })
 }

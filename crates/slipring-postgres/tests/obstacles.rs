@@ -173,5 +173,5 @@ async fn slots_that_keep_old_rows_are_named() {
     assert_eq!(slot.state.as_deref(), Some("not active"));
     run(&admin, "SELECT pg_current_xact_id()").await;
     let found = store.obstacles(&ANY, now).await.unwrap().found;
-    assert_eq!(found[0].transactions, slot.transactions.map(|before| before + 1));
+    assert_eq!(found[0].behind, slot.behind.map(|before| before + 1));
 }

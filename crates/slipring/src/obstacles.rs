@@ -48,8 +48,10 @@ pub struct Obstacle {
     pub for_ms: Option<u64>,
     /// The last statement, at most 200 characters of it.
     pub statement: Option<String>,
+    /// Which transaction it is: the same in two looks has not ended in between.
+    pub transaction: Option<String>,
     /// How many transactions have begun since those that a slot holds back.
-    pub transactions: Option<u64>,
+    pub behind: Option<u64>,
     /// The size of the log in bytes.
     pub bytes: Option<u64>,
 }
@@ -67,7 +69,8 @@ impl Obstacle {
             state: None,
             for_ms: None,
             statement: None,
-            transactions: None,
+            transaction: None,
+            behind: None,
             bytes: None,
         }
     }

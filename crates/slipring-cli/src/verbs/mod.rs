@@ -7,6 +7,7 @@ mod compact;
 mod completions;
 mod config;
 mod database;
+mod doctor;
 mod extend;
 mod import;
 mod kick;
@@ -23,6 +24,8 @@ mod send;
 mod serve;
 mod show;
 mod waits;
+
+use std::process::ExitCode;
 
 use clap::{ArgMatches, Command, Subcommand};
 
@@ -60,6 +63,8 @@ pub enum Verb {
     Kick(kick::KickArgs),
     /// Remove one message that nobody holds
     Cancel(cancel::CancelArgs),
+    /// Say in sentences why it is slow, and what to do
+    Doctor(doctor::DoctorArgs),
     /// Show what the server waits for
     Waits(waits::WaitsArgs),
     /// Write a SQLite file anew without the space it does not need
@@ -77,13 +82,14 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// Runs the verb. `given` is what was given to it, for those who ask where a value came from;
+    /// Runs the verb and answers what the process ends with. `given` is what was given to it, for those who ask where a value came from;
     /// `command` is the whole command line, for those who describe it.
     ///
     /// # Errors
     /// What went wrong, for people.
-    pub async fn run(self, given: ArgMatches, command: Command) -> Result<(), Failure> {
-        match self {
+    pub async fn run(self, given: ArgMatches, command: Command) -> Result<ExitCode, Failure> {
+        let done = match self {
+            Verb::Doctor(args) => return args.run().await,
             Verb::Serve(args) => args.run(&given).await,
             Verb::Beanstalkd(args) => args.run().await,
             Verb::Config(args) => args.run(&given),
@@ -105,6 +111,7 @@ impl Verb {
             Verb::Compact(args) => args.run().await,
             Verb::Migrate(args) => args.run().await,
             Verb::Import(args) => args.run().await,
-        }
+        };
+        done.map(|()| ExitCode::SUCCESS)
     }
 }

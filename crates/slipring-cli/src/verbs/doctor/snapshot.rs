@@ -1,0 +1,68 @@
+//! One look: the queues, the waits, and what holds the store up.
+
+use slipring::{Clock, Obstacles, SystemClock};
+use slipring_server::admin::model::{QueuePage, QueueView, WaitTable, WaitView};
+
+use crate::failure::Failure;
+use crate::target::{Target, encoded};
+
+/// Each of so many pages of a thousand queues is looked at.
+const PAGES_MAX: usize = 10;
+
+/// What was seen at a moment.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    /// The moment, in milliseconds since 1970-01-01 UTC.
+    pub at_ms: u64,
+    /// The queues, by name.
+    pub queues: Vec<QueueView>,
+    /// They are all that there are.
+    pub all_queues: bool,
+    /// The wait classes of a server; none without one, where only this look itself waits.
+    pub waits: Vec<WaitView>,
+    /// What holds the store up.
+    pub obstacles: Obstacles,
+}
+
+impl Snapshot {
+    /// Looks. `obstacles` are those that were looked for before.
+    ///
+    /// # Errors
+    /// A server or a store that does not answer.
+    pub async fn take(target: &Target, obstacles: Option<Obstacles>) -> Result<Snapshot, Failure> {
+        let (at_ms, waits) = match target {
+            Target::Server { .. } => {
+                let table: WaitTable = target.get("/v1/waits").await?;
+                (SystemClock::new().now().as_millis(), table.waits)
+            }
+            Target::File { engine, .. } => (engine.clock().now().as_millis(), Vec::new()),
+        };
+        let obstacles = match obstacles {
+            Some(obstacles) => obstacles,
+            None => target.get("/v1/obstacles").await?,
+        };
+        let (queues, all_queues) = queues(target).await?;
+        Ok(Snapshot { at_ms, queues, all_queues, waits, obstacles })
+    }
+
+    /// The queue of this name.
+    pub fn queue(&self, name: &str) -> Option<&QueueView> {
+        let found = self.queues.binary_search_by(|queue| queue.name.as_str().cmp(name));
+        found.ok().and_then(|at| self.queues.get(at))
+    }
+}
+
+async fn queues(target: &Target) -> Result<(Vec<QueueView>, bool), Failure> {
+    let mut queues = Vec::new();
+    let mut after = String::new();
+    for _ in 0..PAGES_MAX {
+        let path = format!("/v1/queues?after={}", encoded(&after));
+        let page: QueuePage = target.get(&path).await?;
+        queues.extend(page.queues);
+        match page.next {
+            Some(next) => after = next,
+            None => return Ok((queues, true)),
+        }
+    }
+    Ok((queues, false))
+}
