@@ -3,18 +3,43 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use slipring::clock::millis_ceil;
 use slipring::{
-    AdminStore, ChosenMove, Error, MessageId, MoveRequest, PeekFilter, Peeked, QueueId, QueueInfo,
-    QueueName, QueueSettings, QueueStats, ReceiptKey, Reconfigured, StoreSpace, Timestamp,
+    AdminStore, ChosenMove, Error, MessageId, MoveRequest, Obstacle, ObstacleAges, ObstacleKind,
+    Obstacles, PeekFilter, Peeked, QueueId, QueueInfo, QueueName, QueueSettings, QueueStats,
+    ReceiptKey, Reconfigured, StoreSpace, Timestamp,
 };
 
 use crate::bulk::STEP_MESSAGES_MAX;
+use crate::holders;
 use crate::space;
 use crate::store::SqliteStore;
 use crate::writer::Writer;
 
 /// The statistics of so many queues are one look; others come between two of them.
 const STATS_MAX: usize = 100;
+/// So many readers are named.
+const READERS_MAX: usize = 100;
+
+impl SqliteStore {
+    /// Who reads a state of the file at this moment, with the size of the log, and for how long
+    /// the log has been held back if this process has met that.
+    fn log_held_back(&self) -> Vec<Obstacle> {
+        let held = self.driver().checkpoints.held_for();
+        let obstacle = |pid: Option<u32>, name: String| Obstacle {
+            pid,
+            name: Some(name).filter(|name| !name.is_empty()),
+            for_ms: held.map(millis_ceil),
+            bytes: space::log_bytes(self.path()),
+            ..Obstacle::new(ObstacleKind::LogHeldBack)
+        };
+        let readers = holders::reading(self.driver().log.place.index());
+        // A process of another container has no number here.
+        let unknown = held.filter(|_| readers.is_empty()).map(|_| obstacle(None, String::new()));
+        let known = readers.into_iter().map(|(pid, name)| obstacle(Some(pid), name));
+        known.chain(unknown).take(READERS_MAX).collect()
+    }
+}
 
 #[async_trait]
 impl AdminStore for SqliteStore {
@@ -89,6 +114,10 @@ impl AdminStore for SqliteStore {
     async fn space(&self) -> Result<StoreSpace, Error> {
         let path = self.path().to_owned();
         self.read("space", move |reader| space::of(reader, &path)).await
+    }
+
+    async fn obstacles(&self, _ages: &ObstacleAges, _now: Timestamp) -> Result<Obstacles, Error> {
+        Ok(Obstacles { found: self.log_held_back(), ..Obstacles::default() })
     }
 
     async fn peek(
@@ -169,12 +198,12 @@ impl AdminStore for SqliteStore {
     }
 
     async fn check(&self) -> Result<(), Error> {
-        self.check_log()?;
+        self.driver().log.check()?;
         self.probe().await
     }
 
     async fn close(&self) -> Result<(), Error> {
         self.shut_down().await;
-        self.check_log()
+        self.driver().log.check()
     }
 }

@@ -52,6 +52,8 @@ pub(crate) struct Checkpoints {
     beside: Arc<WaitClass>,
     pause: Arc<WaitClass>,
     held_back: Arc<WaitClass>,
+    /// When a reader was met that keeps the log from beginning anew; 0 while there is none.
+    held_since_ns: AtomicU64,
 }
 
 /// The writer, as the thread that copies sees it.
@@ -113,13 +115,6 @@ impl Pages {
     }
 }
 
-/// A reader that keeps the log from beginning anew, from when it was met until it is gone.
-#[derive(Default)]
-struct HeldBack {
-    since_ns: Option<u64>,
-    told: bool,
-}
-
 impl Checkpoints {
     pub(crate) fn new(
         connection: Connection,
@@ -140,11 +135,19 @@ impl Checkpoints {
             beside: Arc::clone(&classes.checkpoint),
             pause: Arc::clone(&classes.checkpoint_pause),
             held_back: Arc::clone(&classes.log_held_back),
+            held_since_ns: AtomicU64::new(0),
         }
     }
 
     fn is_due(&self) -> bool {
         self.size.pages.load(Ordering::Relaxed) >= self.due_pages.load(Ordering::Relaxed)
+    }
+
+    /// For how long a reader has kept the log from beginning anew, if one does.
+    pub(crate) fn held_for(&self) -> Option<Duration> {
+        let since_ns = self.held_since_ns.load(Ordering::Relaxed);
+        let held_ns = monotonic_ns().saturating_sub(since_ns);
+        (since_ns > 0).then(|| Duration::from_nanos(held_ns))
     }
 
     /// Pages in the log after the last commit.
@@ -176,7 +179,7 @@ impl Checkpoints {
     /// Copies whenever asked until closed. While nothing is asked, space is given back.
     pub(crate) fn run(&self, log: &Log, writer: &impl Beside) {
         let mut reclaim = Reclaim::new(Arc::clone(&self.size), self.reclaim_every);
-        let mut held_back = HeldBack::default();
+        let mut told = false;
         let mut failing = false;
         let mut pause = reclaim.not_now();
         loop {
@@ -191,12 +194,12 @@ impl Checkpoints {
             drop(asked);
             // What a load has let the log grow to, the next one finds there; a reader's share is
             // for the disk.
-            let cut = held_back.since_ns.is_some() || reclaim.take_shrunk();
+            let cut = self.held_for().is_some() || reclaim.take_shrunk();
             if (due || cut) && log.check().is_ok() {
                 match self.checkpoint(log, writer, cut) {
                     Ok(whole) => {
                         failing = false;
-                        self.follow(&mut held_back, whole, log);
+                        self.follow(&mut told, whole, log);
                     }
                     Err(fault) => {
                         self.put_off();
@@ -212,7 +215,7 @@ impl Checkpoints {
             } else {
                 pause = writer.give_back(&mut reclaim);
             }
-            if held_back.since_ns.is_some() {
+            if self.held_for().is_some() {
                 pause = pause.min(HELD_BACK_EVERY);
             }
         }
@@ -262,20 +265,23 @@ impl Checkpoints {
     }
 
     /// Tells of a reader that holds the log back for long, once, and of its end.
-    fn follow(&self, held_back: &mut HeldBack, whole: bool, log: &Log) {
-        let now_ns = monotonic_ns();
+    fn follow(&self, told: &mut bool, whole: bool, log: &Log) {
+        let held = self.held_for();
         if whole {
-            if let Some(since_ns) = held_back.since_ns.take() {
-                self.held_back.waited(now_ns.saturating_sub(since_ns));
+            if let Some(held) = held {
+                self.held_back.waited(u64::try_from(held.as_nanos()).unwrap_or(u64::MAX));
             }
-            if std::mem::take(&mut held_back.told) {
+            self.held_since_ns.store(0, Ordering::Relaxed);
+            if std::mem::take(told) {
                 tracing::info!(log_bytes = log.bytes(), "the log is not held back any more");
             }
             return;
         }
-        let since_ns = *held_back.since_ns.get_or_insert(now_ns);
-        let held = Duration::from_nanos(now_ns.saturating_sub(since_ns));
-        if held >= self.long_reader && !std::mem::replace(&mut held_back.told, true) {
+        if held.is_none() {
+            self.held_since_ns.store(monotonic_ns().max(1), Ordering::Relaxed);
+        }
+        let held = held.unwrap_or_default();
+        if held >= self.long_reader && !std::mem::replace(told, true) {
             let held_by = holders::readers(log.place.index());
             tracing::warn!(
                 held_by,

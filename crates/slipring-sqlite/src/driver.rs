@@ -43,7 +43,7 @@ pub(crate) struct Driver {
     pub(crate) log: Log,
     flusher: Flusher,
     classes: Classes,
-    checkpoints: Checkpoints,
+    pub(crate) checkpoints: Checkpoints,
     clearing: Clearing,
     thread: Mutex<Thread>,
     bell: Condvar,

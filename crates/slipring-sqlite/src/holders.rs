@@ -18,6 +18,13 @@ pub(crate) fn writer(index: Option<(u64, u64)>) -> String {
     in_words(index, WRITING)
 }
 
+/// The processes beside this one that read a state of the file whose index this is, each with its
+/// name, if the system tells it.
+pub(crate) fn reading(index: Option<(u64, u64)>) -> Vec<(u32, String)> {
+    let (own, holders) = (std::process::id(), found(index, READING));
+    holders.into_iter().filter(|pid| *pid != own).map(|pid| (pid, called(pid))).collect()
+}
+
 /// Who reads a state of the file whose index this is, in words.
 pub(crate) fn readers(index: Option<(u64, u64)>) -> String {
     in_words(index, READING)
@@ -29,9 +36,7 @@ pub(crate) fn users(file: Option<(u64, u64)>) -> String {
 }
 
 fn in_words(file: Option<(u64, u64)>, bytes: Bytes) -> String {
-    let locks = std::fs::read_to_string("/proc/locks").unwrap_or_default();
-    let (_, inode) = file.unwrap_or_default();
-    let holders = holders(&locks, inode, bytes);
+    let holders = found(file, bytes);
     let own = std::process::id();
     let others = holders.iter().filter(|pid| **pid != own);
     let mut names: Vec<String> = others.map(|pid| name(*pid)).collect();
@@ -41,11 +46,22 @@ fn in_words(file: Option<(u64, u64)>, bytes: Bytes) -> String {
     if names.is_empty() { "another process".to_owned() } else { names.join(", ") }
 }
 
-/// A process by its name, as far as the system tells it.
-fn name(pid: u32) -> String {
+fn found(file: Option<(u64, u64)>, bytes: Bytes) -> BTreeSet<u32> {
+    let locks = std::fs::read_to_string("/proc/locks").unwrap_or_default();
+    let (_, inode) = file.unwrap_or_default();
+    holders(&locks, inode, bytes)
+}
+
+/// What a process calls itself; empty where the system does not tell.
+fn called(pid: u32) -> String {
     let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
     // A name is chosen by its process; only what prints in one line is repeated.
-    let name: String = name.trim().chars().filter(|c| !c.is_control()).take(64).collect();
+    name.trim().chars().filter(|c| !c.is_control()).take(64).collect()
+}
+
+/// A process by its name, as far as the system tells it.
+fn name(pid: u32) -> String {
+    let name = called(pid);
     if name.is_empty() { format!("process {pid}") } else { format!("process {pid} ({name})") }
 }
 

@@ -19,8 +19,7 @@ pub(crate) fn of(reader: &mut Reader<'_>, path: &Path) -> Outcome<StoreSpace> {
     Ok(StoreSpace {
         file: bytes_of(path),
         file_free: free.map(|pages| from_sql(pages) * PAGE_BYTES),
-        // There is none while nobody has written.
-        log: Some(bytes_of(&beside(path, "-wal")).unwrap_or(0)),
+        log: log_bytes(path),
         disk_free: disk.map(|disk| {
             // Their types differ between systems.
             #[allow(clippy::useless_conversion)]
@@ -28,6 +27,11 @@ pub(crate) fn of(reader: &mut Reader<'_>, path: &Path) -> Outcome<StoreSpace> {
             blocks.saturating_mul(bytes)
         }),
     })
+}
+
+/// The size of the log; there is none while nobody has written.
+pub(crate) fn log_bytes(path: &Path) -> Option<u64> {
+    Some(bytes_of(&beside(path, "-wal")).unwrap_or(0))
 }
 
 fn bytes_of(path: &Path) -> Option<u64> {

@@ -152,9 +152,9 @@ impl SqliteStore {
         &self.path
     }
 
-    /// Whether writing may go on.
-    pub(crate) fn check_log(&self) -> Result<(), Error> {
-        self.hold.driver.log.check()
+    /// The threads that write, and the log.
+    pub(crate) fn driver(&self) -> &Driver {
+        &self.hold.driver
     }
 
     /// The key that was read from the file.

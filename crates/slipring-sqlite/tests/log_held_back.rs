@@ -16,8 +16,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use slipring::NewMessage;
+use slipring::admin::AdminStore;
 use slipring::store::Store;
+use slipring::{NewMessage, ObstacleAges, ObstacleKind};
 use slipring_conformance::verbs::{at, plain, try_send};
 use slipring_sqlite::SqliteOptions;
 use tracing::field::{Field, Visit};
@@ -120,6 +121,12 @@ async fn a_long_reader_is_named_once_and_the_log_is_cut_when_it_ends() {
     assert!(warned.starts_with("WARN"), "{warned}");
     assert!(warned.contains(&format!("process {} (", child.id())), "{warned}");
     assert!(warned.contains("log_bytes="), "{warned}");
+    let now = at(0);
+    let seen = store.obstacles(&ObstacleAges::default(), now).await.unwrap().found;
+    let [reader] = &seen[..] else { panic!("{seen:?}") };
+    assert_eq!((reader.kind, reader.pid), (ObstacleKind::LogHeldBack, Some(child.id())));
+    assert!(reader.bytes.unwrap() >= 2 << 20 && reader.for_ms.is_some(), "{reader:?}");
+    assert!(reader.name.as_deref().unwrap().starts_with("log_held_back"), "{reader:?}");
     for _ in 0..50 {
         try_send(&store, q, large(), at(0)).await.unwrap();
     }
@@ -130,5 +137,12 @@ async fn a_long_reader_is_named_once_and_the_log_is_cut_when_it_ends() {
     // Nothing is written any more; the space comes back all the same.
     until("the log is cut", || log_bytes() == 0).await;
     assert_eq!(warnings().len(), 1);
+    let ages = ObstacleAges::default();
+    let free = async {
+        while !store.obstacles(&ages, now).await.unwrap().found.is_empty() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), free).await.expect("nothing is in the way");
     assert_eq!(store.foreign_changes().await.unwrap(), changes, "no other process wrote");
 }

@@ -82,8 +82,9 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// Runs the verb and answers what the process ends with. `given` is what was given to it, for those who ask where a value came from;
-    /// `command` is the whole command line, for those who describe it.
+    /// Runs the verb and answers what the process ends with. `given` is what was given to it, for
+    /// those who ask where a value came from; `command` is the whole command line, for those who
+    /// describe it.
     ///
     /// # Errors
     /// What went wrong, for people.

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use slipring::ObstacleKind;
+use slipring::{Obstacle, ObstacleKind};
 
 use super::super::judge::{Finding, Level, Looks, Rule};
 use super::super::words::{bytes, row, said, time};
 
-/// A smaller log is nothing to speak of.
-const LOG_BYTES_MIN: u64 = 4 << 20;
+/// A log that is held back for a shorter time is nothing to speak of.
+const HELD_MS_MIN: u64 = 10_000;
+/// A smaller log may be one that is about to begin anew.
+const LOG_BYTES_MIN: u64 = 64 << 20;
 
 /// Delays and leases have ended long ago.
 pub fn overdue(looks: &Looks<'_>) -> Vec<Finding> {
@@ -31,8 +33,8 @@ pub fn overdue(looks: &Looks<'_>) -> Vec<Finding> {
         rule: Rule::UpkeepOverdue,
         queue: names.first().map(|&name| name.to_owned()),
         sentence: format!(
-            "Work in the background is overdue in {queues} {}: delays or leases ended up to {} ago, \
-             and nobody has made those messages ready",
+            "Work in the background is overdue in {queues} {}: delays or leases ended up to {} \
+             ago, and nobody has made those messages ready",
             row(&names),
             time(*longest),
         ),
@@ -44,37 +46,54 @@ pub fn overdue(looks: &Looks<'_>) -> Vec<Finding> {
 
 /// A process reads an old state of the file.
 pub fn log_held_back(looks: &Looks<'_>) -> Vec<Finding> {
-    // Whoever reads in both looks may be another reader by chance; with a log that does not get
-    // shorter it is one that stays.
-    let stays = looks.obstacles(ObstacleKind::LogHeldBack).filter_map(|one| {
-        let same = |other: &&slipring::Obstacle| (other.kind, other.pid) == (one.kind, one.pid);
-        let before = looks.before.obstacles.found.iter().find(same)?;
-        let size = one.bytes.filter(|size| *size >= LOG_BYTES_MIN)?;
-        (before.bytes? <= size).then_some((one, size))
-    });
-    let finding = |(one, size): (&slipring::Obstacle, u64)| {
-        let pid = one.pid.unwrap_or_default();
-        let name = one.name.as_deref().map(|name| format!(" ({})", said(name)));
-        Finding {
-            level: Level::Warning,
-            rule: Rule::LogHeldBack,
-            queue: None,
-            sentence: format!(
-                "Process {pid}{} reads the file in both looks, {} apart, and keeps its log of {} \
-                 from beginning anew; every write makes it longer",
-                name.unwrap_or_default(),
-                time(looks.between_ms()),
-                bytes(size),
-            ),
-            advice: format!("Let it end its transaction, or end it: kill {pid}"),
-        }
+    looks
+        .obstacles(ObstacleKind::LogHeldBack)
+        .filter_map(|one| {
+            let size = one.bytes?;
+            let held = match one.for_ms.filter(|ms| *ms >= HELD_MS_MIN) {
+                Some(ms) => format!("has been held back for {}", time(ms)),
+                // Only who copies the log knows for how long. Otherwise: whoever reads in both
+                // looks may do so by chance, but a log that grows beyond measure is held back.
+                None => {
+                    let same = |other: &&Obstacle| (other.kind, other.pid) == (one.kind, one.pid);
+                    let before = looks.before.obstacles.found.iter().find(same)?.bytes?;
+                    let between = time(looks.between_ms());
+                    (size >= LOG_BYTES_MIN && size > before)
+                        .then(|| format!("grew by {} in {between}", bytes(size - before)))?
+                }
+            };
+            Some(finding(one, &held, size))
+        })
+        .collect()
+}
+
+fn finding(one: &Obstacle, held: &str, size: u64) -> Finding {
+    let name = one.name.as_deref().map(|name| format!(" ({})", said(name))).unwrap_or_default();
+    let (who, advice) = match one.pid {
+        Some(pid) => (
+            format!("Process {pid}{name} reads the file and"),
+            format!("Let it end its transaction, or end it: kill {pid}"),
+        ),
+        None => (
+            "A process that the system does not name reads the file and".to_owned(),
+            "See who has the file open, in other containers too, and end it.".to_owned(),
+        ),
     };
-    stays.map(finding).collect()
+    Finding {
+        level: Level::Warning,
+        rule: Rule::LogHeldBack,
+        queue: None,
+        sentence: format!(
+            "{who} keeps its log from beginning anew: the log {held} and has {}",
+            bytes(size),
+        ),
+        advice,
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use slipring::{Obstacle, QueueName};
+    use slipring::QueueName;
 
     use super::super::super::made::{found, obstacle, snapshot, texts, with_obstacles};
     use super::*;
@@ -97,10 +116,11 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_stays_while_the_log_grows_is_named() {
-        let reader = |pid, bytes| Obstacle {
-            pid: Some(pid),
-            name: Some("sqlite3".to_owned()),
+    fn who_holds_the_log_back_is_named() {
+        let reader = |pid, for_ms, bytes| Obstacle {
+            pid,
+            name: pid.map(|_| "sqlite3".to_owned()),
+            for_ms,
             bytes: Some(bytes),
             ..Obstacle::new(ObstacleKind::LogHeldBack)
         };
@@ -108,14 +128,19 @@ mod tests {
             let after = with_obstacles(5_000, vec![after]);
             found(log_held_back, &with_obstacles(0, vec![before]), &after)
         };
-        let (small, large) = (LOG_BYTES_MIN, 8 << 20);
-        let sentence = "Process 7 (sqlite3) reads the file in both looks, 5.0 s apart, and keeps \
-                        its log of 8.00 MiB from beginning anew; every write makes it longer";
+        let (one, large) = (Some(7), 96 << 20);
+        let held = look(reader(Some(8), None, 0), reader(one, Some(42_000), 8 << 20));
+        let sentence = "Process 7 (sqlite3) reads the file and keeps its log from beginning anew: \
+                        the log has been held back for 42s and has 8.00 MiB";
         let advice = "Let it end its transaction, or end it: kill 7";
-        assert_eq!(texts(&look(reader(7, small), reader(7, large))), [(sentence, advice)]);
-        assert_eq!(look(reader(7, small), reader(7, small)).len(), 1);
-        assert_eq!(look(reader(8, small), reader(7, large)), [], "another reader");
-        assert_eq!(look(reader(7, large), reader(7, small)), [], "the log got shorter");
-        assert_eq!(look(reader(7, 0), reader(7, small - 1)), [], "it is short");
+        assert_eq!(texts(&held), [(sentence, advice)]);
+        assert_eq!(look(reader(one, None, 0), reader(one, Some(9_999), 8 << 20)), []);
+        let unknown = look(reader(None, None, 0), reader(None, Some(42_000), 8 << 20));
+        assert!(unknown[0].sentence.starts_with("A process that the system does not name"));
+        let grown = look(reader(one, None, LOG_BYTES_MIN), reader(one, None, large));
+        assert!(grown[0].sentence.contains("the log grew by 32.00 MiB in 5.0 s and has 96.00 MiB"));
+        assert_eq!(look(reader(one, None, large), reader(one, None, large)), [], "it did not grow");
+        assert_eq!(look(reader(Some(8), None, 0), reader(one, None, large)), [], "another reader");
+        assert_eq!(look(reader(one, None, 0), reader(one, None, LOG_BYTES_MIN - 1)), [], "short");
     }
 }

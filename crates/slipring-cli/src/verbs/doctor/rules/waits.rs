@@ -19,7 +19,8 @@ const LEAVES: [(&str, &str, &str); 8] = [
     (
         "postgres.connection",
         "a free connection of the pool",
-        "Give the server more (connections=N in its address) if the database has processors to spare.",
+        "Give the server more (connections=N in its address) if the database has processors to \
+         spare.",
     ),
     (
         "postgres.statement",
@@ -94,8 +95,8 @@ pub fn largest(looks: &Looks<'_>) -> Vec<Finding> {
         rule: Rule::LargestWait,
         queue: None,
         sentence: format!(
-            "Most of the time is waited for {what}: {} waits of {mean_ms:.1} ms on average in {:.1} \
-             s, which is {:.0} % of the callers' time",
+            "Most of the time is waited for {what}: {} waits of {mean_ms:.1} ms on average in \
+             {:.1} s, which is {:.0} % of the callers' time",
             count(times),
             looks.seconds,
             share * 100.0,
@@ -134,9 +135,9 @@ mod tests {
             wait("sqlite.poll", 2, 60_000),
             wait("turnstile", 2, 60_000),
         ];
-        let sentence = "Most of the time is waited for the disk, which flushes the log of the file: \
-                        1,000 waits of 2.0 ms on average in 5.0 s, which is 25 % of the callers' \
-                        time";
+        let sentence = "Most of the time is waited for the disk, which flushes the log of \
+                        the file: 1,000 waits of 2.0 ms on average in 5.0 s, which is 25 % of the \
+                        callers' time";
         let advice = "Use a disk that flushes faster, send in batches, or give queues that may \
                       lose what came last durability relaxed.";
         let named = look(&before, &after);
