@@ -76,7 +76,7 @@ impl Held {
             tracing::warn!(
                 %queue,
                 "receives get nothing: other transactions have had the queue to themselves for \
-                 seconds; pg_locks and pg_stat_activity show them"
+                 seconds; `slipring doctor` names them"
             );
         }
     }
