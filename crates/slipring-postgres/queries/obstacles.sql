@@ -1,6 +1,6 @@
 -- Purpose: transactions of others that hold the store up: they have the lock of a queue, or have written and are open for
 --   long, or are prepared; and replication slots that keep old row versions. Of a session that this role may not look into
---   neither age nor statement is known
+--   neither age nor statement is known: it is named only if it has a lock
 -- Inputs: $1 age_ms from which on a lock is long held, $2 age_ms from which on a transaction is long open
 -- Lock: none
 -- Index: none; reads all locks of the database server once
@@ -46,7 +46,7 @@ WITH own AS MATERIALIZED (
 )
 (SELECT 'queue_held' AS kind, q.name AS queue, h.pid, p.gid AS name, coalesce(a.usename, p.owner)::text AS role,
   a.application_name AS application, coalesce(a.doing, CASE WHEN p.gid IS NOT NULL THEN 'prepared' END) AS state,
-  greatest(coalesce(a.age_ms, p.age_ms), 0) AS for_ms, a.statement, h.virtualtransaction AS transaction, NULL::int8 AS behind
+  abs(coalesce(a.age_ms, p.age_ms)) AS for_ms, a.statement, h.virtualtransaction AS transaction, NULL::int8 AS behind
 FROM held h
 JOIN slipring.queue q ON q.queue_id = h.queue
 LEFT JOIN session a ON a.pid = h.pid
@@ -57,7 +57,7 @@ UNION ALL
 (SELECT DISTINCT 'open_writer', NULL, a.pid, NULL, a.usename::text, a.application_name, a.doing, a.age_ms, a.statement,
   w.virtualtransaction, NULL::int8
 FROM session a JOIN written w ON w.pid = a.pid
-WHERE coalesce(a.age_ms, $2) >= $2 AND a.usename IS NOT NULL AND coalesce(a.backend_type, 'client backend') = 'client backend'
+WHERE a.age_ms >= $2 AND a.backend_type = 'client backend'
 ORDER BY a.age_ms DESC NULLS LAST LIMIT 100)
 UNION ALL
 (SELECT 'prepared_transaction', NULL, NULL, p.gid, p.owner::text, NULL, 'prepared', p.age_ms, NULL, p.virtualtransaction, NULL

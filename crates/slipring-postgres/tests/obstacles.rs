@@ -142,12 +142,15 @@ async fn sessions_of_others_that_cannot_be_looked_into_are_counted() {
     let before = g.obstacles(ANY).await;
     assert_eq!(before.hidden, 0);
     let other = g.cluster.superuser(&g.database.name).await;
-    run(&other, "BEGIN; SELECT pg_current_xact_id()").await;
+    let q = queue(&g.store, "q", &QueueSettings::default()).await;
+    run(&other, &format!("BEGIN; SELECT pg_current_xact_id(), slipring.queue_lock({})", q.0)).await;
     let seen = g.obstacles(ANY).await;
     assert_eq!((seen.sessions, seen.hidden), (before.sessions + 1, 1));
-    let writer = &seen.found[0];
-    assert_eq!((writer.kind, writer.pid), (ObstacleKind::OpenWriter, Some(pid(&other).await)));
-    assert_eq!((writer.for_ms, writer.statement.as_ref()), (None, None));
+    assert_eq!(who(&seen.found), [("q", Some(pid(&other).await))], "no writer of unknown age");
+    let holder = &seen.found[0];
+    assert_eq!((holder.for_ms, holder.statement.as_ref()), (None, None));
+    let again = g.obstacles(ANY).await.found;
+    assert!(holder.transaction.is_some() && again[0].transaction == holder.transaction);
     // One who may look into all of them.
     let admin = g.cluster.superuser_url(&g.database.name).parse().unwrap();
     let store = PostgresStore::open(&admin, PostgresOptions::default()).await.unwrap();

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use slipring::Timestamp;
+use slipring::{Obstacle, ObstacleKind, Timestamp};
 use slipring_server::admin::model::QueueView;
 
 use super::super::judge::{Finding, Level, Looks, Rule};
@@ -71,6 +71,11 @@ pub fn growing(looks: &Looks<'_>) -> Vec<Finding> {
 /// Messages are ready and nobody takes any.
 pub fn nobody_receives(looks: &Looks<'_>) -> Vec<Finding> {
     let sources = dead_letter_sources(looks);
+    let held = |queue: &QueueView| {
+        let of =
+            |one: &Obstacle| one.queue.as_ref().is_some_and(|name| name.as_str() == queue.name);
+        looks.obstacles(ObstacleKind::QueueHeld).any(of)
+    };
     let left = pairs(looks).filter(|(before, after)| {
         let nobody = |queue: &QueueView| queue.waiting == 0 && queue.stats.leased == 0;
         let (was, is) = (&before.stats, &after.stats);
@@ -80,6 +85,7 @@ pub fn nobody_receives(looks: &Looks<'_>) -> Vec<Finding> {
             && is.ready >= was.ready
             && is.oldest_ready_sent_at == was.oldest_ready_sent_at
             && !is_paused(after, looks.after.at_ms)
+            && !held(after)
     });
     let finding = |(_, after): (&QueueView, &QueueView)| {
         let (name, ready) = (&after.name, count(after.stats.ready));
@@ -268,6 +274,10 @@ mod tests {
             assert_eq!(found(nobody_receives, &before, &with_queue(5_000, after)), [], "{n}");
         }
         assert_eq!(still(nobody_receives, queue("emails", 0)), []);
+        let mut held = with_queue(5_000, queue("emails", 12));
+        held.obstacles.found = vec![made::obstacle(ObstacleKind::QueueHeld, 7)];
+        let before = with_queue(0, queue("emails", 12));
+        assert_eq!(found(nobody_receives, &before, &held), [], "nobody could");
     }
 
     #[test]
