@@ -14,7 +14,7 @@ use slipring::store::Store;
 use slipring::{Obstacle, ObstacleAges, ObstacleKind, Obstacles, QueueSettings};
 use slipring_conformance::verbs::{claim, queue, send};
 use slipring_postgres::{PostgresOptions, PostgresStore};
-use slipring_testbed::{Cluster, Database, OWNER, database_now, one, run};
+use slipring_testbed::{Cluster, Database, OWNER, database_now, one, run, soon};
 use tokio_postgres::Client;
 
 /// Everything is old enough.
@@ -177,4 +177,17 @@ async fn slots_that_keep_old_rows_are_named() {
     run(&admin, "SELECT pg_current_xact_id()").await;
     let found = store.obstacles(&ANY, now).await.unwrap().found;
     assert_eq!(found[0].behind, slot.behind.map(|before| before + 1));
+}
+
+#[tokio::test]
+async fn a_look_that_gets_no_answer_in_time_is_a_gap() {
+    let g = Ground::new().await;
+    let open = g.cluster.begin(&g.database, "READ COMMITTED").await;
+    run(&open, "LOCK TABLE slipring.queue IN ACCESS EXCLUSIVE MODE").await;
+    let now = database_now(&g.client).await;
+    let seen = soon("a look", g.store.obstacles(&ANY, now)).await.unwrap();
+    assert_eq!(seen.found, []);
+    assert_eq!(seen.gaps[0], "transactions: no answer within 500 ms");
+    run(&open, "COMMIT").await;
+    assert_eq!(g.obstacles(ANY).await.found, []);
 }

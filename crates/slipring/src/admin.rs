@@ -228,8 +228,8 @@ pub trait AdminStore: Send + Sync + 'static {
     }
 
     /// What others do to the store at this moment that holds Slipring up; nothing (the default)
-    /// where nobody else can. Changes nothing, waits for no lock and takes half a second at most:
-    /// what could not be looked at by then is one of [`Obstacles::gaps`].
+    /// where nobody else can. Changes nothing and takes half a second at most, whatever others
+    /// have locked: what could not be looked at by then is one of [`Obstacles::gaps`].
     ///
     /// # Errors
     /// Storage errors.
