@@ -1,7 +1,9 @@
 -- Purpose: transactions of others that hold the store up: they have the lock of a queue, or have written and are open for
 --   long, or are prepared; and replication slots that keep old row versions. Of a session that this role may not look into
---   neither age nor statement is known: it is named only if it has a lock
--- Inputs: $1 age_ms from which on a lock is long held, $2 age_ms from which on a transaction is long open
+--   neither age nor statement is known: it is named only if it has a lock. Those that have written count in any database
+--   of the server
+-- Inputs: $1 age_ms from which on a lock is long held, $2 age_ms from which on a transaction is long open, $3 the same in
+--   another database
 -- Lock: none
 -- Index: none; reads all locks of the database server once
 WITH own AS MATERIALIZED (
@@ -30,22 +32,23 @@ WITH own AS MATERIALIZED (
     AND l.classid = (hashtextextended('row' || encode(s.receipt_key, 'hex'), w.xid) >> 32)::int::oid
 ), session AS MATERIALIZED (
   SELECT a.pid, a.usename, a.application_name, a.backend_type, a.wait_event_type,
+    a.datid = own.database AS here,
     a.state || CASE WHEN a.state = 'active' AND a.wait_event IS NOT NULL THEN ', waits for ' || a.wait_event ELSE '' END
-      AS doing,
+      || CASE WHEN a.datid <> own.database THEN ' in the database ' || a.datname ELSE '' END AS doing,
     a.state = 'active' AND a.application_name = own.application AND a.usename = current_user
       AND a.wait_event_type IS DISTINCT FROM 'Client' AS ours,
     (extract(epoch FROM clock_timestamp() - a.xact_start) * 1000)::int8 AS age_ms,
     CASE WHEN pg_has_role(a.usesysid, 'USAGE') OR pg_has_role('pg_read_all_stats', 'USAGE')
       THEN left(regexp_replace(a.query, '\s+', ' ', 'g'), 200) END AS statement
-  FROM pg_stat_activity a JOIN own ON a.datid = own.database
+  FROM pg_stat_activity a CROSS JOIN own WHERE a.datid IS NOT NULL
 ), prepared AS MATERIALIZED (
   SELECT w.virtualtransaction, x.gid, x.owner,
-    (extract(epoch FROM clock_timestamp() - x.prepared) * 1000)::int8 AS age_ms
+    (extract(epoch FROM clock_timestamp() - x.prepared) * 1000)::int8 AS age_ms, x.database = current_database() AS here,
+    'prepared' || CASE WHEN x.database <> current_database() THEN ' in the database ' || x.database ELSE '' END AS doing
   FROM pg_prepared_xacts x LEFT JOIN written w ON w.pid IS NULL AND w.transactionid = x.transaction
-  WHERE x.database = current_database()
 )
 (SELECT 'queue_held' AS kind, q.name AS queue, h.pid, p.gid AS name, coalesce(a.usename, p.owner)::text AS role,
-  a.application_name AS application, coalesce(a.doing, CASE WHEN p.gid IS NOT NULL THEN 'prepared' END) AS state,
+  a.application_name AS application, coalesce(a.doing, p.doing) AS state,
   abs(coalesce(a.age_ms, p.age_ms)) AS for_ms, a.statement, h.virtualtransaction AS transaction, NULL::int8 AS behind
 FROM held h
 JOIN slipring.queue q ON q.queue_id = h.queue
@@ -57,11 +60,11 @@ UNION ALL
 (SELECT DISTINCT 'open_writer', NULL, a.pid, NULL, a.usename::text, a.application_name, a.doing, a.age_ms, a.statement,
   w.virtualtransaction, NULL::int8
 FROM session a JOIN written w ON w.pid = a.pid
-WHERE a.age_ms >= $2 AND a.backend_type = 'client backend'
+WHERE a.age_ms >= CASE WHEN a.here THEN $2 ELSE $3 END AND a.backend_type = 'client backend'
 ORDER BY a.age_ms DESC NULLS LAST LIMIT 100)
 UNION ALL
-(SELECT 'prepared_transaction', NULL, NULL, p.gid, p.owner::text, NULL, 'prepared', p.age_ms, NULL, p.virtualtransaction, NULL
-FROM prepared p WHERE p.age_ms >= $2
+(SELECT 'prepared_transaction', NULL, NULL, p.gid, p.owner::text, NULL, p.doing, p.age_ms, NULL, p.virtualtransaction, NULL
+FROM prepared p WHERE p.age_ms >= CASE WHEN p.here THEN $2 ELSE $3 END
 ORDER BY p.age_ms DESC LIMIT 100)
 UNION ALL
 (SELECT 'replication_slot', NULL, s.active_pid, s.slot_name::text, NULL, NULL,

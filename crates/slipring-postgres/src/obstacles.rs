@@ -31,8 +31,9 @@ pub(crate) async fn find(
     let mut looks =
         Looks { session, until_ns: monotonic_ns() + LOOK.as_nanos() as u64, gaps: vec![] };
     let mut found = Vec::new();
-    let (held, open) = (in_ms(ages.held), in_ms(ages.open));
-    let params: [Param<'_>; 2] = [(&held, Type::INT8), (&open, Type::INT8)];
+    let (held, open, elsewhere) = (in_ms(ages.held), in_ms(ages.open), in_ms(ages.elsewhere));
+    let params: [Param<'_>; 3] =
+        [(&held, Type::INT8), (&open, Type::INT8), (&elsewhere, Type::INT8)];
     for row in looks.rows("transactions", &queries::OBSTACLES, &params).await? {
         found.push(obstacle(&row)?);
     }

@@ -248,3 +248,21 @@ async fn a_migration_waits_for_transactions_and_keeps_no_others_waiting() {
     migrated.unwrap();
     assert_eq!(one(&client, "SELECT count(*) FROM slipring.receive('jobs', 10)").await, 2);
 }
+
+#[tokio::test]
+async fn a_migration_names_the_prepared_transaction_that_it_waits_for() {
+    let cluster = Cluster::shared();
+    let (database, _store, client) = cluster.opened().await;
+    run(&client, "SELECT slipring.create_queue('jobs')").await;
+    run(&client, "UPDATE slipring.migration SET name = 'other' WHERE version = 0").await;
+    let gid = format!("{}_forgotten", database.name);
+    let send = "BEGIN; SELECT slipring.send('jobs', 'a'::text)";
+    run(&client, &format!("{send}; PREPARE TRANSACTION '{gid}'")).await;
+    let options = PostgresOptions {
+        statement_timeout: std::time::Duration::from_secs(2),
+        ..PostgresOptions::default()
+    };
+    let error = migrate(&database.address, options, false).await.unwrap_err();
+    assert!(error.to_string().contains(&format!("prepared transaction '{gid}'")), "{error}");
+    run(&client, &format!("ROLLBACK PREPARED '{gid}'")).await;
+}

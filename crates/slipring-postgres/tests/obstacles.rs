@@ -17,10 +17,14 @@ use slipring_postgres::{PostgresOptions, PostgresStore};
 use slipring_testbed::{Cluster, Database, OWNER, database_now, one, run, soon};
 use tokio_postgres::Client;
 
-/// Everything is old enough.
-const ANY: ObstacleAges =
-    ObstacleAges { held: Duration::ZERO, open: Duration::ZERO, overdue: Duration::ZERO };
 const HOUR: Duration = Duration::from_secs(3600);
+/// Everything in the database is old enough.
+const ANY: ObstacleAges = ObstacleAges {
+    held: Duration::ZERO,
+    open: Duration::ZERO,
+    elsewhere: HOUR,
+    overdue: Duration::ZERO,
+};
 
 struct Ground {
     cluster: &'static Cluster,
@@ -190,4 +194,18 @@ async fn a_look_that_gets_no_answer_in_time_is_a_gap() {
     assert_eq!(seen.gaps[0], "transactions: no answer within 500 ms");
     run(&open, "COMMIT").await;
     assert_eq!(g.obstacles(ANY).await.found, []);
+}
+
+#[tokio::test]
+async fn a_transaction_of_another_database_that_has_written_is_named_with_it() {
+    let (g, other) = (Ground::new().await, Ground::new().await);
+    let writer = other.cluster.begin(&other.database, "READ COMMITTED").await;
+    run(&writer, "SELECT pg_current_xact_id()").await;
+    let pid = Some(pid(&writer).await);
+    let elsewhere = ObstacleAges { elsewhere: Duration::ZERO, ..ANY };
+    let found = g.found(elsewhere, ObstacleKind::OpenWriter).await;
+    let one = found.iter().find(|one| one.pid == pid).expect("the writer");
+    let state = format!("idle in transaction in the database {}", other.database.name);
+    assert_eq!(one.state, Some(state));
+    assert!(g.found(ANY, ObstacleKind::OpenWriter).await.iter().all(|one| one.pid != pid));
 }

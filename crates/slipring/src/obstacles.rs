@@ -96,6 +96,8 @@ pub struct ObstacleAges {
     pub held: Duration,
     /// Of a transaction that has written, or is prepared. Default 60 s.
     pub open: Duration,
+    /// The same in another database of the server. Default 60 s.
+    pub elsewhere: Duration,
     /// Of upkeep since its time. Default 10 s.
     pub overdue: Duration,
 }
@@ -105,6 +107,7 @@ impl Default for ObstacleAges {
         ObstacleAges {
             held: Duration::from_secs(1),
             open: Duration::from_secs(60),
+            elsewhere: Duration::from_secs(60),
             overdue: Duration::from_secs(10),
         }
     }

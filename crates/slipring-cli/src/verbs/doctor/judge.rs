@@ -43,6 +43,7 @@ pub enum Rule {
     LargestWait,
     Paused,
     SetAside,
+    WithoutFigures,
     DeadLetterMissing,
     ReplicationSlot,
     Blind,

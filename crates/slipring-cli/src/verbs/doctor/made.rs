@@ -3,10 +3,10 @@
 use slipring::{
     Obstacle, ObstacleKind, Obstacles, QueueName, QueueSettings, QueueStats, Timestamp,
 };
-use slipring_server::admin::model::{QueueView, WaitView};
+use slipring_server::admin::model::WaitView;
 
 use super::judge::{Finding, Looks};
-use super::snapshot::Snapshot;
+use super::snapshot::{SeenQueue, Snapshot};
 
 /// A look at nothing.
 pub fn snapshot(at_ms: u64) -> Snapshot {
@@ -29,27 +29,26 @@ pub fn texts(findings: &[Finding]) -> Vec<(&str, &str)> {
 }
 
 /// A queue with ready messages, of which the oldest was sent at 0.
-pub fn queue(name: &str, ready: u64) -> QueueView {
+pub fn queue(name: &str, ready: u64) -> SeenQueue {
     let oldest_ready_sent_at = (ready > 0).then(|| Timestamp::from_millis(0));
-    QueueView {
+    SeenQueue {
         name: name.to_owned(),
         id: 1,
-        created_at_ms: 0,
-        modified_at_ms: 0,
         waiting: 0,
         settings: QueueSettings::default(),
         stats: QueueStats { ready, oldest_ready_sent_at, ..QueueStats::default() },
+        has_figures: true,
     }
 }
 
 /// The same, paused.
-pub fn paused(mut queue: QueueView) -> QueueView {
+pub fn paused(mut queue: SeenQueue) -> SeenQueue {
     queue.settings.paused = true;
     queue
 }
 
 /// A look at one queue.
-pub fn with_queue(at_ms: u64, queue: QueueView) -> Snapshot {
+pub fn with_queue(at_ms: u64, queue: SeenQueue) -> Snapshot {
     Snapshot { queues: vec![queue], ..snapshot(at_ms) }
 }
 

@@ -1,6 +1,6 @@
 //! One look: the queues, the waits, and what holds the store up.
 
-use slipring::{Clock, Obstacles, SystemClock};
+use slipring::{Clock, Obstacles, QueueSettings, QueueStats, SystemClock};
 use slipring_server::admin::model::{QueuePage, QueueView, WaitTable, WaitView};
 
 use crate::failure::Failure;
@@ -9,13 +9,43 @@ use crate::target::{Target, encoded};
 /// Each of so many pages of a thousand queues is looked at.
 const PAGES_MAX: usize = 10;
 
+/// A queue as it was seen.
+#[derive(Debug, Clone)]
+pub struct SeenQueue {
+    /// Its name.
+    pub name: String,
+    /// Its number.
+    pub id: u64,
+    /// Receives that wait at the server.
+    pub waiting: u64,
+    /// Its settings.
+    pub settings: QueueSettings,
+    /// What it holds; nothing where that could not be told.
+    pub stats: QueueStats,
+    /// Whether it could.
+    pub has_figures: bool,
+}
+
+impl From<QueueView> for SeenQueue {
+    fn from(view: QueueView) -> SeenQueue {
+        SeenQueue {
+            name: view.name,
+            id: view.id,
+            waiting: view.waiting,
+            settings: view.settings,
+            has_figures: view.stats.is_some(),
+            stats: view.stats.unwrap_or_default(),
+        }
+    }
+}
+
 /// What was seen at a moment.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     /// The moment, in milliseconds since 1970-01-01 UTC.
     pub at_ms: u64,
     /// The queues, by name.
-    pub queues: Vec<QueueView>,
+    pub queues: Vec<SeenQueue>,
     /// They are all that there are.
     pub all_queues: bool,
     /// The wait classes of a server; none without one, where only this look itself waits.
@@ -46,19 +76,19 @@ impl Snapshot {
     }
 
     /// The queue of this name.
-    pub fn queue(&self, name: &str) -> Option<&QueueView> {
+    pub fn queue(&self, name: &str) -> Option<&SeenQueue> {
         let found = self.queues.binary_search_by(|queue| queue.name.as_str().cmp(name));
         found.ok().and_then(|at| self.queues.get(at))
     }
 }
 
-async fn queues(target: &Target) -> Result<(Vec<QueueView>, bool), Failure> {
+async fn queues(target: &Target) -> Result<(Vec<SeenQueue>, bool), Failure> {
     let mut queues = Vec::new();
     let mut after = String::new();
     for _ in 0..PAGES_MAX {
         let path = format!("/v1/queues?after={}", encoded(&after));
         let page: QueuePage = target.get(&path).await?;
-        queues.extend(page.queues);
+        queues.extend(page.queues.into_iter().map(SeenQueue::from));
         match page.next {
             Some(next) => after = next,
             None => return Ok((queues, true)),

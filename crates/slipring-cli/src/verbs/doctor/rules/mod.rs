@@ -11,7 +11,7 @@ use slipring::{Obstacle, ObstacleKind};
 use super::judge::{Finding, Looks};
 
 /// All of them.
-pub const ALL: [fn(&Looks<'_>) -> Vec<Finding>; 14] = [
+pub const ALL: [fn(&Looks<'_>) -> Vec<Finding>; 15] = [
     transactions::queue_held,
     transactions::prepared,
     transactions::open_writer,
@@ -23,6 +23,7 @@ pub const ALL: [fn(&Looks<'_>) -> Vec<Finding>; 14] = [
     queues::nobody_receives,
     queues::paused,
     queues::set_aside,
+    queues::without_figures,
     queues::dead_letter_missing,
     waits::largest,
     sight::blind,

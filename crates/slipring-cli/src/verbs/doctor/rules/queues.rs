@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use slipring::{Obstacle, ObstacleKind, Timestamp};
-use slipring_server::admin::model::QueueView;
 
 use super::super::judge::{Finding, Level, Looks, Rule};
+use super::super::snapshot::SeenQueue;
 use super::super::words::{count, row, time};
 use crate::print;
 
@@ -17,7 +17,7 @@ pub fn in_flight_max(looks: &Looks<'_>) -> Vec<Finding> {
     let full = looks.after.queues.iter().filter(|queue| {
         queue.stats.leased >= queue.settings.in_flight_max && queue.stats.ready > 0
     });
-    let finding = |queue: &QueueView| Finding {
+    let finding = |queue: &SeenQueue| Finding {
         level: Level::Wrong,
         rule: Rule::InFlightMax,
         queue: Some(queue.name.clone()),
@@ -44,7 +44,7 @@ pub fn growing(looks: &Looks<'_>) -> Vec<Finding> {
         let more = is.saturating_sub(was) >= GROWTH_MIN.max(was / 100);
         more && age(before, looks.before.at_ms) < age(after, looks.after.at_ms)
     });
-    let finding = |(before, after): (&QueueView, &QueueView)| {
+    let finding = |(before, after): (&SeenQueue, &SeenQueue)| {
         let more = after.stats.ready - before.stats.ready;
         Finding {
             level: Level::Warning,
@@ -71,13 +71,13 @@ pub fn growing(looks: &Looks<'_>) -> Vec<Finding> {
 /// Messages are ready and nobody takes any.
 pub fn nobody_receives(looks: &Looks<'_>) -> Vec<Finding> {
     let sources = dead_letter_sources(looks);
-    let held = |queue: &QueueView| {
+    let held = |queue: &SeenQueue| {
         let of =
             |one: &Obstacle| one.queue.as_ref().is_some_and(|name| name.as_str() == queue.name);
         looks.obstacles(ObstacleKind::QueueHeld).any(of)
     };
     let left = pairs(looks).filter(|(before, after)| {
-        let nobody = |queue: &QueueView| queue.waiting == 0 && queue.stats.leased == 0;
+        let nobody = |queue: &SeenQueue| queue.waiting == 0 && queue.stats.leased == 0;
         let (was, is) = (&before.stats, &after.stats);
         nobody(before)
             && nobody(after)
@@ -87,7 +87,7 @@ pub fn nobody_receives(looks: &Looks<'_>) -> Vec<Finding> {
             && !is_paused(after, looks.after.at_ms)
             && !held(after)
     });
-    let finding = |(_, after): (&QueueView, &QueueView)| {
+    let finding = |(_, after): (&SeenQueue, &SeenQueue)| {
         let (name, ready) = (&after.name, count(after.stats.ready));
         let (level, sentence, advice) = match sources.get(name.as_str()) {
             Some(of) => (
@@ -118,7 +118,7 @@ pub fn nobody_receives(looks: &Looks<'_>) -> Vec<Finding> {
 /// A queue hands out nothing because it was told so.
 pub fn paused(looks: &Looks<'_>) -> Vec<Finding> {
     let at_ms = looks.after.at_ms;
-    let finding = |queue: &QueueView| {
+    let finding = |queue: &SeenQueue| {
         let until = match queue.settings.paused_until.filter(|_| !queue.settings.paused) {
             Some(until) => format!(" until {}", print::moment(until.as_millis())),
             None => String::new(),
@@ -141,7 +141,7 @@ pub fn paused(looks: &Looks<'_>) -> Vec<Finding> {
 
 /// Rows were not as the store writes rows.
 pub fn set_aside(looks: &Looks<'_>) -> Vec<Finding> {
-    let finding = |queue: &QueueView| Finding {
+    let finding = |queue: &SeenQueue| Finding {
         level: Level::Warning,
         rule: Rule::SetAside,
         queue: Some(queue.name.clone()),
@@ -156,12 +156,33 @@ pub fn set_aside(looks: &Looks<'_>) -> Vec<Finding> {
     queues.filter(|queue| queue.stats.set_aside > 0).map(finding).collect()
 }
 
+/// What a queue holds could not be told.
+pub fn without_figures(looks: &Looks<'_>) -> Vec<Finding> {
+    let finding = |queue: &SeenQueue| Finding {
+        level: Level::Wrong,
+        rule: Rule::WithoutFigures,
+        queue: Some(queue.name.clone()),
+        sentence: format!(
+            "What queue {} holds cannot be told: the store has failed at it, and has answered for \
+             others",
+            queue.name,
+        ),
+        advice: format!(
+            "See the log of the server; on PostgreSQL rows that are wrong go aside by SELECT \
+             slipring.set_aside('{}');",
+            queue.name,
+        ),
+    };
+    let queues = looks.after.queues.iter();
+    queues.filter(|queue| !queue.has_figures).map(finding).collect()
+}
+
 /// Failing messages are to go to a queue that is not there.
 pub fn dead_letter_missing(looks: &Looks<'_>) -> Vec<Finding> {
     if !looks.after.all_queues {
         return Vec::new();
     }
-    let finding = |queue: &QueueView| {
+    let finding = |queue: &SeenQueue| {
         let target = queue.settings.dead_letter.as_ref()?;
         looks.after.queue(target.as_str()).is_none().then(|| Finding {
             level: Level::Warning,
@@ -180,20 +201,22 @@ pub fn dead_letter_missing(looks: &Looks<'_>) -> Vec<Finding> {
 }
 
 /// Queues that are in both looks.
-fn pairs<'a>(looks: &Looks<'a>) -> impl Iterator<Item = (&'a QueueView, &'a QueueView)> {
+fn pairs<'a>(looks: &Looks<'a>) -> impl Iterator<Item = (&'a SeenQueue, &'a SeenQueue)> {
     let before = looks.before;
     looks.after.queues.iter().filter_map(move |after| {
-        let same = before.queue(&after.name).filter(|queue| queue.id == after.id);
+        let same = before
+            .queue(&after.name)
+            .filter(|queue| queue.id == after.id && queue.has_figures && after.has_figures);
         same.map(|before| (before, after))
     })
 }
 
 /// How long ago the oldest ready message was sent, in milliseconds.
-fn age(queue: &QueueView, at_ms: u64) -> Option<u64> {
+fn age(queue: &SeenQueue, at_ms: u64) -> Option<u64> {
     queue.stats.oldest_ready_sent_at.map(|sent| at_ms.saturating_sub(sent.as_millis()))
 }
 
-fn is_paused(queue: &QueueView, at_ms: u64) -> bool {
+fn is_paused(queue: &SeenQueue, at_ms: u64) -> bool {
     queue.settings.is_paused(Timestamp::from_millis(at_ms))
 }
 
@@ -217,7 +240,7 @@ mod tests {
     use super::*;
 
     /// What a rule finds in a queue that does not change.
-    fn still(rule: fn(&Looks<'_>) -> Vec<Finding>, queue: QueueView) -> Vec<Finding> {
+    fn still(rule: fn(&Looks<'_>) -> Vec<Finding>, queue: SeenQueue) -> Vec<Finding> {
         found(rule, &with_queue(0, queue.clone()), &with_queue(5_000, queue))
     }
 
@@ -248,7 +271,7 @@ mod tests {
         assert_eq!(look(13_800, 13_900, 0), [], "less than a hundredth");
         assert_eq!(look(1, 10, 0), [], "too few");
         assert_eq!(look(15_000, 13_800, 0), [], "it shrinks");
-        let another = QueueView { id: 2, ..queue("emails", 100) };
+        let another = SeenQueue { id: 2, ..queue("emails", 100) };
         let other = found(growing, &with_queue(0, queue("emails", 1)), &with_queue(1, another));
         assert_eq!(other, [], "it was made anew");
     }
@@ -260,7 +283,7 @@ mod tests {
                         was for 5.0 s";
         let nobody = still(nobody_receives, queue("emails", 12));
         assert_eq!((nobody[0].sentence.as_str(), nobody[0].level), (sentence, Level::Warning));
-        let changes: [fn(&mut QueueView); 5] = [
+        let changes: [fn(&mut SeenQueue); 5] = [
             |queue| queue.waiting = 1,
             |queue| queue.stats.leased = 1,
             |queue| queue.stats.ready = 11,

@@ -15,7 +15,7 @@ const CALLERS: [&str; 3] = ["send_turn", "settle_turn", "extend_turn"];
 
 /// The classes that contain no other one, without those that nobody waits in: what each is a wait
 /// for, and what to do about it.
-const LEAVES: [(&str, &str, &str); 8] = [
+const LEAVES: [(&str, &str, &str); 10] = [
     (
         "postgres.connection",
         "a free connection of the pool",
@@ -26,6 +26,16 @@ const LEAVES: [(&str, &str, &str); 8] = [
         "postgres.statement",
         "answers of the database",
         "Look at its disk, its processors, a synchronous standby, and the way there.",
+    ),
+    (
+        "postgres.queue_lock",
+        "the lock of a queue that another transaction keeps",
+        "End transactions by SQL soon after a nack, an extend or a receive of a FIFO queue.",
+    ),
+    (
+        "postgres.flush",
+        "the disk of the database, which flushes commits",
+        "Look at that disk and at a synchronous standby; settle in batches.",
     ),
     (
         "sqlite.writer_inbox",
