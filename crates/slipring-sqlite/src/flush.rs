@@ -140,8 +140,8 @@ impl Log {
     }
 }
 
-/// Lets nothing be written any more after a call has panicked: its transaction is still open, and
-/// what is in memory may be half changed. Closing the connection undoes the transaction.
+/// Lets nothing be written any more after a call has panicked: its transaction was undone, but what
+/// is in memory may be half changed.
 pub(crate) struct Unwinding<'a>(pub(crate) &'a Log);
 
 impl Drop for Unwinding<'_> {

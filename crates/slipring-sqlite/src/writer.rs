@@ -185,6 +185,7 @@ impl<'c> Writer<'c> {
         work: impl FnOnce(&mut Writer<'c>) -> Outcome<T>,
     ) -> Outcome<T> {
         self.begin()?;
+        let undo = UndoOnPanic(self.db.connection());
         self.memory.told.clear();
         let result = self.look_for_foreign_changes().and_then(|()| work(self)).and_then(|result| {
             let commit = || self.db.execute(Query::Commit, ());
@@ -196,10 +197,7 @@ impl<'c> Writer<'c> {
             if fault.is_full() {
                 self.memory.size.found_no_room();
             }
-            if !self.db.connection().is_autocommit() {
-                // SQLite undoes the transaction by itself when this fails.
-                let _ = self.db.execute(Query::Rollback, ());
-            }
+            undo.now();
             self.forget_pictures();
             for queue in self.memory.told.drain(..) {
                 self.memory.announced.remove(&queue);
@@ -306,6 +304,27 @@ impl<'c> Writer<'c> {
             self.write_back_picture(picture)?;
         }
         Ok(())
+    }
+}
+
+/// Lets the write lock go when work panics: other processes write on, also while this one keeps
+/// the store open.
+struct UndoOnPanic<'c>(&'c Connection);
+
+impl UndoOnPanic<'_> {
+    fn now(&self) {
+        if !self.0.is_autocommit() {
+            // SQLite undoes the transaction by itself when this fails.
+            let _ = self.0.execute_batch(include_str!("../queries/rollback.sql"));
+        }
+    }
+}
+
+impl Drop for UndoOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.now();
+        }
     }
 }
 

@@ -68,6 +68,9 @@ async fn panic_in_a_call(lonely: bool) -> bool {
         store.write("after", 1, |_| Ok(())).await.unwrap_err();
     }
     store.check().await.expect_err("such a store is not ready");
+    let beside = open(&folder);
+    beside.write("beside", 1, |_| Ok(())).await.expect("what the call held is let go");
+    beside.close().await.unwrap();
     store.close().await.unwrap_err();
     drop(store);
     thread_of(&open(&folder), 1).await;
