@@ -198,12 +198,12 @@ impl AdminStore for SqliteStore {
     }
 
     async fn check(&self) -> Result<(), Error> {
-        self.driver().log.check()?;
+        self.log().check()?;
         self.probe().await
     }
 
     async fn close(&self) -> Result<(), Error> {
         self.shut_down().await;
-        self.driver().log.check()
+        self.log().check()
     }
 }

@@ -14,7 +14,7 @@ use slipring::{
 use crate::fault::{Fault, Outcome, gone, held};
 use crate::feed::{Feed, Next};
 use crate::fifo::GroupMessage;
-use crate::item::{LogMessage, read_message};
+use crate::item::{LogMessage, read_message, read_sent};
 use crate::lease::{Lease, Terms, first_fence, next_fence};
 use crate::picture::Picture;
 use crate::position::{lane_of, seq_of, to_sql};
@@ -166,7 +166,8 @@ impl Writer<'_> {
         from_log: LogMessage,
         settings: &QueueSettings,
     ) -> Outcome<Delivery> {
-        let LogMessage { mut message, bytes, bytes_sum, .. } = from_log;
+        let LogMessage { mut message, bytes, bytes_sum, sent } = from_log;
+        self.hands_out(settings.durability, sent);
         let position = message.id.0;
         let now = dealing.now;
         let lasts = lifecycle::lease_duration(demand.lease, message.lease, settings);
@@ -227,10 +228,12 @@ impl Writer<'_> {
         demand: &Demand,
         now: Timestamp,
     ) -> Outcome<Delivery> {
-        let found = self.db.first(Query::ItemMessage, [to_sql(id)], read_message)?;
-        let (mut head, mut message) =
+        let read = |row: &rusqlite::Row<'_>| Ok((read_message(row)?, read_sent(row)?));
+        let found = self.db.first(Query::ItemMessage, [to_sql(id)], read)?;
+        let ((mut head, mut message), sent) =
             found.ok_or_else(|| Fault::Damaged(format!("item {id} is missing")))?;
         let settings = &picture.info.settings;
+        self.hands_out(settings.durability, sent);
         let lasts = lifecycle::lease_duration(demand.lease, head.lease(), settings);
         let deadline = now.after(lasts);
         self.change_item(picture, &mut head, |head| {

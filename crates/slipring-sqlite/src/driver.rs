@@ -23,6 +23,7 @@ use crate::company::{Company, InFlight};
 use crate::fault::closed;
 use crate::flush::{Durable, Flusher, Log, Unwinding, flush_and_answer};
 use crate::inbox::Inbox;
+use crate::on_disk::Needs;
 use crate::reader::ReaderTask;
 use crate::reclaim::Reclaim;
 use crate::ring::{Ring, Turn};
@@ -183,6 +184,7 @@ impl Driver {
         };
         let unwinding = Unwinding(&self.log);
         let mut round = Round { driver: self, turn };
+        core.flushed(self.log.flushed());
         let since_ns = monotonic_ns();
         let served = core.serve(&mut round, wait);
         self.company.transaction.took(monotonic_ns().saturating_sub(since_ns));
@@ -203,8 +205,16 @@ impl Driver {
         }
         self.lengthen_log(core);
         self.checkpoints.ask_if_due();
-        let tasks = served.durable;
-        (!tasks.is_empty()).then(|| Durable { tasks, written: self.log.wrote(), bytes })
+        let written = match served.needs {
+            Needs::Nothing => return None,
+            Needs::Earlier(written) => written,
+            Needs::Own => {
+                let written = self.log.wrote();
+                core.wrote(written);
+                written
+            }
+        };
+        Some(Durable { tasks: served.durable, written, bytes })
     }
 
     /// Keeps the log ahead of the writer. Without that it grows as it is written, which is slower

@@ -34,6 +34,8 @@ pub(crate) struct Log {
     file: File,
     /// Transactions that were written and must last.
     written: AtomicU64,
+    /// The same as `flushed`, for those who do not wait for a flush that is going on.
+    on_disk: AtomicU64,
     usual: Usual,
     pub(crate) ahead: Ahead,
     poison: Mutex<Option<Error>>,
@@ -55,6 +57,7 @@ impl Log {
             flushed: Mutex::default(),
             file,
             written: AtomicU64::new(0),
+            on_disk: AtomicU64::new(0),
             usual: Usual::default(),
             ahead: Ahead::new(bytes_usual),
             poison: Mutex::new(None),
@@ -66,6 +69,11 @@ impl Log {
     /// Takes note of a committed transaction that must last; answers what [`Log::flush`] needs.
     pub(crate) fn wrote(&self) -> u64 {
         self.written.fetch_add(1, Ordering::AcqRel) + 1
+    }
+
+    /// How many of them are on disk.
+    pub(crate) fn flushed(&self) -> u64 {
+        self.on_disk.load(Ordering::Acquire)
     }
 
     /// What a flush usually takes, in nanoseconds.
@@ -84,6 +92,12 @@ impl Log {
     /// Bytes that the log takes on disk, those of an earlier round included.
     pub(crate) fn bytes(&self) -> u64 {
         self.file.metadata().map_or(0, |file| file.len())
+    }
+
+    /// Lets no flush begin until what is returned is dropped.
+    #[cfg(test)]
+    pub(crate) fn hold_flushes(&self) -> impl Drop {
+        self.flushed.lock()
     }
 
     /// Returns when the log is flushed up to a transaction; those that wait together share one
@@ -106,6 +120,7 @@ impl Log {
         match synced {
             Ok(()) => {
                 *flushed = covers;
+                self.on_disk.store(covers, Ordering::Release);
                 self.place.check().map_err(|error| error.with_retry(Retry::Unknown))
             }
             Err(error) => {
@@ -202,7 +217,7 @@ impl Flusher {
     pub(crate) fn push(&self, durable: Durable) {
         let mut state = self.state.lock();
         state.waiting.extend(durable.tasks);
-        state.written = durable.written;
+        state.written = state.written.max(durable.written);
         state.waiting_bytes += durable.bytes;
         let wake = !state.busy;
         drop(state);

@@ -144,6 +144,11 @@ fn attempts_from_sql(stored: i64) -> (u32, u32) {
     (half(stored & i64::from(u32::MAX)), half(stored >> 32))
 }
 
+/// Reads the stamp among the columns of [`read_message`].
+pub(crate) fn read_sent(row: &Row<'_>) -> rusqlite::Result<u64> {
+    row.get(14).map(from_sql)
+}
+
 /// Reads the column after those of [`read_message`]: the failures that are kept.
 pub(crate) fn read_failures(row: &Row<'_>) -> rusqlite::Result<Vec<FailedAttempt>> {
     failures_from_sql(row, 19)
@@ -166,7 +171,7 @@ pub(crate) fn read_message(row: &Row<'_>) -> rusqlite::Result<(ItemHead, Message
     let message = Message {
         id: MessageId(head.id),
         priority: head.priority,
-        sent_at: Timestamp::from_millis(stamp_ms(from_sql(row.get(14)?))),
+        sent_at: Timestamp::from_millis(stamp_ms(read_sent(row)?)),
         attempts: head.attempts,
         earlier_attempts: head.earlier_attempts,
         first_received_at: head.first_received_ms.map(Timestamp::from_millis),

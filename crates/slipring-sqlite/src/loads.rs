@@ -195,6 +195,7 @@ impl Writer<'_> {
             self.sent_before(lane.last_sent);
             picture.add_lane(lane);
         }
+        self.forget_flushes();
         self.db.execute(Query::PublishLanes, [to_sql(id.0), to_sql(info.queue.0)])?;
         let info = LoadInfo { state: LoadState::Published, touched_at: now, ..info };
         self.set_load(info)?;

@@ -10,6 +10,7 @@ use slipring::Error;
 use slipring::clock::monotonic_ns;
 
 use crate::fault::Fault;
+use crate::on_disk::Needs;
 use crate::write_lock::is_busy;
 use crate::writer::{Writer, WriterTask};
 
@@ -26,6 +27,8 @@ pub(crate) trait Calls {
 pub(crate) struct Served {
     /// Calls to be answered once the log is flushed.
     pub(crate) durable: Vec<WriterTask>,
+    /// Which flush these wait for.
+    pub(crate) needs: Needs,
     /// A fault after which nothing may be written any more.
     pub(crate) poison: Option<Error>,
     /// Calls that were not run, for another process writes at the moment.
@@ -37,12 +40,12 @@ impl Writer<'_> {
     pub(crate) fn serve(&mut self, calls: &mut dyn Calls) -> Served {
         let mut served = Served::default();
         let Some(first) = calls.next(0) else { return served };
-        let mut tasks = vec![(first, false)];
+        let mut tasks = vec![(first, Needs::Nothing)];
         match self.transact(&mut tasks, &mut |took_ns| calls.next(took_ns)) {
             Ok(()) => served.answer(tasks),
             Err(fault) if fault.lost_a_flush() => served.fail(tasks, fault),
             Err(fault) if is_busy(&fault) => {
-                tasks.extend(calls.rest().into_iter().map(|task| (task, false)));
+                tasks.extend(calls.rest().into_iter().map(|task| (task, Needs::Nothing)));
                 self.denied(tasks, fault, &mut served);
             }
             Err(fault) if tasks.len() == 1 => {
@@ -55,7 +58,7 @@ impl Writer<'_> {
     }
 
     /// Runs a call in a transaction of its own, after one that it shared was undone.
-    fn serve_alone(&mut self, task: (WriterTask, bool), served: &mut Served) {
+    fn serve_alone(&mut self, task: (WriterTask, Needs), served: &mut Served) {
         let mut alone = vec![task];
         match self.transact(&mut alone, &mut |_| None) {
             Ok(()) => served.answer(alone),
@@ -65,10 +68,10 @@ impl Writer<'_> {
     }
 
     /// Another process writes: those that need no transaction are run all the same.
-    fn denied(&mut self, tasks: Vec<(WriterTask, bool)>, fault: Fault, served: &mut Served) {
+    fn denied(&mut self, tasks: Vec<(WriterTask, Needs)>, fault: Fault, served: &mut Served) {
         // Those that are tried alone after this one do not each wait as long.
         self.memory.wait = Duration::ZERO;
-        let needs = |(task, _): &(WriterTask, bool)| task.needs_transaction();
+        let needs = |(task, _): &(WriterTask, Needs)| task.needs_transaction();
         let (tasks, looks): (Vec<_>, Vec<_>) = tasks.into_iter().partition(needs);
         let tasks = tasks.into_iter().map(|(task, _)| task).collect();
         served.postponed.extend(self.memory.denied.give_up(tasks, fault));
@@ -85,7 +88,7 @@ impl Writer<'_> {
     /// alone when it comes first.
     fn transact(
         &mut self,
-        tasks: &mut Vec<(WriterTask, bool)>,
+        tasks: &mut Vec<(WriterTask, Needs)>,
         next: &mut dyn FnMut(u64) -> Option<WriterTask>,
     ) -> Result<(), Fault> {
         if let [(first, _)] = tasks.as_mut_slice()
@@ -95,13 +98,13 @@ impl Writer<'_> {
             return first.run(self);
         }
         self.in_transaction(|writer| {
-            while let Some((task, durable)) = tasks.last_mut() {
-                writer.memory.durable = false;
+            while let Some((task, needs)) = tasks.last_mut() {
+                writer.memory.needs = Needs::Nothing;
                 let since_ns = monotonic_ns();
                 task.run(writer)?;
-                *durable = writer.memory.durable;
+                *needs = writer.memory.needs;
                 match next(monotonic_ns().saturating_sub(since_ns)) {
-                    Some(task) => tasks.push((task, false)),
+                    Some(task) => tasks.push((task, Needs::Nothing)),
                     None => break,
                 }
             }
@@ -111,13 +114,14 @@ impl Writer<'_> {
 }
 
 impl Served {
-    fn answer(&mut self, tasks: Vec<(WriterTask, bool)>) {
-        for (task, durable) in tasks {
-            if durable { self.durable.push(task) } else { task.answer() }
+    fn answer(&mut self, tasks: Vec<(WriterTask, Needs)>) {
+        for (task, needs) in tasks {
+            self.needs = self.needs.max(needs);
+            if needs == Needs::Nothing { task.answer() } else { self.durable.push(task) }
         }
     }
 
-    fn fail(&mut self, tasks: Vec<(WriterTask, bool)>, fault: Fault) {
+    fn fail(&mut self, tasks: Vec<(WriterTask, Needs)>, fault: Fault) {
         let lost_a_flush = fault.lost_a_flush();
         let mut error = fault.into_error();
         if lost_a_flush {

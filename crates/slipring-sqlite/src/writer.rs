@@ -11,6 +11,7 @@ use slipring::{Durability, Error, ErrorKind, QueueId, Randomness, Timestamp};
 
 use crate::checkpoint::LogSize;
 use crate::fault::{Fault, Outcome};
+use crate::on_disk::{Needs, OnDisk};
 use crate::open::PAGE_BYTES;
 use crate::options::SqliteOptions;
 use crate::picture::Picture;
@@ -60,8 +61,9 @@ pub(crate) struct Memory {
     data_version: i64,
     /// How often another process was seen to have changed the file.
     foreign_changes: u64,
-    /// Whether the call that runs must be flushed before it is answered.
-    pub(crate) durable: bool,
+    /// What the call that runs waits for before it is answered.
+    pub(crate) needs: Needs,
+    on_disk: OnDisk,
     /// The ends of pauses that were announced by [`Writer::due`].
     pub(crate) announced: HashMap<QueueId, u64>,
     /// Those announced in the transaction that runs; none is told if it is undone.
@@ -109,7 +111,8 @@ impl Core {
             pages_max: options.file_bytes_max.map(|bytes| bytes / PAGE_BYTES),
             data_version: 0,
             foreign_changes: 0,
-            durable: false,
+            needs: Needs::default(),
+            on_disk: OnDisk::default(),
             announced: HashMap::new(),
             told: Vec::new(),
             prune: crate::prune::Round::default(),
@@ -127,6 +130,16 @@ impl Core {
     /// away.
     pub(crate) fn take_clearing(&mut self) -> bool {
         std::mem::take(&mut self.memory.clearing)
+    }
+
+    /// Takes note of a transaction that is to be flushed, by what `Log::wrote` said of it.
+    pub(crate) fn wrote(&mut self, written: u64) {
+        self.memory.on_disk.wrote(written, self.memory.last_stamp);
+    }
+
+    /// All up to a transaction was flushed.
+    pub(crate) fn flushed(&mut self, written: u64) {
+        self.memory.on_disk.flushed(written);
     }
 
     /// Runs calls in one transaction and answers those that need no flush.
@@ -212,6 +225,7 @@ impl<'c> Writer<'c> {
         if version != self.memory.data_version {
             self.memory.data_version = version;
             self.memory.foreign_changes += 1;
+            self.forget_flushes();
             self.forget_pictures();
         }
         Ok(())
@@ -260,7 +274,24 @@ impl<'c> Writer<'c> {
 
     /// The call that runs is answered only after a flush, if its queue wants that (S1.1, S1.3).
     pub(crate) fn promise(&mut self, durability: Durability) {
-        self.memory.durable |= durability == Durability::Full;
+        if durability == Durability::Full {
+            self.memory.needs = Needs::Own;
+        }
+    }
+
+    /// The call that runs hands out a message with this stamp, and is answered only when that is as
+    /// durable as its queue asks (S2.4).
+    pub(crate) fn hands_out(&mut self, durability: Durability, sent: u64) {
+        // A message may come from a queue of another process with a stamp that is ahead of ours.
+        self.sent_before(sent);
+        if durability == Durability::Full {
+            self.memory.needs = self.memory.needs.max(self.memory.on_disk.needs(sent));
+        }
+    }
+
+    /// Messages have come that need not be on disk although their stamps are old.
+    pub(crate) fn forget_flushes(&mut self) {
+        self.memory.on_disk.forget();
     }
 
     /// A stamp for a message sent now, after all stamps of this process and after `last`.
