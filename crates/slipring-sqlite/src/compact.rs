@@ -9,6 +9,7 @@ use slipring::{Error, ErrorKind};
 
 use crate::fault::{self, storage_error};
 use crate::holders;
+use crate::old_log;
 use crate::open::{self, beside, unreadable};
 use crate::options::SqliteOptions;
 use crate::place::{self, identity};
@@ -43,6 +44,7 @@ pub fn compact(path: &Path, options: &SqliteOptions) -> Result<Compacted, Error>
     }
     let before_bytes = bytes(path);
     let connection = open::writing(path, options)?;
+    old_log::keep_alone(path, &connection).map_err(at_path)?;
     rewrite(&connection).map_err(|error| at_path(storage_error(error)))?;
     let cut = connection.query_row("PRAGMA wal_checkpoint(truncate)", (), |row| row.get(0));
     let busy: i64 = cut.map_err(|error| at_path(storage_error(error)))?;

@@ -47,6 +47,7 @@ mod lease;
 mod load_store;
 mod loads;
 mod migrate;
+mod old_log;
 mod on_disk;
 mod open;
 mod options;

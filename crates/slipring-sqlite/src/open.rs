@@ -11,6 +11,7 @@ use slipring::{Error, ErrorKind};
 
 use crate::fault::{self, storage_error};
 use crate::migrate;
+use crate::old_log;
 use crate::options::SqliteOptions;
 use crate::place;
 use crate::sound;
@@ -63,7 +64,8 @@ pub(crate) fn keep_plans(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)
 }
 
-/// Makes a connection from [`writing`] ready to write: settings, the schema brought up to date.
+/// Makes a connection from [`writing`] ready to write: settings, the schema brought up to date. The
+/// `only` process looks at the file first and makes its log last.
 ///
 /// # Errors
 /// `StorageTooNew` and `StorageCorrupt` as before, for what has become of the file meanwhile;
@@ -76,6 +78,11 @@ pub(crate) fn ready(
     only: bool,
 ) -> Result<(), Error> {
     let mut steps = || {
+        if only {
+            // A process that has the file open has found it sound.
+            sound::check_whole(connection)?;
+            old_log::keep_alone(path, connection)?;
+        }
         mark(connection, path)?;
         configure(connection, options).map_err(storage_error)?;
         if !only {

@@ -21,8 +21,8 @@ use crate::open::{APPLICATION_ID, beside, unreadable};
 const WHOLE_BYTES_MAX: u64 = 64 << 20;
 /// Where SQLite keeps its locks; the page there is never written.
 const LOCK_BYTE: u64 = 0x4000_0000;
-const LOG_HEADER_BYTES: usize = 32;
-const FRAME_HEADER_BYTES: usize = 24;
+pub(crate) const LOG_HEADER_BYTES: usize = 32;
+pub(crate) const FRAME_HEADER_BYTES: usize = 24;
 
 /// Looks at the header of a file as it stands, without locks, the log, or a recovery. This goes
 /// through SQLite too, since closing a file of its own would drop the locks that another store of
@@ -150,7 +150,7 @@ fn log_pages(log: &Path, page_bytes: u64) -> io::Result<HashSet<u64>> {
 }
 
 /// Fills a buffer; false at the end of the file.
-fn read_whole(file: &mut File, buffer: &mut [u8]) -> io::Result<bool> {
+pub(crate) fn read_whole(file: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
     match file.read_exact(buffer) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),

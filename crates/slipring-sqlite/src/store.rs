@@ -20,9 +20,10 @@ use crate::ceiling;
 use crate::checkpoint::{Checkpoints, count_log_pages};
 use crate::clock::{self, FileClock};
 use crate::driver::Driver;
-use crate::fault::{self, Outcome, closed};
+use crate::fault::{self, Fault, Outcome, closed};
 use crate::flush::Log;
 use crate::inbox::Inbox;
+use crate::old_log;
 use crate::open::{self, unreadable};
 use crate::options::SqliteOptions;
 use crate::place::{self, Place};
@@ -30,7 +31,6 @@ use crate::probe::Probes;
 use crate::reader::{Reader, ReaderTask, start_reading};
 use crate::ring::{Load, Owner};
 use crate::sessions::end_sessions;
-use crate::sound;
 use crate::task::{Call, Classes};
 use crate::warm::Body;
 use crate::write_lock::Denied;
@@ -90,10 +90,6 @@ impl SqliteStore {
         let at_path = |error| fault::at(error, path);
         let wait = options.busy_timeout.max(place::OPEN_WAIT_MIN);
         let (lock, only) = place::lock(path, wait).map_err(|error| at_path(open::taken(error)))?;
-        if only {
-            // A process that has the file open has found it sound.
-            sound::check_whole(&connection).map_err(at_path)?;
-        }
         open::ready(&mut connection, path, &options, only)?;
         let key = receipt_key(&connection).map_err(at_path)?;
         let size = count_log_pages(&mut connection).map_err(at_path)?;
@@ -105,13 +101,15 @@ impl SqliteStore {
         let denied = Arc::new(Denied::new(Arc::clone(&place), options.busy_timeout));
         let probes = Arc::new(Probes::new(Arc::clone(&denied)));
         let mut core = Core::new(connection, &options, classes.clone(), denied, Arc::clone(&size));
-        let recalled = core.alone(|writer| writer.recall_last_stamp());
-        recalled.map_err(|fault| at_path(fault.into_error()))?;
+        let at_path_of = |fault: Fault| at_path(fault.into_error());
+        if !only {
+            old_log::keep_beside_others(path, &mut core).map_err(at_path_of)?;
+        }
+        core.alone(|writer| writer.recall_last_stamp()).map_err(at_path_of)?;
         let mut begun = None;
         if only {
-            end_sessions(&mut core).map_err(|fault| at_path(fault.into_error()))?;
-            let clock = clock::begin(&mut core, &lock, &options.machine);
-            begun = Some(clock.map_err(|fault| at_path(fault.into_error()))?);
+            end_sessions(&mut core).map_err(at_path_of)?;
+            begun = Some(clock::begin(&mut core, &lock, &options.machine).map_err(at_path_of)?);
         }
         let unreadable = |error| at_path(unreadable(error));
         lock.lock_shared().map_err(unreadable)?;
