@@ -37,6 +37,7 @@ pub fn compact(path: &Path, options: &SqliteOptions) -> Result<Compacted, Error>
     // Held to the end: no other process gets in.
     let (_lock, only) = place::lock(path, Duration::ZERO).map_err(|error| match error.kind() {
         io::ErrorKind::WouldBlock => at_path(in_use(&beside(path, "-lock"))),
+        io::ErrorKind::ResourceBusy => at_path(in_use(&beside(path, "-wal"))),
         _ => at_path(unreadable(error)),
     })?;
     if !only {

@@ -21,7 +21,7 @@ use crate::ahead::Ahead;
 use crate::company::Usual;
 use crate::fault::{Fault, poisoned};
 use crate::open::beside;
-use crate::place::Place;
+use crate::place::{self, Place};
 use crate::writer::WriterTask;
 
 /// The log, and what keeps the store from going on after a failed flush: the operating system
@@ -53,6 +53,7 @@ impl Log {
         bytes_usual: u64,
     ) -> io::Result<Log> {
         let file = OpenOptions::new().read(true).write(true).open(beside(database, "-wal"))?;
+        place::mark_open(&file)?;
         Ok(Log {
             flushed: Mutex::default(),
             file,
@@ -64,6 +65,13 @@ impl Log {
             place,
             class,
         })
+    }
+
+    /// The store has the file open no more. Before its lock file is let go: who gets that finds no
+    /// mark then.
+    pub(crate) fn let_go(&self) {
+        // Without a lock there is nothing to give back.
+        let _ = self.file.unlock();
     }
 
     /// Takes note of a committed transaction that must last; answers what [`Log::flush`] needs.

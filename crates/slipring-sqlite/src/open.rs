@@ -10,6 +10,7 @@ use rusqlite::{Connection, OpenFlags};
 use slipring::{Error, ErrorKind};
 
 use crate::fault::{self, storage_error};
+use crate::holders;
 use crate::migrate;
 use crate::old_log;
 use crate::options::SqliteOptions;
@@ -177,11 +178,20 @@ fn sync_folder(path: &Path) -> io::Result<()> {
 }
 
 /// The error of a lock file that could not be had.
-pub(crate) fn taken(error: io::Error) -> Error {
-    if error.kind() != io::ErrorKind::WouldBlock {
-        return unreadable(error);
-    }
-    let text = "another process is opening the file or rewriting it: try again when it is done";
+pub(crate) fn taken(error: io::Error, path: &Path) -> Error {
+    let log = place::identity(&beside(path, "-wal"));
+    let text = match error.kind() {
+        io::ErrorKind::WouldBlock => {
+            "another process is opening the file or rewriting it: try again when it is done"
+                .to_owned()
+        }
+        io::ErrorKind::ResourceBusy => format!(
+            "the lock file (the one with -lock at the end of its name) was removed while {} had \
+             the file open: end that process, and open the file then",
+            holders::users(log.ok())
+        ),
+        _ => return unreadable(error),
+    };
     Error::new(ErrorKind::StorageUnavailable, text)
 }
 

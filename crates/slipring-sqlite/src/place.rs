@@ -134,26 +134,52 @@ pub(crate) fn followed(path: &Path) -> PathBuf {
 /// waits for so long.
 ///
 /// # Errors
-/// `WouldBlock` when the time is over.
+/// `WouldBlock` when the time is over; `ResourceBusy` when a store has the file open whose lock
+/// file was removed, so that it knows of nobody who comes.
 pub(crate) fn lock(path: &Path, wait: Duration) -> io::Result<(File, bool)> {
     let file = open_lock(path)?;
     let since_ns = monotonic_ns();
     loop {
+        let mut busy = io::ErrorKind::WouldBlock;
         match file.try_lock() {
-            Ok(()) => return Ok((file, true)),
+            Ok(()) if !is_marked_open(path)? => return Ok((file, true)),
+            Ok(()) => {
+                file.unlock()?;
+                busy = io::ErrorKind::ResourceBusy;
+            }
             Err(TryLockError::Error(error)) => return Err(error),
-            Err(TryLockError::WouldBlock) => {}
-        }
-        match file.try_lock_shared() {
-            Ok(()) => return Ok((file, false)),
-            Err(TryLockError::Error(error)) => return Err(error),
-            Err(TryLockError::WouldBlock) => {}
+            Err(TryLockError::WouldBlock) => match file.try_lock_shared() {
+                Ok(()) => return Ok((file, false)),
+                Err(TryLockError::Error(error)) => return Err(error),
+                Err(TryLockError::WouldBlock) => {}
+            },
         }
         let waited = Duration::from_nanos(monotonic_ns().saturating_sub(since_ns));
         if waited >= wait {
-            return Err(io::ErrorKind::WouldBlock.into());
+            return Err(busy.into());
         }
         std::thread::park_timeout(LOCK_PAUSE);
+    }
+}
+
+/// Marks a log as that of a store that has the file open, as long as the handle is: it tells of the
+/// store also when its lock file was removed, and keeps no other program from anything.
+pub(crate) fn mark_open(log: &File) -> io::Result<()> {
+    // Elsewhere a lock keeps others from writing, and an open file cannot be removed.
+    if cfg!(unix) { log.lock_shared() } else { Ok(()) }
+}
+
+/// Whether a store has marked the log of a database.
+fn is_marked_open(database: &Path) -> io::Result<bool> {
+    let log = match File::open(beside(database, "-wal")) {
+        Ok(log) if cfg!(unix) => log,
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => return Ok(false),
+    };
+    match log.try_lock() {
+        Ok(()) => Ok(false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(error)) => Err(error),
     }
 }
 

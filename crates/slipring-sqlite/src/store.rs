@@ -89,7 +89,8 @@ impl SqliteStore {
         let path = &path.canonicalize().map_err(|error| fault::at(unreadable(error), path))?;
         let at_path = |error| fault::at(error, path);
         let wait = options.busy_timeout.max(place::OPEN_WAIT_MIN);
-        let (lock, only) = place::lock(path, wait).map_err(|error| at_path(open::taken(error)))?;
+        let (lock, only) =
+            place::lock(path, wait).map_err(|error| at_path(open::taken(error, path)))?;
         open::ready(&mut connection, path, &options, only)?;
         let key = receipt_key(&connection).map_err(at_path)?;
         let size = count_log_pages(&mut connection).map_err(at_path)?;
@@ -245,6 +246,7 @@ impl Hold {
         join(&self.reading);
         self.driver.close();
         join(&self.writing);
+        self.driver.log.let_go();
         *self.lock.lock() = None;
     }
 }

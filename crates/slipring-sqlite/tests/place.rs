@@ -15,8 +15,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
+use slipring::store::Demand;
 use slipring::{AdminStore, ErrorKind, NewMessage};
-use slipring_conformance::verbs::{at, claim, counts, plain, send, try_send};
+use slipring_conformance::verbs::{ack_all, at, claim, claim_with, counts, plain, send, try_send};
+use slipring_sqlite::{SqliteOptions, SqliteStore, compact};
 use support::{database, open};
 
 const FILES: [&str; 4] = ["slipring.db", "slipring.db-wal", "slipring.db-shm", "slipring.db-lock"];
@@ -89,6 +91,33 @@ async fn a_file_that_is_moved_away_refuses_everything_until_it_is_back() {
     let store = open(folder.path());
     assert!(counts(&store, q).await[0] >= 4);
     assert_eq!(claim(&store, q, 1, at(0)).await[0].message.body.as_ref(), b"kept");
+}
+
+#[tokio::test]
+async fn a_lock_file_that_is_removed_ends_no_lease_of_a_connection_and_lets_nobody_in() {
+    // S5.2, S13.2
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let q = plain(&store).await;
+    send(&store, q, &["a"]).await;
+    let session = Demand { up_to: 1, lease: None, session: true };
+    let held = claim_with(&store, q, session, at(0)).await.0;
+    std::fs::remove_file(folder.path().join("slipring.db-lock")).unwrap();
+    // The second time the lock file is there again.
+    for _ in 0..2 {
+        let refused = compact(&database(folder.path()), &SqliteOptions::default()).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::StorageUnavailable, "{refused}");
+        assert!(refused.message().contains("has the file open"), "{refused}");
+    }
+    let path = database(folder.path());
+    let refused = SqliteStore::open(path, SqliteOptions::default()).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::StorageUnavailable, "{refused}");
+    assert!(refused.message().contains("lock file"), "{refused}");
+    assert_eq!(counts(&store, q).await, [0, 0, 1, 0]);
+    ack_all(&store, q, &held, at(0)).await;
+    store.close().await.unwrap();
+    compact(&database(folder.path()), &SqliteOptions::default()).unwrap();
+    assert_eq!(counts(&open(folder.path()), q).await, [0; 4]);
 }
 
 #[tokio::test]
