@@ -183,12 +183,19 @@ impl Writer<'_> {
             let Some(empty) = picture.take_empty_lane() else {
                 return self.lane_for(picture, None);
             };
-            self.db.execute(Query::DeleteLane, [to_sql(empty.id)])?;
-            // Messages that left it keep its numbers, which show no longer when they were sent.
-            self.leave_last_stamp()?;
+            self.delete_lanes(&[empty])?;
         }
         let lane = self.new_lane(picture.id(), priority)?;
         Ok(picture.add_lane(lane))
+    }
+
+    /// Removes lanes without messages.
+    pub(crate) fn delete_lanes(&mut self, empty: &[Lane]) -> Outcome<()> {
+        for lane in empty {
+            self.db.execute(Query::DeleteLane, [to_sql(lane.id)])?;
+        }
+        // Messages that left them keep their numbers, which show no longer when they were sent.
+        if empty.is_empty() { Ok(()) } else { self.leave_last_stamp() }
     }
 
     /// Makes a lane of an owner: a queue, or what has the place of one.

@@ -23,6 +23,8 @@ use crate::writer::{Writer, used_up};
 
 /// Most loads that one pass of pruning ends.
 const PASS_LOADS_MAX: usize = 64;
+/// A publication removes so many more lanes than it adds, of loads that were drained.
+const OUTLIVED_MORE: usize = 64;
 
 /// Under which number the lanes of a load stand.
 fn owner(load: LoadId) -> QueueId {
@@ -191,10 +193,14 @@ impl Writer<'_> {
                 return Err(error.with("queue", &picture.info.name).into());
             }
         }
-        for lane in image::lanes(&self.db, owner(id))? {
+        let lanes = image::lanes(&self.db, owner(id))?;
+        let outlived_max = lanes.len() + OUTLIVED_MORE;
+        for lane in lanes {
             self.sent_before(lane.last_sent);
             picture.add_lane(lane);
         }
+        let outlived = picture.take_outlived_lanes(outlived_max);
+        self.delete_lanes(&outlived)?;
         self.forget_flushes();
         self.db.execute(Query::PublishLanes, [to_sql(id.0), to_sql(info.queue.0)])?;
         let info = LoadInfo { state: LoadState::Published, touched_at: now, ..info };

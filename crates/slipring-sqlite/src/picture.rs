@@ -156,6 +156,16 @@ impl Picture {
         Some(self.lanes.remove(at))
     }
 
+    /// Takes out lanes without messages that have a younger one of their priority, where what is
+    /// sent gets its number; at most so many.
+    pub(crate) fn take_outlived_lanes(&mut self, most: usize) -> Vec<Lane> {
+        let priorities: Vec<_> = self.lanes.iter().map(|lane| lane.priority).collect();
+        let mut next = priorities.into_iter().skip(1);
+        let mut is_outlived =
+            |lane: &mut Lane| next.next() == Some(lane.priority) && lane.is_empty();
+        self.lanes.extract_if(.., &mut is_outlived).take(most).collect()
+    }
+
     /// The stamp of the message that was sent last, as far as the file still shows.
     pub(crate) fn last_sent(&self) -> u64 {
         self.lanes.iter().map(|lane| lane.last_sent).max().unwrap_or(0)

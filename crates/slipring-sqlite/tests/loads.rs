@@ -17,7 +17,7 @@ use slipring::store::Store;
 use slipring::{
     AdminStore, ErrorKind, LoadId, LoadPart, LoadStore, NewMessage, QueueId, QueueSettings,
 };
-use slipring_conformance::verbs::{at, counts, drain, plain, queue, send};
+use slipring_conformance::verbs::{ack_all, at, claim, counts, drain, plain, queue, send};
 use slipring_sqlite::{SqliteOptions, SqliteStore};
 use support::{copy_as_after_a_crash, number, open, open_with};
 
@@ -70,6 +70,37 @@ async fn a_publication_gives_lanes_to_the_queue_and_touches_no_message() {
     send(&store, q, &["more"]).await;
     assert_eq!(number(folder.path(), &owned), 2);
     assert_eq!(drain(&store, q).await, ["more"]);
+}
+
+#[tokio::test]
+async fn lanes_of_loads_that_were_drained_go() {
+    // S12.4
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let q = plain(&store).await;
+    send(&store, q, &["first"]).await;
+    assert_eq!(drain(&store, q).await, ["first"]);
+    let mut kept = Vec::new();
+    for number in 0..50 {
+        let load = begin(&store, q).await;
+        store.append_load(part(load, 0, 3, 1024)).await.unwrap();
+        store.append_load(part(load, 1, 2, number % 2)).await.unwrap();
+        store.publish_load(load, 5, at(0)).await.unwrap();
+        // One of them is still in somebody's hands while the next are published.
+        let mut list = claim(&store, q, 5, at(0)).await;
+        assert_eq!(list.len(), 5);
+        if number == 20 {
+            kept.push(list.pop().unwrap());
+        }
+        ack_all(&store, q, &list, at(0)).await;
+    }
+    let lanes = "SELECT count(*) FROM lane";
+    assert_eq!(number(folder.path(), lanes), 4, "one for each priority, and the one that is held");
+    ack_all(&store, q, &kept, at(0)).await;
+    store.close().await.unwrap();
+    let store = open(folder.path());
+    send(&store, q, &["last"]).await;
+    assert_eq!(drain(&store, q).await, ["last"]);
 }
 
 #[tokio::test]
