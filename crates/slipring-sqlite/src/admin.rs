@@ -171,7 +171,13 @@ impl AdminStore for SqliteStore {
     ) -> Result<Vec<(QueueId, u64)>, Error> {
         let weight = request.limit.min(STEP_MESSAGES_MAX) as usize;
         let load = (request.source, weight);
-        self.write("move_messages", load, move |writer| writer.move_messages(&request)).await
+        loop {
+            let work = move |writer: &mut Writer<'_>| writer.move_messages(&request);
+            let moved = self.write("move_messages", load, work).await?;
+            if !moved.more {
+                return Ok(moved.to);
+            }
+        }
     }
 
     async fn move_chosen(

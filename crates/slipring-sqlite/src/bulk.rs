@@ -1,7 +1,5 @@
 //! Administration of messages: cancel, kick, redrive.
 
-use std::collections::BTreeMap;
-
 use rusqlite::params;
 use slipring::lifecycle;
 use slipring::{
@@ -39,6 +37,15 @@ pub(crate) struct Kick {
 pub(crate) enum Kicked {
     Parked,
     Delayed,
+}
+
+/// What a step of a redrive has done.
+#[derive(Debug, Default)]
+pub(crate) struct Moved {
+    /// How many messages went where.
+    pub(crate) to: Vec<(QueueId, u64)>,
+    /// Whether it has ended without a message although there may be one.
+    pub(crate) more: bool,
 }
 
 impl Writer<'_> {
@@ -159,8 +166,8 @@ impl Writer<'_> {
         Ok(self.db.all(Query::FirstItems, values, |row| row.get::<_, i64>(0).map(from_sql))?)
     }
 
-    /// Moves ready and parked messages to other queues; answers how many went where.
-    pub(crate) fn move_messages(&mut self, request: &MoveRequest) -> Outcome<Vec<(QueueId, u64)>> {
+    /// Moves ready and parked messages to other queues.
+    pub(crate) fn move_messages(&mut self, request: &MoveRequest) -> Outcome<Moved> {
         let source = self.live(request.source)?;
         check_ends(&source, request.target)?;
         self.promise(Durability::Full);
@@ -179,7 +186,8 @@ impl Writer<'_> {
             self.move_row(source, target, id, &mut room)?;
             moved += 1;
         }
-        Ok(if moved > 0 { vec![(target.id(), u64::from(moved))] } else { Vec::new() })
+        let to = if moved > 0 { vec![(target.id(), u64::from(moved))] } else { Vec::new() };
+        Ok(Moved { to, more: false })
     }
 
     fn move_ready(
@@ -211,7 +219,7 @@ impl Writer<'_> {
         Ok(limit)
     }
 
-    fn move_row(
+    pub(crate) fn move_row(
         &mut self,
         source: &mut Picture,
         target: &mut Picture,
@@ -222,40 +230,6 @@ impl Writer<'_> {
         let mut head = head.ok_or_else(|| Fault::Damaged(format!("item {id} is missing")))?;
         room.take(head.bytes);
         self.move_item(source, target, &mut head, as_new)
-    }
-
-    /// Sends each message back to the queue it was dead-lettered from, where that is still there.
-    fn send_back(&mut self, source: &mut Picture, limit: u32) -> Outcome<Vec<(QueueId, u64)>> {
-        let mut moved = BTreeMap::new();
-        let mut left = limit;
-        let mut room = Room::new(u64::from(limit));
-        let mut after = String::new();
-        while left > 0 && room.is_left() {
-            let values = params![to_sql(source.id().0), after];
-            let name = self.db.first(Query::NextSource, values, |row| row.get::<_, String>(0))?;
-            let Some(name) = name else { break };
-            let target = match slipring::QueueName::new(&name) {
-                Ok(name) => self.queue_named(&name)?.filter(|id| *id != source.id()),
-                Err(_) => None,
-            };
-            after = name;
-            let Some(target) = target.map_or(Ok(None), |id| self.picture(id))? else { continue };
-            let target = &mut *target.lock();
-            for state in [MessageState::Ready, MessageState::Parked] {
-                let values =
-                    params![to_sql(source.id().0), after, state_number(state), i64::from(left),];
-                let ids = self.db.all(Query::ItemsOfSource, values, |row| row.get::<_, i64>(0))?;
-                for id in ids {
-                    if !room.is_left() {
-                        break;
-                    }
-                    self.move_row(source, target, from_sql(id), &mut room)?;
-                    left -= 1;
-                    *moved.entry(target.id()).or_default() += 1;
-                }
-            }
-        }
-        Ok(moved.into_iter().collect())
     }
 }
 

@@ -62,6 +62,7 @@ mod reclaim;
 mod ring;
 mod room;
 mod rows;
+mod send_back;
 mod serving;
 mod sessions;
 mod settle;

@@ -17,6 +17,7 @@ use crate::options::SqliteOptions;
 use crate::picture::Picture;
 use crate::position::{from_sql, stamp_at, to_sql};
 use crate::prune::Purge;
+use crate::send_back::SendingBack;
 use crate::serving::{Calls, Served};
 use crate::statements::{Query, Statements, keep_statements};
 use crate::task::{Classes, Task};
@@ -55,6 +56,8 @@ pub(crate) struct Memory {
     pub(crate) clock_ms: u64,
     /// Purges that have begun.
     pub(crate) purges: HashMap<QueueId, Purge>,
+    /// Redrives that have begun, by where they take from.
+    pub(crate) sending_back: HashMap<QueueId, SendingBack>,
     /// Most pages that the file may have.
     pub(crate) pages_max: Option<u64>,
     /// What `PRAGMA data_version` said last; it moves when another connection commits.
@@ -108,6 +111,7 @@ impl Core {
             last_stamp: 0,
             clock_ms: 0,
             purges: HashMap::new(),
+            sending_back: HashMap::new(),
             pages_max: options.file_bytes_max.map(|bytes| bytes / PAGE_BYTES),
             data_version: 0,
             foreign_changes: 0,
@@ -245,6 +249,7 @@ impl<'c> Writer<'c> {
     pub(crate) fn forget_picture(&mut self, queue: QueueId) {
         self.memory.pictures.remove(&queue);
         self.memory.purges.remove(&queue);
+        self.memory.sending_back.remove(&queue);
         self.memory.noted.retain(|noted| *noted != queue);
     }
 
