@@ -14,7 +14,7 @@ use crate::image::settings_to_sql;
 use crate::position::{SEQ_MAX, from_sql, position, to_sql};
 use crate::room::Room;
 use crate::statements::Query;
-use crate::writer::{Writer, used_up};
+use crate::writer::Writer;
 
 /// Most rows of a table that one step of clearing away removes.
 const CLEAR_ROWS_MAX: u64 = 250;
@@ -46,7 +46,7 @@ impl Writer<'_> {
             return Err(Error::new(ErrorKind::QueueExists, text).with("queue", name).into());
         }
         let id = self.db.first(Query::TakeQueueId, (), |row| row.get::<_, i64>(0))?;
-        let id = QueueId(from_sql(id.ok_or_else(|| used_up("queue numbers"))?));
+        let id = QueueId(from_sql(id.ok_or(Fault::UsedUp("queue numbers"))?));
         let values = params![
             to_sql(id.0),
             name.as_str(),

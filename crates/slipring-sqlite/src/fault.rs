@@ -14,6 +14,8 @@ pub(crate) enum Fault {
     Storage(rusqlite::Error),
     /// The file contradicts itself; the transaction is undone.
     Damaged(String),
+    /// Numbers of a kind have run out, perhaps half way; the transaction is undone.
+    UsedUp(&'static str),
 }
 
 /// What an operation inside a transaction answers.
@@ -37,6 +39,9 @@ impl Fault {
         match self {
             Fault::Refused(error) => error,
             Fault::Storage(error) => storage_error(error),
+            Fault::UsedUp(what) => {
+                Error::new(ErrorKind::LimitExceeded, format!("all {what} are used up"))
+            }
             Fault::Damaged(what) => Error::new(
                 ErrorKind::StorageCorrupt,
                 format!("the file contradicts itself: {what}; restore it from a backup"),

@@ -11,7 +11,7 @@ use crate::lane::Lane;
 use crate::picture::{ItemCount, Picture};
 use crate::position::{LANE_MAX, SEQ_MAX, from_sql, position, seq_of, to_sql};
 use crate::statements::{Query, Statements};
-use crate::writer::{Writer, used_up};
+use crate::writer::Writer;
 
 /// A row of the table `queue`, its settings still as text.
 pub(crate) struct QueueRow {
@@ -180,9 +180,16 @@ impl Writer<'_> {
             return Ok(at);
         }
         if known.is_none() && priority.is_some() && !picture.may_add_lane() {
-            let Some(empty) = picture.take_empty_lane() else {
+            let Some(mut empty) = picture.take_empty_lane() else {
                 return self.lane_for(picture, None);
             };
+            if empty.has_room() {
+                let values = params![to_sql(empty.id), priority.map(|p| i64::from(p.0))];
+                self.db.execute(Query::RelabelLane, values)?;
+                // Its row alone shows the tail now.
+                (empty.priority, empty.dirty) = (priority, true);
+                return Ok(picture.add_lane(empty));
+            }
             self.delete_lanes(&[empty])?;
         }
         let lane = self.new_lane(picture.id(), priority)?;
@@ -201,7 +208,7 @@ impl Writer<'_> {
     /// Makes a lane of an owner: a queue, or what has the place of one.
     pub(crate) fn new_lane(&mut self, owner: QueueId, priority: Option<Priority>) -> Outcome<Lane> {
         let id = self.db.first(Query::TakeLaneId, (), |row| row.get::<_, i64>(0).map(from_sql))?;
-        let id = id.filter(|id| *id <= LANE_MAX).ok_or_else(|| used_up("lanes"))?;
+        let id = id.filter(|id| *id <= LANE_MAX).ok_or(Fault::UsedUp("lanes"))?;
         let values = params![to_sql(id), to_sql(owner.0), priority.map(|p| i64::from(p.0))];
         self.db.execute(Query::AddLane, values)?;
         Ok(Lane::new(id, priority))

@@ -19,7 +19,7 @@ use crate::position::{from_sql, to_sql};
 use crate::reader::Reader;
 use crate::room::{SENDS_LEAVE, no_room};
 use crate::statements::{Query, Statements};
-use crate::writer::{Writer, used_up};
+use crate::writer::Writer;
 
 /// Most loads that one pass of pruning ends.
 const PASS_LOADS_MAX: usize = 64;
@@ -86,7 +86,7 @@ impl Writer<'_> {
         }
         self.promise(Durability::Full);
         let id = self.db.first(Query::TakeQueueId, (), |row| row.get::<_, i64>(0))?;
-        let id = LoadId(from_sql(id.ok_or_else(|| used_up("queue numbers"))?));
+        let id = LoadId(from_sql(id.ok_or(Fault::UsedUp("queue numbers"))?));
         let values = [id.0, queue.0, now.as_millis()];
         self.db.execute(Query::AddLoad, values.map(to_sql))?;
         known(&self.db, id)

@@ -58,6 +58,7 @@ queries! {
     QueueOfLane "queue_of_lane",
     TakeLaneId "take_lane_id",
     AddLane "add_lane",
+    RelabelLane "relabel_lane",
     SetLane "set_lane",
     DeleteLane "delete_lane",
     AddPlain "add_plain",

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use rusqlite::Connection;
-use slipring::{Durability, Error, ErrorKind, QueueId, Randomness, Timestamp};
+use slipring::{Durability, Error, QueueId, Randomness, Timestamp};
 
 use crate::checkpoint::LogSize;
 use crate::fault::{Fault, Outcome};
@@ -362,9 +362,4 @@ impl Drop for UndoOnPanic<'_> {
             self.now();
         }
     }
-}
-
-/// The error for a number that has run out; it cannot happen in practice.
-pub(crate) fn used_up(what: &str) -> Fault {
-    Fault::Refused(Error::new(ErrorKind::LimitExceeded, format!("all {what} are used up")))
 }

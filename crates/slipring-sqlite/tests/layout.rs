@@ -14,9 +14,9 @@ use std::time::Duration;
 
 use slipring::lifecycle::Settlement;
 use slipring::store::Store;
-use slipring::{AdminStore, Durability, MessageId, NewMessage, QueueSettings, Waits};
+use slipring::{AdminStore, Durability, ErrorKind, MessageId, NewMessage, QueueSettings, Waits};
 use slipring_conformance::verbs::{
-    self, ack_all, at, bodies, claim, counts, extend, plain, send, settle,
+    self, ack_all, at, bodies, claim, counts, extend, plain, send, settle, try_send,
 };
 use slipring_sqlite::SqliteOptions;
 use support::{number, open};
@@ -61,6 +61,63 @@ async fn a_lease_is_one_row_however_many_messages_and_receives() {
     assert_eq!((rows(folder.path(), "message"), rows(folder.path(), "item")), (0, 1));
     ack_all(&store, q, &held[499..], at(62)).await;
     assert_eq!(rows(folder.path(), "lease") + rows(folder.path(), "item"), 0);
+}
+
+#[tokio::test]
+async fn a_batch_for_which_the_lanes_run_out_half_way_stores_nothing() {
+    // S9.1
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+
+    let settings = QueueSettings::default();
+    let full = verbs::queue(&store, "full", &settings).await;
+    send(&store, full, &["before"]).await;
+    let half = verbs::queue(&store, "half", &settings).await;
+    let other = verbs::queue(&store, "other", &settings).await;
+    // One is left.
+    let sql = "UPDATE store SET next_lane = 2147483647";
+    support::look(folder.path()).execute(sql, []).unwrap();
+    let batch = [1, 2].map(|priority| NewMessage::new("x").priority(priority));
+    for queue in [half, full] {
+        let refused = try_send(&store, queue, batch.to_vec(), at(0)).await.unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::LimitExceeded, "{refused}");
+        assert!(refused.message().contains("lanes"), "{refused}");
+    }
+    assert_eq!(counts(&store, half).await, [0; 4]);
+    assert_eq!(counts(&store, full).await, [1, 0, 0, 0]);
+    // What was not stored has used up nothing.
+    send(&store, other, &["last"]).await;
+    send(&store, full, &["goes on"]).await;
+    try_send(&store, half, batch[..1].to_vec(), at(0)).await.unwrap_err();
+    assert_eq!(verbs::drain(&store, other).await, ["last"]);
+    assert_eq!(verbs::drain(&store, full).await, ["before", "goes on"]);
+}
+
+#[tokio::test]
+async fn priorities_that_come_and_go_use_up_no_lanes() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let q = plain(&store).await;
+    let mut ids = std::collections::BTreeSet::new();
+    for first in [0, 500, 1000, 1500] {
+        let of = |priority| NewMessage::new(format!("{priority}")).priority(priority);
+        let batch: Vec<_> = (first..first + 500).map(of).collect();
+        let sent = try_send(&store, q, batch, at(0)).await.unwrap();
+        ids.extend(sent.into_iter().map(|sent| sent.id));
+        let list = claim(&store, q, 500, at(0)).await;
+        let expected: Vec<_> = (first..first + 500).map(|priority| priority.to_string()).collect();
+        assert_eq!(bodies(&list), expected);
+        ack_all(&store, q, &list, at(0)).await;
+    }
+    assert_eq!(ids.len(), 2000, "a number is given once");
+    let lanes = number(folder.path(), "SELECT next_lane FROM store");
+    assert!(lanes <= 1025, "{lanes} lanes were begun");
+    // The next process finds them as they are.
+    store.close().await.unwrap();
+    let store = open(folder.path());
+    let one = vec![NewMessage::new("one").priority(1999)];
+    assert!(ids.insert(try_send(&store, q, one, at(0)).await.unwrap()[0].id));
+    assert_eq!(verbs::drain(&store, q).await, ["one"]);
 }
 
 #[tokio::test]
