@@ -179,8 +179,7 @@ impl Checkpoints {
     /// Copies whenever asked until closed. While nothing is asked, space is given back.
     pub(crate) fn run(&self, log: &Log, writer: &impl Beside) {
         let mut reclaim = Reclaim::new(Arc::clone(&self.size), self.reclaim_every);
-        let mut told = false;
-        let mut failing = false;
+        let (mut told, mut failing, mut found) = (false, false, true);
         let mut pause = reclaim.not_now();
         loop {
             let mut asked = self.asked.lock();
@@ -192,13 +191,13 @@ impl Checkpoints {
             }
             let due = asked.now;
             drop(asked);
-            // What a load has let the log grow to, the next one finds there; a reader's share is
-            // for the disk.
+            // What a load has let the log grow to, the next one finds there; a reader's share, and
+            // what was found at the opening, is for the disk.
             let cut = self.held_for().is_some() || reclaim.take_shrunk();
             if (due || cut) && log.check().is_ok() {
-                match self.checkpoint(log, writer, cut) {
+                match self.checkpoint(log, writer, cut || found) {
                     Ok(whole) => {
-                        failing = false;
+                        (failing, found) = (false, found && !whole);
                         self.follow(&mut told, whole, log);
                     }
                     Err(fault) => {

@@ -46,8 +46,10 @@ pub fn compact(path: &Path, options: &SqliteOptions) -> Result<Compacted, Error>
     let before_bytes = bytes(path);
     let connection = open::writing(path, options)?;
     old_log::keep_alone(path, &connection).map_err(at_path)?;
-    rewrite(&connection).map_err(|error| at_path(storage_error(error)))?;
+    let rewritten = rewrite(&connection);
+    // Also the part of the copy in the log for which there was no room in the end.
     let cut = connection.query_row("PRAGMA wal_checkpoint(truncate)", (), |row| row.get(0));
+    let cut = rewritten.and(cut);
     let busy: i64 = cut.map_err(|error| at_path(storage_error(error)))?;
     if busy != 0 {
         let error = in_use(&beside(path, "-shm"));

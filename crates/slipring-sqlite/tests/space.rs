@@ -150,3 +150,62 @@ async fn a_file_that_is_open_or_not_there_is_not_compacted() {
     store.close().await.unwrap();
     compact(&database(folder.path()), &slow()).unwrap();
 }
+
+#[tokio::test]
+async fn a_large_log_that_is_found_at_the_opening_is_cut() {
+    let folder = tempfile::tempdir().unwrap();
+    let killed = tempfile::tempdir().unwrap();
+    let options = |checkpoint_bytes| SqliteOptions { checkpoint_bytes, ..slow() };
+    let store = support::open_with(folder.path(), options(64 << 20));
+    let q = plain(&store).await;
+    try_send(&store, q, vec![NewMessage::new(vec![b'x'; 4 << 20])], at(0)).await.unwrap();
+    support::copy_as_after_a_crash(folder.path(), killed.path());
+    let log = || std::fs::metadata(killed.path().join("slipring.db-wal")).unwrap().len();
+    assert!(log() > 4 << 20);
+    let store = support::open_with(killed.path(), options(256 << 10));
+    let cut = async {
+        while log() > 1 << 20 {
+            send(&store, q, &["x"]).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), cut).await.expect("it is cut in time");
+}
+
+/// The file that the child compacts; set only for the child.
+const FILE: &str = "SLIPRING_TEST_COMPACTS";
+
+/// Not a test by itself: what the child of the test below does.
+#[test]
+fn a_process_that_finds_no_room_to_compact() {
+    let Some(file) = std::env::var_os(FILE) else { return };
+    compact(Path::new(&file), &slow()).unwrap_err();
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn compacting_without_room_leaves_the_disk_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = support::open_with(folder.path(), slow());
+    let q = plain(&store).await;
+    for _ in 0..12 {
+        let large = (0..50).map(|_| NewMessage::new(vec![b'x'; 20_000])).collect();
+        try_send(&store, q, large, at(0)).await.unwrap();
+    }
+    store.close().await.unwrap();
+    let file_bytes = compact(&database(folder.path()), &slow()).unwrap().after_bytes;
+    // The copy just fits, and the log does not, which has a little more for each page.
+    let limit = format!("trap '' XFSZ; ulimit -f {}; exec \"$0\" \"$@\"", file_bytes / 512 + 32);
+    let child = std::process::Command::new("sh")
+        .args(["-c", &limit])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "a_process_that_finds_no_room_to_compact"])
+        .env(FILE, database(folder.path()))
+        .output()
+        .unwrap();
+    assert!(child.status.success(), "{child:?}");
+    assert_eq!(bytes(folder.path()), file_bytes);
+    let log = std::fs::metadata(folder.path().join("slipring.db-wal")).map_or(0, |log| log.len());
+    assert_eq!(log, 0, "what was not copied is given back");
+    let store = support::open_with(folder.path(), slow());
+    assert_eq!(counts(&store, q).await, [600, 0, 0, 0]);
+}
