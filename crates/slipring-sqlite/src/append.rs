@@ -11,7 +11,7 @@ use crate::fault::{Fault, Outcome};
 use crate::item::{ItemHead, headers_to_sql, ms_to_sql};
 use crate::picture::Picture;
 use crate::position::to_sql;
-use crate::room::{SENDS_LEAVE, no_room};
+use crate::room::no_room;
 use crate::slots;
 use crate::statements::Query;
 use crate::writer::Writer;
@@ -35,7 +35,8 @@ impl Writer<'_> {
             self.append_unit(picture, unit, batch.now, &mut answers)?;
         }
         let stored = answers.iter().flatten().any(|sent| !sent.duplicate);
-        if stored && self.spare_pages(SENDS_LEAVE)?.is_none() {
+        let bytes = batch.messages.iter().map(NewMessage::size_bytes).sum();
+        if stored && !self.leaves_room(bytes)? {
             return Err(no_room());
         }
         let outside =

@@ -30,6 +30,7 @@ mod compact;
 mod company;
 mod deadlines;
 mod dedup;
+mod disk;
 mod driver;
 mod extend;
 mod failures;

@@ -17,7 +17,7 @@ use crate::lane::Lane;
 use crate::passes::Tally;
 use crate::position::{from_sql, to_sql};
 use crate::reader::Reader;
-use crate::room::{SENDS_LEAVE, no_room};
+use crate::room::no_room;
 use crate::statements::{Query, Statements};
 use crate::writer::Writer;
 
@@ -114,7 +114,7 @@ impl Writer<'_> {
         let lanes = image::lanes(&self.db, owner(part.load))?;
         check_priorities(&lanes, &part.messages).map_err(named)?;
         let bytes = self.append_to_lanes(part, lanes)?;
-        if self.spare_pages(SENDS_LEAVE)?.is_none() {
+        if !self.leaves_room(bytes)? {
             return Err(no_room());
         }
         let values = params![key[0], key[1], to_sql(count), checksum_to_sql(part.checksum)];

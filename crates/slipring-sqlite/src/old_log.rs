@@ -5,9 +5,9 @@
 //! behind them and flush; after a loss of power the log would end before them, and what was
 //! answered since would be gone with them. So the same bytes are written once more and flushed.
 //!
-//! While the write lock is held no process adds to the log, begins it anew or cuts it, and the bytes
-//! are the same, so it matters to no reader. Between two steps the log may begin anew, which is seen
-//! by its header: what the new round has is written once more then.
+//! While the write lock is held no process adds to the log, begins it anew or cuts it, and the
+//! bytes are the same, so it matters to no reader. Between two steps the log may begin anew, which
+//! is seen by its header: what the new round has is written once more then.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};

@@ -172,9 +172,10 @@ impl<'c> Task<Writer<'c>> for Probe {
 
     fn run(&mut self, writer: &mut Writer<'c>) -> Result<(), Fault> {
         self.refused = None;
-        // A file that is filled to its bound refuses sends; others of the transaction stand.
+        // A file or disk that is full to its bound refuses sends; others of the transaction stand.
         let spare_pages = writer.spare_pages(SENDS_LEAVE)?;
-        if spare_pages.is_none_or(|pages| pages < PROBE_PAGES) {
+        let leaves_room = writer.leaves_room(PROBE_BYTES as u64)?;
+        if !leaves_room || spare_pages.is_none_or(|pages| pages < PROBE_PAGES) {
             self.refused = Some(no_room().into_error());
             return Ok(());
         }

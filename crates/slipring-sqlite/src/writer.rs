@@ -10,6 +10,7 @@ use rusqlite::Connection;
 use slipring::{Durability, Error, QueueId, Randomness, Timestamp};
 
 use crate::checkpoint::LogSize;
+use crate::disk::Disk;
 use crate::fault::{Fault, Outcome};
 use crate::on_disk::{Needs, OnDisk};
 use crate::open::PAGE_BYTES;
@@ -58,6 +59,7 @@ pub(crate) struct Memory {
     pub(crate) purges: HashMap<QueueId, Purge>,
     /// Redrives that have begun, by where they take from.
     pub(crate) sending_back: HashMap<QueueId, SendingBack>,
+    pub(crate) disk: Disk,
     /// Most pages that the file may have.
     pub(crate) pages_max: Option<u64>,
     /// What `PRAGMA data_version` said last; it moves when another connection commits.
@@ -112,6 +114,7 @@ impl Core {
             clock_ms: 0,
             purges: HashMap::new(),
             sending_back: HashMap::new(),
+            disk: Disk::of(connection.path()),
             pages_max: options.file_bytes_max.map(|bytes| bytes / PAGE_BYTES),
             data_version: 0,
             foreign_changes: 0,
