@@ -32,17 +32,22 @@ impl Writer<'_> {
 }
 
 /// Ends the leases of connections of processes that are no more, as lapses (see the failure table
-/// of `docs/semantics.md`), in steps.
+/// of `docs/semantics.md`), in steps. A full file or disk opens all the same, so that it can be
+/// emptied: those for which there is no room end in later passes, or at their deadlines.
 pub(crate) fn end_sessions(core: &mut Core) -> Outcome<()> {
+    match end_all(core) {
+        Err(fault) if fault.is_full() => {
+            let error = fault.into_error();
+            tracing::warn!(%error, "not all reservations of connections that are gone end now");
+            Ok(())
+        }
+        ended => ended,
+    }
+}
+
+fn end_all(core: &mut Core) -> Outcome<()> {
     let mut from = 0;
     while core.alone(|writer| writer.end_sessions(&mut from))? {}
-    loop {
-        match core.alone(|writer| writer.lapse_sessions()) {
-            Ok(true) => {}
-            Ok(false) => return Ok(()),
-            // A full file opens all the same, so that it can be emptied; later passes go on.
-            Err(fault) if fault.is_full() => return Ok(()),
-            Err(fault) => return Err(fault),
-        }
-    }
+    while core.alone(|writer| writer.lapse_sessions())? {}
+    Ok(())
 }

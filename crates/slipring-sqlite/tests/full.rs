@@ -8,11 +8,13 @@
 
 mod support;
 
+use std::time::Duration;
+
 use slipring::lifecycle::Settlement;
 use slipring::store::{Demand, SettleBatch, Store};
 use slipring::{AdminStore, ErrorKind, NewMessage, Retry};
 use slipring_conformance::verbs::{ack_all, at, claim, claim_with, counts, plain, try_send};
-use slipring_sqlite::SqliteOptions;
+use slipring_sqlite::{SqliteOptions, SqliteStore};
 
 const LARGE: usize = 50_000;
 
@@ -134,6 +136,58 @@ async fn a_full_file_opens_although_not_all_sessions_find_room_to_end() {
     let [ready, delayed, leased, parked] = counts(&store, q).await;
     assert!(ready > 0 && leased > 0, "{ready} {leased}");
     assert_eq!((ready + leased, delayed + parked), (taken, 0));
+}
+
+/// The file that the child opens; set only for the child.
+const FILE: &str = "SLIPRING_TEST_OPENS";
+
+/// Not a test by itself: what the child of the test below does.
+#[tokio::test]
+async fn a_process_that_opens_where_no_log_finds_room() {
+    let Some(file) = std::env::var_os(FILE) else { return };
+    let store = SqliteStore::open(file, SqliteOptions::default()).unwrap();
+    let q = plain_again(&store).await;
+    assert_eq!(counts(&store, q).await, [0, 0, 2000, 0]);
+    // Room is found a little at a time.
+    assert_eq!(store.purge(q, 1, at(1)).await.unwrap(), 1);
+}
+
+async fn plain_again(store: &std::sync::Arc<SqliteStore>) -> slipring::QueueId {
+    store.queues().await.unwrap()[0].id
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_full_disk_opens_although_no_session_finds_room_to_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = support::open(folder.path());
+    let q = plain(&store).await;
+    let session = Demand { up_to: 1000, lease: None, session: true };
+    for _ in 0..2 {
+        try_send(&store, q, vec![NewMessage::new("x".repeat(100)); 1000], at(0)).await.unwrap();
+        let held = claim(&store, q, 1000, at(0)).await;
+        // As rows, which are changed one by one.
+        let again = Settlement::Nack { delay: Some(Duration::ZERO), priority: None, reason: None };
+        let entries = held.iter().map(|delivery| (delivery.receipt, again.clone())).collect();
+        store.settle(SettleBatch { queue: q, now: at(0), entries }).await.unwrap();
+    }
+    for _ in 0..2 {
+        assert_eq!(claim_with(&store, q, session, at(0)).await.0.len(), 1000);
+    }
+    store.close().await.unwrap();
+    // Less than the log takes for a step.
+    let limit = "trap '' XFSZ; ulimit -f 160; exec \"$0\" \"$@\"";
+    let child = std::process::Command::new("sh")
+        .args(["-c", limit])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "a_process_that_opens_where_no_log_finds_room"])
+        .env(FILE, support::database(folder.path()))
+        .output()
+        .unwrap();
+    assert!(child.status.success(), "{child:?}");
+    // Where there is room they end.
+    let store = support::open(folder.path());
+    assert_eq!(counts(&store, q).await, [1999, 0, 0, 0]);
 }
 
 async fn futures_of(
