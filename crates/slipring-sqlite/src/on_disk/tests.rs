@@ -144,8 +144,10 @@ async fn messages_of_a_publication_are_handed_out_once_that_is_flushed() {
     let go = keep_writer(&store).await;
     let held = store.log().hold_flushes();
     let publishing = Arc::clone(&store);
+    // In the turn of the queue, so that it comes before the claim.
+    let work = move |writer: &mut Writer<'_>| writer.publish_load(load, 1, at(0));
     let mut publish: Waiting<()> =
-        Box::pin(async move { publishing.publish_load(load, 1, at(0)).await.map(drop) });
+        Box::pin(async move { publishing.write("publish", (queue, 1), work).await.map(drop) });
     let (mut claim, mut follows) = (claims(&store, queue), follows(&store, queue));
     assert!(answer(&mut publish).await.is_pending() && answer(&mut claim).await.is_pending());
     assert!(answer(&mut follows).await.is_pending());
