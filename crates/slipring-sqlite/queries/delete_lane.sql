@@ -1,4 +1,4 @@
--- Purpose: removes a lane: of a deleted queue, or one without messages
+-- Purpose: removes a lane without messages
 -- Inputs: ?1 lane_id
 -- Lock: the write lock, held by the transaction
 -- Index: primary key of lane

@@ -11,7 +11,7 @@ use slipring::{
 
 use crate::fault::{Fault, Outcome};
 use crate::image::settings_to_sql;
-use crate::position::{SEQ_MAX, from_sql, position, to_sql};
+use crate::position::{SEQ_MAX, from_sql, position, seq_of, to_sql};
 use crate::room::Room;
 use crate::statements::Query;
 use crate::writer::Writer;
@@ -185,9 +185,9 @@ impl Writer<'_> {
             let (Some((first, ..)), Some((last, ..))) = (piece.first(), piece.last()) else {
                 let range = [to_sql(position(lane, 0)), to_sql(position(lane, SEQ_MAX))];
                 self.db.execute(Query::DeleteLeases, range)?;
-                self.db.execute(Query::DeleteLane, [to_sql(lane)])?;
-                return Ok(());
+                return self.leave_lane(lane);
             };
+            self.db.execute(Query::RaiseTail, [to_sql(lane), to_sql(seq_of(*last))])?;
             let range = [to_sql(*first), to_sql(*last)];
             self.db.execute(Query::DeleteLeases, range)?;
             self.db.execute(Query::DeleteFromLog, range)?;

@@ -13,6 +13,9 @@ use crate::position::{LANE_MAX, SEQ_MAX, from_sql, position, seq_of, to_sql};
 use crate::statements::{Query, Statements};
 use crate::writer::Writer;
 
+/// Most lanes that are kept of deleted queues.
+const FREE_LANES_MAX: u64 = 1024;
+
 /// A row of the table `queue`, its settings still as text.
 pub(crate) struct QueueRow {
     id: QueueId,
@@ -192,8 +195,36 @@ impl Writer<'_> {
             }
             self.delete_lanes(&[empty])?;
         }
-        let lane = self.new_lane(picture.id(), priority)?;
+        // One that follows another of its priority is younger, which its number shows.
+        let left =
+            if known.is_none() { self.take_free_lane(picture.id(), priority)? } else { None };
+        let lane = left.map_or_else(|| self.new_lane(picture.id(), priority), Ok)?;
         Ok(picture.add_lane(lane))
+    }
+
+    /// Takes a lane that a deleted queue has left, if there is one.
+    fn take_free_lane(
+        &mut self,
+        owner: QueueId,
+        priority: Option<Priority>,
+    ) -> Outcome<Option<Lane>> {
+        let values = params![to_sql(owner.0), priority.map(|p| i64::from(p.0))];
+        self.db
+            .first(Query::TakeFreeLane, values, |row| {
+                let (id, seq) = (from_sql(row.get(0)?), from_sql(row.get(1)?));
+                Ok(Lane { tail_seq: seq, cursor_seq: seq, ..Lane::new(id, priority) })
+            })
+            .map_err(Fault::Storage)
+    }
+
+    /// Leaves an empty lane of a deleted queue to the next that needs one, so that queues that come
+    /// and go do not use up the lanes; of few only, and not of one that is soon full.
+    pub(crate) fn leave_lane(&mut self, id: u64) -> Outcome<()> {
+        let kept = self.db.first(Query::FreeLanes, (), |row| row.get(0).map(from_sql))?;
+        let tail = self.db.first(Query::LaneTail, [to_sql(id)], |row| row.get(0).map(from_sql))?;
+        let keep = kept.unwrap_or(0) < FREE_LANES_MAX && tail.is_some_and(|seq| seq < SEQ_MAX / 2);
+        self.db.execute(if keep { Query::FreeLane } else { Query::DeleteLane }, [to_sql(id)])?;
+        Ok(())
     }
 
     /// Removes lanes without messages.

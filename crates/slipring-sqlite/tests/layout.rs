@@ -21,6 +21,9 @@ use slipring_conformance::verbs::{
 use slipring_sqlite::SqliteOptions;
 use support::{number, open};
 
+/// Lanes that belong to something.
+const LANES: &str = "lane WHERE queue_id > 0";
+
 fn rows(folder: &Path, table: &str) -> i64 {
     number(folder, &format!("SELECT count(*) FROM {table}"))
 }
@@ -203,6 +206,33 @@ async fn only_what_must_last_is_flushed() {
 }
 
 #[tokio::test]
+async fn queues_that_come_and_go_use_up_no_lanes() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let mut ids = std::collections::BTreeSet::new();
+    for round in 0..30 {
+        let settings = QueueSettings { fifo: round % 3 == 1, ..QueueSettings::default() };
+        let q = verbs::queue(&store, "reply", &settings).await;
+        let sent = send(&store, q, &["a", "b", "c"]).await;
+        // Where nothing was, the messages alone show which numbers were given.
+        if round % 2 == 1 {
+            assert_eq!(claim(&store, q, 1, at(0)).await.len(), 1);
+        }
+        assert!(sent.into_iter().all(|id| ids.insert(id)), "a number is given once");
+        store.delete_queue(q).await.unwrap();
+        let cleared = async {
+            while rows(folder.path(), "queue") > 0 {
+                store.foreign_changes().await.unwrap();
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(30), cleared).await.expect("it goes in time");
+    }
+    let lanes = number(folder.path(), "SELECT next_lane FROM store");
+    assert!(lanes <= 2, "{lanes} lanes were begun");
+    assert_eq!(rows(folder.path(), LANES), 0);
+}
+
+#[tokio::test]
 async fn a_deleted_queue_is_cleared_away_in_steps() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());
@@ -220,7 +250,7 @@ async fn a_deleted_queue_is_cleared_away_in_steps() {
     assert!(store.queues().await.unwrap().is_empty());
     assert!(store.lookup(MessageId(1), at(0)).await.unwrap().is_none());
     let left = || {
-        ["message", "item", "lease", "lane", "fifo_group", "dedup", "item_count", "queue"]
+        ["message", "item", "lease", LANES, "fifo_group", "dedup", "item_count", "queue"]
             .iter()
             .map(|table| rows(folder.path(), table))
             .sum::<i64>()
