@@ -204,12 +204,12 @@ impl AdminStore for SqliteStore {
     }
 
     async fn check(&self) -> Result<(), Error> {
-        self.log().check()?;
+        self.driver().log.check()?;
         self.probe().await
     }
 
     async fn close(&self) -> Result<(), Error> {
         self.shut_down().await;
-        self.log().check()
+        self.driver().log.check()
     }
 }

@@ -156,11 +156,6 @@ impl SqliteStore {
         &self.hold.driver
     }
 
-    /// The log of the file.
-    pub(crate) fn log(&self) -> &Log {
-        &self.hold.driver.log
-    }
-
     /// The key that was read from the file.
     pub(crate) fn key(&self) -> &ReceiptKey {
         &self.key

@@ -117,7 +117,7 @@ async fn a_message_is_handed_out_once_it_is_flushed_and_one_that_is_waits_for_no
     let store = open(&folder);
     let queue = with_messages(&store, &["old"]).await;
     let go = keep_writer(&store).await;
-    let held = store.log().hold_flushes();
+    let held = store.driver().log.hold_flushes();
     let (mut send, mut old) = (sends(&store, queue), claims(&store, queue));
     let (mut new, mut follows) = (claims(&store, queue), follows(&store, queue));
     assert!(answer(&mut send).await.is_pending() && answer(&mut old).await.is_pending());
@@ -142,7 +142,7 @@ async fn messages_of_a_publication_are_handed_out_once_that_is_flushed() {
     let messages = vec![NewMessage::new("loaded")];
     store.append_load(LoadPart { load, part: 0, checksum: 7, now: at(0), messages }).await.unwrap();
     let go = keep_writer(&store).await;
-    let held = store.log().hold_flushes();
+    let held = store.driver().log.hold_flushes();
     let publishing = Arc::clone(&store);
     // In the turn of the queue, so that it comes before the claim.
     let work = move |writer: &mut Writer<'_>| writer.publish_load(load, 1, at(0));
@@ -167,7 +167,7 @@ async fn what_another_process_has_written_is_flushed_before_it_is_handed_out() {
     let queue = with_messages(&store, &[]).await;
     send(&other, queue, &["foreign"]).await;
     let go = keep_writer(&store).await;
-    let held = store.log().hold_flushes();
+    let held = store.driver().log.hold_flushes();
     let (mut claim, mut follows) = (claims(&store, queue), follows(&store, queue));
     assert!(answer(&mut claim).await.is_pending() && answer(&mut follows).await.is_pending());
     drop(go);
