@@ -171,8 +171,15 @@ impl AdminStore for SqliteStore {
     ) -> Result<Vec<(QueueId, u64)>, Error> {
         let weight = request.limit.min(STEP_MESSAGES_MAX) as usize;
         let load = (request.source, weight);
+        let mut begins = true;
         loop {
-            let work = move |writer: &mut Writer<'_>| writer.move_messages(&request);
+            let first = std::mem::take(&mut begins);
+            let work = move |writer: &mut Writer<'_>| {
+                if first {
+                    writer.begin_sending_back(request.source);
+                }
+                writer.move_messages(&request)
+            };
             let moved = self.write("move_messages", load, work).await?;
             if !moved.more {
                 return Ok(moved.to);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use slipring::clock::monotonic_ns;
 use slipring::lifecycle::{self, Next};
 use slipring::store::{AppendBatch, Appended, ClaimBatch, Sent};
 use slipring::{Error, ErrorKind, MessageId, MessageState, NewMessage, Timestamp};
@@ -24,6 +25,11 @@ impl Writer<'_> {
     /// Stores messages unit by unit, each whole or not at all.
     pub(crate) fn append(&mut self, batch: &AppendBatch) -> Outcome<Vec<Result<Sent, Error>>> {
         let picture = self.live(batch.queue)?;
+        let repeatable = batch.messages.iter().any(|message| message.dedup_id.is_some());
+        if !repeatable && self.memory.disk.is_known_short(monotonic_ns()) {
+            // Before it is stored: undoing it would undo what others do in the same transaction.
+            return Err(Fault::Refused(no_room().into_error()));
+        }
         let picture = &mut *picture.lock();
         self.note(picture);
         self.promise(picture.info.settings.durability);

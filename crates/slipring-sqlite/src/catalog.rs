@@ -117,6 +117,8 @@ impl Writer<'_> {
             return Err(Fault::Refused(Error::queue_not_found(queue)));
         }
         self.end_loads_of(queue)?;
+        // Its lanes may be given to other queues, which go on with their numbers.
+        self.write_back_lanes(queue)?;
         self.forget_picture(queue);
         self.memory.clearing = true;
         Ok(())
@@ -193,5 +195,40 @@ impl Writer<'_> {
             self.db.execute(Query::DeleteFromLog, range)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use slipring::store::AppendBatch;
+    use slipring::{NewMessage, QueueSettings};
+    use slipring_conformance::verbs::{at, plain, queue, try_send};
+
+    use super::*;
+    use crate::{SqliteOptions, SqliteStore};
+
+    fn delayed() -> Vec<NewMessage> {
+        vec![NewMessage { delay: Some(Duration::from_secs(60)), ..NewMessage::new("a") }]
+    }
+
+    #[tokio::test]
+    async fn a_queue_with_the_lane_of_a_deleted_one_gives_no_number_twice() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        let store = SqliteStore::open(path, SqliteOptions::default()).unwrap();
+        let deleted = plain(&store).await;
+        let both = move |writer: &mut Writer<'_>| {
+            let batch =
+                AppendBatch { queue: deleted, now: at(0), messages: delayed(), units: vec![1] };
+            let sent = writer.append(&batch)?.remove(0);
+            writer.delete_queue(deleted)?;
+            Ok(sent)
+        };
+        let first = store.write("both", 2, both).await.unwrap().unwrap();
+        let next = queue(&store, "next", &QueueSettings::default()).await;
+        let second = try_send(&store, next, delayed(), at(0)).await.unwrap().remove(0);
+        assert_ne!(first.id, second.id);
     }
 }

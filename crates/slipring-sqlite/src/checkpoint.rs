@@ -99,6 +99,8 @@ struct Asked {
     now: bool,
     closed: bool,
     no_room_at_ns: u64,
+    /// A call has found no room since the last copy: the log is to give its own back.
+    no_room: bool,
 }
 
 /// Pages in the log, and how many of them are in the file.
@@ -162,6 +164,7 @@ impl Checkpoints {
             return;
         }
         let mut asked = self.asked.lock();
+        asked.no_room |= no_room;
         if no_room && !self.is_due() {
             let now_ns = monotonic_ns();
             if now_ns < asked.no_room_at_ns {
@@ -190,10 +193,11 @@ impl Checkpoints {
                 return;
             }
             let due = asked.now;
+            let no_room = due && std::mem::take(&mut asked.no_room);
             drop(asked);
             // What a load has let the log grow to, the next one finds there; a reader's share, and
             // what was found at the opening, is for the disk.
-            let cut = self.held_for().is_some() || reclaim.take_shrunk();
+            let cut = self.held_for().is_some() || reclaim.take_shrunk() || no_room;
             if (due || cut) && log.check().is_ok() {
                 match self.checkpoint(log, writer, cut || found) {
                     Ok(whole) => {

@@ -31,9 +31,10 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    fn is_short(self, free_in_file: u64) -> bool {
+    /// Whether so many bytes more in the log leave too little.
+    fn is_short(self, free_in_file: u64, bytes: u64) -> bool {
         let leave = LEAVE_BYTES_MAX.min(self.total / LEAVE_PART).saturating_add(self.log);
-        self.free.saturating_add(free_in_file) < leave
+        self.free.saturating_add(free_in_file) < leave.saturating_add(bytes)
     }
 }
 
@@ -54,13 +55,19 @@ impl Disk {
         let database = database.map(|path| Path::new(path).to_owned());
         Disk::seen_by(Box::new(move || {
             let path = database.as_ref()?;
-            let (free, total) = volume(path)?;
+            // A file system that tells nothing answers zeros.
+            let (free, total) = volume(path).filter(|(_, total)| *total > 0)?;
             Some(Seen { free, total, log: bytes_of(&beside(path, "-wal")).unwrap_or(0) })
         }))
     }
 
     pub(crate) fn seen_by(look: Look) -> Disk {
         Disk { look, due_ns: 0, sent_bytes: 0, short: false }
+    }
+
+    /// Whether it was short a moment ago.
+    pub(crate) fn is_known_short(&self, now_ns: u64) -> bool {
+        self.short && now_ns < self.due_ns
     }
 
     /// Whether to look again before so many bytes are sent.
@@ -85,7 +92,7 @@ impl Writer<'_> {
             let free = self.db.first(Query::FreePages, (), |row| row.get(0).map(from_sql))?;
             let free_in_file = free.unwrap_or(0) * PAGE_BYTES;
             let seen = (self.memory.disk.look)();
-            self.memory.disk.short = seen.is_some_and(|seen| seen.is_short(free_in_file));
+            self.memory.disk.short = seen.is_some_and(|seen| seen.is_short(free_in_file, bytes));
         }
         Ok(!self.memory.disk.short)
     }
@@ -103,13 +110,15 @@ mod tests {
 
     #[test]
     fn sends_leave_a_part_of_the_disk_and_what_the_file_may_grow_by() {
-        let short = |free, total, log, in_file| Seen { free, total, log }.is_short(in_file);
+        let short = |free, total, log, in_file| Seen { free, total, log }.is_short(in_file, 0);
         assert!(short(LEAVE_BYTES_MAX - 1, 100 * GB, 0, 0));
         assert!(!short(LEAVE_BYTES_MAX, 100 * GB, 0, 0));
         assert!(short(LEAVE_BYTES_MAX, 100 * GB, 1, 0));
         // Pages that are free in the file take nothing of the disk.
         assert!(!short(0, 100 * GB, 1, LEAVE_BYTES_MAX + 1));
         assert!(!short(GB / 160, GB / 10, 0, 0), "a small disk is not kept empty");
+        let seen = Seen { free: LEAVE_BYTES_MAX, total: 100 * GB, log: 0 };
+        assert!(seen.is_short(0, 1), "a send counts as well");
     }
 
     #[test]
@@ -152,7 +161,7 @@ mod tests {
         let held = claim(&store, queue, 1, at(0)).await;
         ack_all(&store, queue, &held, at(0)).await;
         assert_eq!(counts(&store, queue).await, [1, 0, 0, 0]);
-        free(&store, LEAVE_BYTES_MAX).await;
+        free(&store, 2 * LEAVE_BYTES_MAX).await;
         try_send(&store, queue, message(), at(0)).await.unwrap();
         assert_eq!(counts(&store, queue).await, [2, 0, 0, 0]);
     }

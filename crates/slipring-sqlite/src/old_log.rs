@@ -33,6 +33,8 @@ pub(crate) struct OldLog<F> {
     header: Option<[u8; LOG_HEADER_BYTES]>,
     /// Up to where it is written.
     done: u64,
+    /// Where the round ended at its first step; what comes later its writers flush themselves.
+    end: u64,
     frame: Vec<u8>,
 }
 
@@ -74,7 +76,7 @@ fn flush(log: &OldLog<File>) -> Result<(), Error> {
 
 impl<F: Read + Write + Seek> OldLog<F> {
     fn new(file: F) -> OldLog<F> {
-        OldLog { file, header: None, done: 0, frame: Vec::new() }
+        OldLog { file, header: None, done: 0, end: 0, frame: Vec::new() }
     }
 
     /// Writes a part once more, to be called under the write lock; answers whether there is more.
@@ -94,10 +96,14 @@ impl<F: Read + Write + Seek> OldLog<F> {
             self.file.seek(SeekFrom::Start(0))?;
             self.file.write_all(&header)?;
             self.header = Some(header);
+            self.end = self.file.seek(SeekFrom::End(0))?;
             self.done = LOG_HEADER_BYTES as u64;
             self.frame = vec![0; FRAME_HEADER_BYTES + page_bytes];
         }
         for _ in 0..STEP_FRAMES {
+            if self.done >= self.end {
+                return Ok(false);
+            }
             self.file.seek(SeekFrom::Start(self.done))?;
             if !read_whole(&mut self.file, &mut self.frame)? {
                 return Ok(false);

@@ -171,7 +171,8 @@ pub(crate) fn mark_open(log: &File) -> io::Result<()> {
 
 /// Whether a store has marked the log of a database.
 fn is_marked_open(database: &Path) -> io::Result<bool> {
-    let log = match File::open(beside(database, "-wal")) {
+    // For writing, too: over NFS no other handle may have such a lock.
+    let log = match OpenOptions::new().read(true).write(true).open(beside(database, "-wal")) {
         Ok(log) if cfg!(unix) => log,
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => return Ok(false),

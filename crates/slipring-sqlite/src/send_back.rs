@@ -30,6 +30,13 @@ pub(crate) struct SendingBack {
 }
 
 impl Writer<'_> {
+    /// A redrive begins: it looks at all names, wherever an earlier one has ended.
+    pub(crate) fn begin_sending_back(&mut self, source: QueueId) {
+        if let Some(place) = self.memory.sending_back.get_mut(&source) {
+            (place.since, place.wrapped) = (place.after.clone(), false);
+        }
+    }
+
     /// Sends each message back to the queue it was dead-lettered from, where that is still there.
     pub(crate) fn send_back(&mut self, source: &mut Picture, limit: u32) -> Outcome<Moved> {
         let mut place = self.memory.sending_back.remove(&source.id()).unwrap_or_default();
