@@ -38,7 +38,8 @@ WITH own AS MATERIALIZED (
     a.state = 'active' AND a.application_name = own.application AND a.usename = current_user
       AND a.wait_event_type IS DISTINCT FROM 'Client' AS ours,
     (extract(epoch FROM clock_timestamp() - a.xact_start) * 1000)::int8 AS age_ms,
-    CASE WHEN pg_has_role(a.usesysid, 'USAGE') OR pg_has_role('pg_read_all_stats', 'USAGE')
+    -- Those of another database are no matter of this one.
+    CASE WHEN a.datid = own.database AND (pg_has_role(a.usesysid, 'USAGE') OR pg_has_role('pg_read_all_stats', 'USAGE'))
       THEN left(regexp_replace(a.query, '\s+', ' ', 'g'), 200) END AS statement
   FROM pg_stat_activity a CROSS JOIN own WHERE a.datid IS NOT NULL
 ), prepared AS MATERIALIZED (

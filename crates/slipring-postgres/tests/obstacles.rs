@@ -206,6 +206,6 @@ async fn a_transaction_of_another_database_that_has_written_is_named_with_it() {
     let found = g.found(elsewhere, ObstacleKind::OpenWriter).await;
     let one = found.iter().find(|one| one.pid == pid).expect("the writer");
     let state = format!("idle in transaction in the database {}", other.database.name);
-    assert_eq!(one.state, Some(state));
+    assert_eq!((one.state.as_ref(), one.statement.as_ref()), (Some(&state), None));
     assert!(g.found(ANY, ObstacleKind::OpenWriter).await.iter().all(|one| one.pid != pid));
 }

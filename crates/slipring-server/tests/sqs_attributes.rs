@@ -207,7 +207,7 @@ fn a_redrive_policy_has_both_members_and_no_other() {
 }
 
 #[test]
-fn a_redrive_policy_is_shown_without_spaces() {
+fn a_redrive_policy_is_shown_in_one_form() {
     in_both(|_, aws| {
         let target = arn("dead");
         aws.create("dead", json!({}));
@@ -215,9 +215,10 @@ fn a_redrive_policy_is_shown_without_spaces() {
             format!("{{ \"maxReceiveCount\" : \"5\", \"deadLetterTargetArn\" : \"{target}\" }}");
         let url = aws.create("q", json!({ "RedrivePolicy": spaced }));
         let shown = aws.attribute(&url, "RedrivePolicy");
-        let compact = format!("{{\"deadLetterTargetArn\":\"{target}\",\"maxReceiveCount\":5}}");
-        assert_eq!(shown.as_deref(), Some(compact.as_str()));
-        assert_eq!(aws.create("q", json!({ "RedrivePolicy": compact })), url);
+        // As the suite of moto expects it.
+        let one = format!("{{\"deadLetterTargetArn\": \"{target}\", \"maxReceiveCount\": 5}}");
+        assert_eq!(shown.as_deref(), Some(one.as_str()));
+        assert_eq!(aws.create("q", json!({ "RedrivePolicy": one })), url);
     });
 }
 

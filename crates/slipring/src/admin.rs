@@ -206,13 +206,10 @@ pub trait AdminStore: Send + Sync + 'static {
         now: Timestamp,
     ) -> Result<Vec<Result<QueueStats, Error>>, Error> {
         let mut all = Vec::with_capacity(queues.len());
-        let mut answers = false;
         for queue in queues {
             let stats = self.stats(*queue, now).await;
-            let failed = stats.as_ref().is_err_and(|e| e.kind() != ErrorKind::QueueNotFound);
-            if failed && !answers {
+            if stats.as_ref().is_err_and(|e| e.kind() != ErrorKind::QueueNotFound) {
                 self.check().await?;
-                answers = true;
             }
             all.push(stats);
         }

@@ -181,8 +181,9 @@ impl Worker {
         let mut running = AbortOnDrop(tokio::spawn(work));
         let mut deadline = delivery.deadline;
         let mut given_up = false;
+        let mut renew_from = Timestamp::from_millis(0);
         let ended = loop {
-            let renew_at = self.renewal(deadline);
+            let renew_at = self.renewal(deadline).max(renew_from);
             tokio::select! {
                 biased;
                 // First: what is done is done, whoever gave up on it meanwhile.
@@ -195,8 +196,17 @@ impl Worker {
                         tracing::warn!(%error, message = %delivery.message.id, "lease lost");
                         return;
                     }
-                    // The deadline stands; the next renewal comes sooner.
-                    Err(error) => tracing::warn!(%error, "lease not renewed, trying again"),
+                    Err(error) if error.kind() == ErrorKind::Closed => {
+                        renew_from = Timestamp::MAX;
+                    }
+                    // The deadline stands; the next renewal comes sooner, until it has passed.
+                    Err(error) => {
+                        let now = self.clock.now();
+                        if now >= deadline {
+                            renew_from = now.after(RETRY_AFTER);
+                        }
+                        tracing::warn!(%error, "lease not renewed, trying again");
+                    }
                 },
                 // It is dropped between two steps of it, and holds its message until then.
                 () = give_up.cancelled(), if !given_up => {

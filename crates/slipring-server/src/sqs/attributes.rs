@@ -249,7 +249,7 @@ fn described(info: &QueueInfo, server: &Settings) -> BTreeMap<String, String> {
         // An ARN needs no escaping in JSON.
         let target = arn(target.as_str());
         let policy =
-            format!("{{\"deadLetterTargetArn\":\"{target}\",\"maxReceiveCount\":{count}}}");
+            format!("{{\"deadLetterTargetArn\": \"{target}\", \"maxReceiveCount\": {count}}}");
         put("RedrivePolicy", policy);
     }
     if settings.fifo {

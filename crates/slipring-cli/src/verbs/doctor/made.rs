@@ -11,7 +11,14 @@ use super::snapshot::{SeenQueue, Snapshot};
 /// A look at nothing.
 pub fn snapshot(at_ms: u64) -> Snapshot {
     let obstacles = Obstacles { sessions: 3, ..Obstacles::default() };
-    Snapshot { at_ms, queues: Vec::new(), all_queues: true, waits: Vec::new(), obstacles }
+    Snapshot {
+        at_ms,
+        read_ns: at_ms * 1_000_000,
+        queues: Vec::new(),
+        all_queues: true,
+        waits: Vec::new(),
+        obstacles,
+    }
 }
 
 /// What a rule finds in two looks, five seconds apart.

@@ -14,7 +14,6 @@ use std::time::Duration;
 
 use clap::Args;
 use serde::Serialize;
-use slipring::clock::monotonic_ns;
 
 use self::judge::{Finding, Level, judge};
 use self::snapshot::Snapshot;
@@ -48,11 +47,11 @@ struct Report {
 impl DoctorArgs {
     pub async fn run(self) -> Result<ExitCode, Failure> {
         let (target, first) = self.target.open_after_look().await?;
-        let before = Snapshot::take(&target, first).await?;
-        let began = monotonic_ns();
+        let before = Snapshot::first(&target, first).await?;
         tokio::time::sleep(self.time).await;
-        let after = Snapshot::take(&target, None).await?;
-        let seconds = Duration::from_nanos(monotonic_ns().saturating_sub(began)).as_secs_f64();
+        let after = Snapshot::second(&target).await?;
+        let between_ns = after.read_ns.saturating_sub(before.read_ns);
+        let seconds = Duration::from_nanos(between_ns).as_secs_f64();
         target.close().await;
         let report = Report {
             queues: after.queues.len(),

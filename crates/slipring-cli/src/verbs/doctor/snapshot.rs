@@ -1,5 +1,6 @@
 //! One look: the queues, the waits, and what holds the store up.
 
+use slipring::clock::monotonic_ns;
 use slipring::{Clock, Obstacles, QueueSettings, QueueStats, SystemClock};
 use slipring_server::admin::model::{QueuePage, QueueView, WaitTable, WaitView};
 
@@ -44,6 +45,8 @@ impl From<QueueView> for SeenQueue {
 pub struct Snapshot {
     /// The moment, in milliseconds since 1970-01-01 UTC.
     pub at_ms: u64,
+    /// When the waits were read, by a clock that only goes on.
+    pub read_ns: u64,
     /// The queues, by name.
     pub queues: Vec<SeenQueue>,
     /// They are all that there are.
@@ -55,24 +58,30 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Looks. `obstacles` are those that were looked for before.
+    /// The first look. `obstacles` are those that were looked for before.
     ///
     /// # Errors
     /// A server or a store that does not answer.
-    pub async fn take(target: &Target, obstacles: Option<Obstacles>) -> Result<Snapshot, Failure> {
-        let (at_ms, waits) = match target {
-            Target::Server { .. } => {
-                let table: WaitTable = target.get("/v1/waits").await?;
-                (SystemClock::new().now().as_millis(), table.waits)
-            }
-            Target::File { engine, .. } => (engine.clock().now().as_millis(), Vec::new()),
-        };
+    pub async fn first(target: &Target, obstacles: Option<Obstacles>) -> Result<Snapshot, Failure> {
         let obstacles = match obstacles {
             Some(obstacles) => obstacles,
             None => target.get("/v1/obstacles").await?,
         };
         let (queues, all_queues) = queues(target).await?;
-        Ok(Snapshot { at_ms, queues, all_queues, waits, obstacles })
+        // Last, as they are first in the second look: what the looks wait for counts for nothing.
+        let (at_ms, read_ns, waits) = waits(target).await?;
+        Ok(Snapshot { at_ms, read_ns, queues, all_queues, waits, obstacles })
+    }
+
+    /// The second look.
+    ///
+    /// # Errors
+    /// A server or a store that does not answer.
+    pub async fn second(target: &Target) -> Result<Snapshot, Failure> {
+        let (at_ms, read_ns, waits) = waits(target).await?;
+        let obstacles = target.get("/v1/obstacles").await?;
+        let (queues, all_queues) = queues(target).await?;
+        Ok(Snapshot { at_ms, read_ns, queues, all_queues, waits, obstacles })
     }
 
     /// The queue of this name.
@@ -80,6 +89,18 @@ impl Snapshot {
         let found = self.queues.binary_search_by(|queue| queue.name.as_str().cmp(name));
         found.ok().and_then(|at| self.queues.get(at))
     }
+}
+
+/// The time, and the wait classes of a server.
+async fn waits(target: &Target) -> Result<(u64, u64, Vec<WaitView>), Failure> {
+    let (at_ms, waits) = match target {
+        Target::Server { .. } => {
+            let table: WaitTable = target.get("/v1/waits").await?;
+            (SystemClock::new().now().as_millis(), table.waits)
+        }
+        Target::File { engine, .. } => (engine.clock().now().as_millis(), Vec::new()),
+    };
+    Ok((at_ms, monotonic_ns(), waits))
 }
 
 async fn queues(target: &Target) -> Result<(Vec<SeenQueue>, bool), Failure> {

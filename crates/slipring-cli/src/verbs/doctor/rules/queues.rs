@@ -14,9 +14,15 @@ const GROWTH_MIN: u64 = 10;
 
 /// Nothing more is handed out because too much is in flight.
 pub fn in_flight_max(looks: &Looks<'_>) -> Vec<Finding> {
-    let full = looks.after.queues.iter().filter(|queue| {
+    let is_full = |queue: &SeenQueue| {
         queue.stats.leased >= queue.settings.in_flight_max && queue.stats.ready > 0
+    };
+    // One that flows at its limit hands out its oldest message.
+    let full = pairs(looks).filter(|(before, after)| {
+        let oldest = |queue: &SeenQueue| queue.stats.oldest_ready_sent_at;
+        is_full(before) && is_full(after) && oldest(before) == oldest(after)
     });
+    let full = full.map(|(_, after)| after);
     let finding = |queue: &SeenQueue| Finding {
         level: Level::Wrong,
         rule: Rule::InFlightMax,
@@ -42,7 +48,10 @@ pub fn growing(looks: &Looks<'_>) -> Vec<Finding> {
     let grown = pairs(looks).filter(|(before, after)| {
         let (was, is) = (before.stats.ready, after.stats.ready);
         let more = is.saturating_sub(was) >= GROWTH_MIN.max(was / 100);
-        more && age(before, looks.before.at_ms) < age(after, looks.after.at_ms)
+        let was_old = age(before, looks.before.at_ms);
+        let is_old = age(after, looks.after.at_ms);
+        // Where none was ready before, one must have been for all of the time since.
+        more && is_old.is_some_and(|is| was_old.map_or(is >= looks.between_ms(), |was| was < is))
     });
     let finding = |(before, after): (&SeenQueue, &SeenQueue)| {
         let more = after.stats.ready - before.stats.ready;
@@ -253,6 +262,10 @@ mod tests {
         let advice = "See whether its consumers ack what they receive; if they do, raise the \
                       limit: slipring queue set emails --in-flight-max N";
         assert_eq!(texts(&still(in_flight_max, full.clone())), [(sentence, advice)]);
+        let mut flows = full.clone();
+        flows.stats.oldest_ready_sent_at = Some(Timestamp::from_millis(7));
+        let looks = (with_queue(0, full.clone()), with_queue(5_000, flows));
+        assert_eq!(found(in_flight_max, &looks.0, &looks.1), [], "it hands out at its limit");
         full.stats.leased = 1_999;
         assert_eq!(still(in_flight_max, full), []);
     }
@@ -270,6 +283,8 @@ mod tests {
         assert_eq!(look(13_800, 15_000, 5_000), [], "the old ones are received");
         assert_eq!(look(13_800, 13_900, 0), [], "less than a hundredth");
         assert_eq!(look(1, 10, 0), [], "too few");
+        assert_eq!(look(0, 500, 5_900), [], "they were sent just now");
+        assert_eq!(look(0, 500, 900).len(), 1);
         assert_eq!(look(15_000, 13_800, 0), [], "it shrinks");
         let another = SeenQueue { id: 2, ..queue("emails", 100) };
         let other = found(growing, &with_queue(0, queue("emails", 1)), &with_queue(1, another));

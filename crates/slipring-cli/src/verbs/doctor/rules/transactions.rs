@@ -5,6 +5,8 @@ use slipring::{Obstacle, ObstacleKind};
 use super::super::judge::{Finding, Level, Looks, Rule};
 use super::super::words::{count, quoted, row, said, time};
 
+/// What follows in the state of a transaction of another database.
+const ELSEWHERE: &str = " in the database ";
 /// An active slot may be so many transactions behind.
 const BEHIND_MAX: u64 = 1_000_000;
 
@@ -164,7 +166,11 @@ fn end(one: &Obstacle) -> String {
         }
         (None, Some(gid)) => {
             let gid = quoted(gid);
-            format!("End it: COMMIT PREPARED {gid}; or ROLLBACK PREPARED {gid};")
+            let elsewhere = one.state.as_deref().and_then(|state| state.split_once(ELSEWHERE));
+            let place =
+                elsewhere.map(|(_, database)| format!(" in the database {}", said(database)));
+            let place = place.unwrap_or_default();
+            format!("End it{place}: COMMIT PREPARED {gid}; or ROLLBACK PREPARED {gid};")
         }
         (None, None) => "See pg_locks and pg_prepared_xacts.".to_owned(),
     }
@@ -230,6 +236,10 @@ mod tests {
                         the database grows";
         let advice = "End it: COMMIT PREPARED 'it''s'; or ROLLBACK PREPARED 'it''s';";
         assert_eq!(texts(&open), [(sentence, advice)]);
+        let there = Some("prepared in the database shop".to_owned());
+        let there = with_obstacles(5_000, vec![Obstacle { state: there, ..one.clone() }]);
+        let there = found(prepared, &snapshot(0), &there);
+        assert!(there[0].advice.starts_with("End it in the database shop: COMMIT PREPARED"));
         let held =
             Obstacle { pid: None, name: one.name.clone(), ..obstacle(ObstacleKind::QueueHeld, 0) };
         let both = with_obstacles(5_000, vec![one, held]);

@@ -7,8 +7,9 @@ use super::super::words::count;
 
 /// Less than this part of the time is not worth a word.
 const SHARE_MIN: f64 = 0.1;
-/// A wait that takes so long on average is bad whoever has it.
+/// So many waits that take so long on average are bad whoever has them.
 const SLOW_MS: f64 = 100.0;
+const SLOW_TIMES: u64 = 5;
 
 /// What callers wait for as a whole; the classes below are parts of it.
 const CALLERS: [&str; 3] = ["send_turn", "settle_turn", "extend_turn"];
@@ -96,8 +97,8 @@ pub fn largest(looks: &Looks<'_>) -> Vec<Finding> {
     // Receives have no class for the whole of their wait: what is beyond the callers' is theirs.
     let share = seconds / callers.max(all);
     let mean_ms = seconds * 1e3 / times as f64;
-    let slow = mean_ms >= SLOW_MS;
-    if share < SHARE_MIN || !slow && seconds < SHARE_MIN * looks.seconds {
+    let slow = mean_ms >= SLOW_MS && times >= SLOW_TIMES;
+    if share < SHARE_MIN || seconds < SHARE_MIN * looks.seconds {
         return Vec::new();
     }
     vec![Finding {
@@ -161,8 +162,10 @@ mod tests {
         assert_eq!(share(20_001, wait("sqlite.flush", 100, 1_999)), [], "a small part");
         assert_eq!(share(0, wait("sqlite.flush", 100, 499)), [], "nearly idle");
         assert_eq!(share(0, wait("sqlite.flush", 100, 500)).len(), 1);
-        let slow = share(0, wait("sqlite.flush", 4, 400));
-        assert_eq!(slow[0].level, Level::Warning, "nearly idle, but slow");
+        let slow = share(0, wait("sqlite.flush", 5, 500));
+        assert_eq!(slow[0].level, Level::Warning, "slow");
+        assert_eq!(share(0, wait("sqlite.flush", 4, 500))[0].level, Level::Note, "some are late");
+        assert_eq!(share(0, wait("sqlite.flush", 1, 120)), [], "one that is late");
         let same = [wait("sqlite.flush", 100, 9_000)];
         assert_eq!(look(&same, &same), []);
         assert_eq!(look(&same, &[wait("sqlite.flush", 1, 1)]), [], "it was started anew");
