@@ -1,4 +1,4 @@
--- Purpose: ends what act_as_owner has begun: roles are made by who migrates, who may have the right to
+-- Purpose: ends what act_as_owner has begun: the role that migrates may have the right to make roles, which the owner may lack
 -- Inputs: none
 -- Lock: none
 -- Index: none

@@ -1,6 +1,6 @@
--- Purpose: what a migration makes belongs to the owner of the store: a member of that role, or a superuser, gives it what
---   others of them have made, and acts as the owner from here on in this transaction. The owner itself goes on as it is, and
---   so does who may not act as the owner
+-- Purpose: what a migration makes belongs to the owner of the store. Where the role that migrates is a superuser or a member
+--   of the owner, relations, routines and types that other roles own are given to the owner, and the rest of the transaction
+--   runs as the owner. Else nothing is changed
 -- Inputs: none
 -- Lock: that of the relations that are given to the owner
 -- Index: names of schemas and relations

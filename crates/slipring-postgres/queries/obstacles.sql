@@ -31,14 +31,14 @@ WITH own AS MATERIALIZED (
   WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.objid::int8 < 2147483648
     AND l.classid = (hashtextextended('row' || encode(s.receipt_key, 'hex'), w.xid) >> 32)::int::oid
 ), session AS MATERIALIZED (
-  SELECT a.pid, a.usename, a.application_name, a.backend_type, a.wait_event_type,
+  SELECT a.pid, a.usename, a.application_name, a.backend_type,
     a.datid = own.database AS here,
     a.state || CASE WHEN a.state = 'active' AND a.wait_event IS NOT NULL THEN ', waits for ' || a.wait_event ELSE '' END
       || CASE WHEN a.datid <> own.database THEN ' in the database ' || a.datname ELSE '' END AS doing,
     a.state = 'active' AND a.application_name = own.application AND a.usename = current_user
       AND a.wait_event_type IS DISTINCT FROM 'Client' AS ours,
     (extract(epoch FROM clock_timestamp() - a.xact_start) * 1000)::int8 AS age_ms,
-    -- Those of another database are no matter of this one.
+    -- Statements of other databases are not shown.
     CASE WHEN a.datid = own.database AND (pg_has_role(a.usesysid, 'USAGE') OR pg_has_role('pg_read_all_stats', 'USAGE'))
       THEN left(regexp_replace(a.query, '\s+', ' ', 'g'), 200) END AS statement
   FROM pg_stat_activity a CROSS JOIN own WHERE a.datid IS NOT NULL

@@ -129,8 +129,8 @@ impl Seats {
     }
 
     /// A part of the queue's share and one of the rest. Neither is kept while the other is waited
-    /// for: sends of the queue need the one, other queues the other. Who has come for both some
-    /// times in vain keeps one of the rest, so that it comes to an end.
+    /// for: sends of the queue need the one, other queues the other. After [`IN_VAIN_MAX`] rounds
+    /// it keeps a seat of the rest while it waits for the other, so that it ends.
     async fn both(&self, queue: QueueId) -> Taken {
         let share = self.share_of(queue);
         for _ in 0..IN_VAIN_MAX {

@@ -330,14 +330,12 @@ impl Session {
                 Failure::Database { error, completed } => (fault::fate(&error, completed), error),
             };
             if fate == Fate::Busy {
-                let over = elapsed() >= patience.whole;
-                if !over {
-                    tokio::time::sleep(pause).await;
-                }
-                self.classes.held(try_began);
-                if over {
+                if elapsed() >= patience.whole {
+                    self.classes.held(try_began);
                     return Err(Failed::Busy(storage_error(error)));
                 }
+                tokio::time::sleep(pause).await;
+                self.classes.held(try_began);
                 pause = (pause * 2).min(PAUSE_MAX);
                 let left = patience.whole.saturating_sub(elapsed());
                 lock_wait = (lock_wait * 2).min(longest).min(left).max(LOCK_WAIT_MIN);

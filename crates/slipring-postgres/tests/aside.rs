@@ -67,7 +67,7 @@ const BAD: [(&str, &str, &str); 22] = [
     ("a pack that is too short", "UPDATE slipring.message SET body = '\\x00' WHERE n = 2", "ab"),
     ("a pack of too many", "UPDATE slipring.message SET n = 9999 WHERE n = 2", "ab"),
     (
-        "headers of one with less than no bytes",
+        "headers of one with a negative size",
         "UPDATE slipring.message SET headers = '{', bytes = -5 WHERE body = 'c'",
         "c",
     ),
@@ -329,7 +329,7 @@ async fn a_queue_whose_statistics_fail_is_listed_without_them() {
         FROM slipring.queues() q";
     let listed = async || -> String { owner.query_one(list, &[]).await.unwrap().get(0) };
     assert_eq!(listed().await, "good 1 1, plain 1 1");
-    // Its tables are none.
+    // Its first table cannot be found.
     let spoil = "DO $$ BEGIN EXECUTE format('ALTER TABLE slipring.message_%s_0 RENAME TO gone',
         (SELECT place FROM slipring.queue WHERE name = 'plain')); END $$";
     run(&owner, spoil).await;

@@ -260,19 +260,15 @@ async fn leases_of_messages_that_failed_before_count_for_in_flight_max() {
     run(&client, send).await;
     run(&client, send).await;
     let mut leased = 0;
-    for failed in [true, false] {
-        loop {
-            let receipts = receive(200).await;
-            if receipts.is_empty() {
-                break;
-            }
-            leased += receipts.len();
-            if failed {
-                client.query("SELECT slipring.nack($1::text[])", &[&receipts]).await.unwrap();
-                if leased == 200 {
-                    break;
-                }
-            }
+    loop {
+        let receipts = receive(200).await;
+        if receipts.is_empty() {
+            break;
+        }
+        leased += receipts.len();
+        // Each fails the first time.
+        if leased <= 200 {
+            client.query("SELECT slipring.nack($1::text[])", &[&receipts]).await.unwrap();
         }
     }
     assert_eq!(leased, 400, "all were handed out twice");

@@ -1,8 +1,11 @@
 //! FIFO queues whose groups are long: what is brought in of the log at a time.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a failed step fails the test")]
 
+use std::sync::Arc;
+
 use slipring::{Engine, EngineOptions, ReceiveRequest};
-use slipring_testbed::{Cluster, one, run, soon};
+use slipring_postgres::PostgresStore;
+use slipring_testbed::{Cluster, Database, one, run, soon};
 use tokio_postgres::Client;
 
 /// Messages that have been brought into groups, of all queues.
@@ -12,6 +15,13 @@ const RECEIVE: &str = "SELECT count(*) FROM slipring.receive('q', 1, '1 hour')";
 const TURN: &str =
     "SELECT count(c.id) FROM slipring.queue q CROSS JOIN LATERAL slipring.store_claim(
     q.queue_id, slipring.now_ms(), '{1}', '{NULL}', '{f}', 1) c";
+
+/// A FIFO queue `q`.
+async fn fifo() -> (Database, Arc<PostgresStore>, Client) {
+    let opened = Cluster::shared().opened().await;
+    run(&opened.2, "SELECT slipring.create_queue('q', '{\"fifo\": true}')").await;
+    opened
+}
 
 async fn fill(client: &Client, group: &str, batches: u32, messages: u32, bytes: u32) {
     let send = format!(
@@ -27,9 +37,7 @@ async fn fill(client: &Client, group: &str, batches: u32, messages: u32, bytes: 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_long_group_that_is_leased_is_brought_in_by_turns() {
     // S5.6, S2.4
-    let cluster = Cluster::shared();
-    let (database, store, client) = cluster.opened().await;
-    run(&client, "SELECT slipring.create_queue('q', '{\"fifo\": true}')").await;
+    let (_database, store, client) = fifo().await;
     fill(&client, "long", 10, 5000, 10).await;
     fill(&client, "other", 1, 1, 10).await;
     assert_eq!(one(&client, RECEIVE).await, 1);
@@ -52,16 +60,13 @@ async fn a_long_group_that_is_leased_is_brought_in_by_turns() {
     });
     assert_eq!(received.await.message.group.as_deref(), Some("other"));
     assert_eq!(one(&client, BROUGHT_IN).await, 50_001);
-    assert_eq!(one(&client, "SELECT slipring.ready('q')::int::int8").await, 0);
+    assert_eq!(one(&client, ready).await, 0);
     soon("the shutdown", engine.shutdown()).await;
-    drop(database);
 }
 
 #[tokio::test]
 async fn a_receive_by_sql_finds_what_is_behind_a_group_that_is_leased() {
-    let cluster = Cluster::shared();
-    let (_database, _store, client) = cluster.opened().await;
-    run(&client, "SELECT slipring.create_queue('q', '{\"fifo\": true}')").await;
+    let (_database, _store, client) = fifo().await;
     fill(&client, "long", 2, 2000, 10).await;
     fill(&client, "large", 1, 30, 200_000).await;
     fill(&client, "other", 1, 1, 10).await;
@@ -75,9 +80,7 @@ async fn a_receive_by_sql_finds_what_is_behind_a_group_that_is_leased() {
 
 #[tokio::test]
 async fn a_turn_brings_in_no_more_than_some_megabytes() {
-    let cluster = Cluster::shared();
-    let (_database, _store, client) = cluster.opened().await;
-    run(&client, "SELECT slipring.create_queue('q', '{\"fifo\": true}')").await;
+    let (_database, _store, client) = fifo().await;
     fill(&client, "large", 4, 20, 200_000).await;
     for came in [1, 0] {
         let before = one(&client, BROUGHT_IN).await;
@@ -90,9 +93,7 @@ async fn a_turn_brings_in_no_more_than_some_megabytes() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_receive_over_several_queues_does_not_wait_for_a_long_group() {
     // S5.4, S7.6
-    let cluster = Cluster::shared();
-    let (_database, store, client) = cluster.opened().await;
-    run(&client, "SELECT slipring.create_queue('q', '{\"fifo\": true}')").await;
+    let (_database, store, client) = fifo().await;
     run(&client, "SELECT slipring.create_queue('plain')").await;
     fill(&client, "long", 10, 5000, 10).await;
     assert_eq!(one(&client, RECEIVE).await, 1);

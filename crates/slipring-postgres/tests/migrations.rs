@@ -210,6 +210,14 @@ async fn messages_of_the_first_version_are_there_after_the_second() {
     assert_eq!(drain(&store, fifo).await, ["m4"]);
 }
 
+/// With so many seconds for a statement.
+fn seconds(statement_timeout: u64) -> PostgresOptions {
+    PostgresOptions {
+        statement_timeout: std::time::Duration::from_secs(statement_timeout),
+        ..PostgresOptions::default()
+    }
+}
+
 #[tokio::test]
 async fn a_migration_waits_for_transactions_and_keeps_no_others_waiting() {
     // S10.1
@@ -221,10 +229,6 @@ async fn a_migration_waits_for_transactions_and_keeps_no_others_waiting() {
     run(&client, other).await;
     let open = cluster.client(&database).await;
     run(&open, "BEGIN; SELECT slipring.send('jobs', 'a'::text)").await;
-    let seconds = |statement_timeout| PostgresOptions {
-        statement_timeout: std::time::Duration::from_secs(statement_timeout),
-        ..PostgresOptions::default()
-    };
     // Others go on while it waits.
     let refused = migrate(&database.address, seconds(5), false);
     let send = "SET statement_timeout = '3 s'; SELECT slipring.send('other', 'b'::text)";
@@ -258,11 +262,7 @@ async fn a_migration_names_the_prepared_transaction_that_it_waits_for() {
     let gid = format!("{}_forgotten", database.name);
     let send = "BEGIN; SELECT slipring.send('jobs', 'a'::text)";
     run(&client, &format!("{send}; PREPARE TRANSACTION '{gid}'")).await;
-    let options = PostgresOptions {
-        statement_timeout: std::time::Duration::from_secs(2),
-        ..PostgresOptions::default()
-    };
-    let error = migrate(&database.address, options, false).await.unwrap_err();
+    let error = migrate(&database.address, seconds(2), false).await.unwrap_err();
     assert!(error.to_string().contains(&format!("prepared transaction '{gid}'")), "{error}");
     run(&client, &format!("ROLLBACK PREPARED '{gid}'")).await;
 }

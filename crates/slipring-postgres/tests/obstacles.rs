@@ -57,7 +57,7 @@ async fn pid(client: &Client) -> u32 {
     u32::try_from(one(client, "SELECT pg_backend_pid()::int8").await).unwrap()
 }
 
-/// The kind of the obstacle, its queue and its process.
+/// The queue and the process of each obstacle.
 fn who(found: &[Obstacle]) -> Vec<(&str, Option<u32>)> {
     found.iter().map(|one| (one.queue.as_ref().map_or("", |q| q.as_str()), one.pid)).collect()
 }

@@ -5,7 +5,7 @@
 use slipring::QueueSettings;
 use slipring_conformance::verbs::{at, bodies, claim, queue, send};
 use slipring_postgres::{Address, PostgresOptions, PostgresStore, migrate};
-use slipring_testbed::{Cluster, Database, one, run};
+use slipring_testbed::{Cluster, Database, OWNER, one, run};
 
 /// Relations and functions of others than the owner of the schema.
 const OF_OTHERS: &str = "SELECT (SELECT count(*) FROM pg_class c
@@ -19,10 +19,8 @@ async fn others(cluster: &Cluster, database: &Database) -> [(String, Address); 2
     let admin = cluster.superuser(&database.name).await;
     let name = &database.name;
     let make = format!(
-        "CREATE ROLE {name}_member LOGIN PASSWORD 'hidden';
-         CREATE ROLE {name}_super LOGIN SUPERUSER PASSWORD 'hidden';
-         DO $$ BEGIN EXECUTE format('GRANT %I TO {name}_member',
-             (SELECT nspowner::regrole::text FROM pg_namespace WHERE nspname = 'slipring')); END $$"
+        "CREATE ROLE {name}_member LOGIN PASSWORD 'hidden' IN ROLE {OWNER};
+         CREATE ROLE {name}_super LOGIN SUPERUSER PASSWORD 'hidden'"
     );
     run(&admin, &make).await;
     ["member", "super"].map(|role| {
@@ -64,7 +62,7 @@ async fn a_migration_by_others_leaves_everything_with_the_owner() {
         let behind = "UPDATE slipring.migration SET name = 'of another build' WHERE version = 0;
             DROP FUNCTION slipring.ready(text); DROP FUNCTION slipring.queue_head";
         run(&owner, behind).await;
-        // What earlier builds have left with whoever had migrated, or made a queue.
+        // What earlier builds have left with the role that had migrated, or made a queue.
         let theirs = format!(
             "ALTER FUNCTION slipring.findings(text) OWNER TO {role};
              ALTER TABLE slipring.aside OWNER TO {role};

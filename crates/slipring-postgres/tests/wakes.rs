@@ -28,6 +28,20 @@ async fn engine(cluster: &Cluster, database: &Database) -> Engine {
     Engine::open(store, EngineOptions::default()).await.expect("the engine opens")
 }
 
+/// An engine, a FIFO queue `q` of it, and a user of SQL.
+async fn fifo(cluster: &Cluster, database: &Database) -> (Engine, Queue, tokio_postgres::Client) {
+    let engine = engine(cluster, database).await;
+    let settings = QueueSettings { fifo: true, ..QueueSettings::default() };
+    let q = engine.create_queue("q", settings).await.unwrap();
+    (engine, q, cluster.client(database).await)
+}
+
+/// The receipt of a message that is received by SQL for an hour.
+async fn sql_receipt(client: &tokio_postgres::Client) -> String {
+    let receive = "SELECT receipt FROM slipring.receive('q', 1, '1 hour')";
+    client.query_one(receive, &[]).await.unwrap().get(0)
+}
+
 /// A receive of one message that waits for it.
 fn receives(queue: &Queue) -> JoinHandle<Vec<Delivery>> {
     let queue = queue.clone();
@@ -311,10 +325,7 @@ async fn an_ack_by_sql_lets_the_next_message_of_its_group_come() {
     // S7.3
     let cluster = Cluster::shared();
     let database = cluster.database().await;
-    let engine = engine(cluster, &database).await;
-    let settings = QueueSettings { fifo: true, ..QueueSettings::default() };
-    let q = engine.create_queue("q", settings).await.unwrap();
-    let user = cluster.client(&database).await;
+    let (engine, q, user) = fifo(cluster, &database).await;
     for body in ["a", "b", "c"] {
         let send = format!("SELECT slipring.send('q', '{body}'::text, \"group\" => 'g')");
         user.batch_execute(&send).await.unwrap();
@@ -325,8 +336,7 @@ async fn an_ack_by_sql_lets_the_next_message_of_its_group_come() {
     let done = "SELECT slipring.ack(receipt) FROM slipring.receive('q', 1, '1 hour')";
     user.batch_execute(done).await.unwrap();
     assert!(ready().await, "b");
-    let receive = "SELECT receipt FROM slipring.receive('q', 1, '1 hour')";
-    let receipt: String = user.query_one(receive, &[]).await.unwrap().get(0);
+    let receipt = sql_receipt(&user).await;
     assert!(!ready().await, "b is leased");
     let waits = receives(&q);
     waits_for(&q).await;
@@ -362,13 +372,9 @@ async fn a_lease_that_is_made_shorter_by_sql_lets_its_message_come_when_it_ends(
     // S5.5
     let cluster = Cluster::shared();
     let database = cluster.database().await;
-    let engine = engine(cluster, &database).await;
-    let settings = QueueSettings { fifo: true, ..QueueSettings::default() };
-    let q = engine.create_queue("q", settings).await.unwrap();
-    let user = cluster.client(&database).await;
+    let (engine, q, user) = fifo(cluster, &database).await;
     sql_send(&user, "q", "a").await;
-    let receive = "SELECT receipt FROM slipring.receive('q', 1, '1 hour')";
-    let receipt: String = user.query_one(receive, &[]).await.unwrap().get(0);
+    let receipt = sql_receipt(&user).await;
     let store = cluster.store(&database).await;
     let before = within("the look", store.foreign_changes()).await.unwrap();
     let extend = format!("SELECT slipring.extend('{receipt}', '1 second')");

@@ -2,7 +2,7 @@
 -- Inputs:  none.
 -- Lock:    those of stats, given back after each queue.
 -- Index:   queue_name; see store_stats, once for each queue.
--- Answers: by name; of a queue whose statistics fail, for which set_aside may be asked, nulls.
+-- Answers: by name; a queue whose statistics fail has nulls for them, and set_aside may mend it.
 CREATE OR REPLACE FUNCTION slipring.queues()
 RETURNS TABLE (queue text, fifo boolean, paused boolean, ready bigint, delayed bigint, leased bigint,
     parked bigint, bytes bigint, oldest_ready_at timestamptz, set_aside bigint)
@@ -18,7 +18,13 @@ BEGIN
             OR slipring.queue_right('admin', q.queue_id)
         ORDER BY q.name
     LOOP
+        -- As it is where the look fails.
         ready := NULL;
+        delayed := NULL;
+        leased := NULL;
+        parked := NULL;
+        bytes := NULL;
+        oldest_ready_at := NULL;
         BEGIN
             SELECT s.ready, s.delayed, s.leased, s.parked, s.bytes,
                 to_timestamp(s.oldest_ready_ms / 1000.0)
@@ -26,21 +32,17 @@ BEGIN
             FROM slipring.store_stats(v_queue.queue_id, v_now_ms) s;
             -- What a block has locked is given back where it fails.
             RAISE EXCEPTION USING ERRCODE = 'SR100';
-        EXCEPTION WHEN OTHERS THEN
-            -- What is no fault of the queue: conflicts, limits, locks, a stop.
-            IF SQLSTATE ~ '^(40|53|55|57)' THEN
-                RAISE;
-            END IF;
-            CONTINUE WHEN NOT EXISTS (
-                SELECT FROM slipring.queue q WHERE q.queue_id = v_queue.queue_id);
+        EXCEPTION
+            WHEN SQLSTATE 'SR100' THEN
+                NULL;
+            WHEN OTHERS THEN
+                -- Errors that the queue is not to blame for: conflicts, limits, locks, a stop.
+                IF SQLSTATE ~ '^(40|53|55|57)' THEN
+                    RAISE;
+                END IF;
+                CONTINUE WHEN NOT EXISTS (
+                    SELECT FROM slipring.queue q WHERE q.queue_id = v_queue.queue_id);
         END;
-        IF ready IS NULL THEN
-            delayed := NULL;
-            leased := NULL;
-            parked := NULL;
-            bytes := NULL;
-            oldest_ready_at := NULL;
-        END IF;
         queue := v_queue.name;
         fifo := v_queue.fifo;
         paused := slipring.queue_paused(v_queue, v_now_ms);

@@ -75,11 +75,13 @@ BEGIN
         END IF;
         IF v_n < v_up_to THEN
             IF v_n > 0 THEN
-                -- Its groups are closed now.
+                -- The groups that gave are closed now.
                 p_state := slipring.fifo_bring_in(p_queue, p_state, 1, v_began);
+                v_before := slipring.fifo_before(p_queue, p_state, slipring.cut(p_queue.xid_base));
+                v_feed.ids := (SELECT array_agg(f.id)
+                    FROM slipring.fifo_open(p_queue.queue_id, 1, 1, v_before) f);
             END IF;
-            v_before := slipring.fifo_before(p_queue, p_state, slipring.cut(p_queue.xid_base));
-            IF NOT EXISTS (SELECT FROM slipring.fifo_open(p_queue.queue_id, 1, 1, v_before)) THEN
+            IF v_feed.ids IS NULL THEN
                 end_kind := CASE WHEN v_before = {{BIGINT_MAX}} THEN 'drained' ELSE 'more' END;
                 EXIT;
             ELSIF v_n = v_room THEN

@@ -1,8 +1,8 @@
 -- Purpose: brings messages of a FIFO queue from the log into their groups, until the log has none,
 --          or 1,000 are ready that were brought in, or 4 MiB of them, and open groups have as many as
---          are wanted: so far a receive sees what else its groups have (S7.7). It leaves the rest to a
---          later call when it has written as much as a turn may, and, after a step at least, when so
---          many are ready and the turn is over.
+--          are wanted: so far a receive sees what else its groups have (S7.7). It stops
+--          earlier, and leaves the rest to a later call, once it has written 4 MiB; or once it has done a
+--          step, so many are ready, and the turn is over.
 --          Then brings those groups up to date in which others, without the queue's lock, have put
 --          messages: senders with a delay, and other queues' dead letters.
 -- Inputs:  p_queue, p_state; p_wanted, 0 where nothing is given; p_began, when the turn began.

@@ -1,5 +1,6 @@
 -- Purpose: counts some of the ready messages of the log that were not counted before, so that a look at
---          what a queue holds has few to walk over: about 5,000 rows, where there are 1,000.
+--          what a queue holds has few to walk over: at most about 5,000 rows at a time, and none where fewer
+--          than 1,000 wait to be counted.
 -- Inputs:  p_queue.
 -- Lock:    the caller holds the queue's lock.
 -- Index:   the partitions' order indexes, so many rows and no more.

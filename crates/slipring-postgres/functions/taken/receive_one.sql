@@ -21,13 +21,18 @@ DECLARE
     v_found record;
     v_lane bigint;
     v_any boolean;
+    v_there record;
     v_most bigint;
 BEGIN
     IF v_queue.fifo OR slipring.queue_paused(v_queue, p_now_ms)
-        OR v_queue.home_at <> v_queue.written_at OR slipring.items_ready(v_queue.queue_id) THEN
+        OR v_queue.home_at <> v_queue.written_at THEN
         RETURN;
     END IF;
-    v_most := v_queue.in_flight_max - (slipring.items_count(v_queue.queue_id)).leased;
+    v_there := slipring.items_count(v_queue.queue_id);
+    IF v_there.ready > 0 THEN
+        RETURN;
+    END IF;
+    v_most := v_queue.in_flight_max - v_there.leased;
     FOR v_try IN 1..8 LOOP
         v_state := slipring.state_read(v_queue);
         IF NOT slipring.taken_may(v_state)

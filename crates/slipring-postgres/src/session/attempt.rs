@@ -19,13 +19,6 @@ use crate::statement::{Failure, Waiting, give_up, run};
 /// While no server takes writes, calls that only read keep their connections for so long.
 const FORGET_EVERY_NS: u64 = 1_000_000_000;
 
-/// Whether a try was in vain because others keep the queue; whoever tries again counts that.
-fn is_busy(answer: Option<&Result<Vec<Row>, Failure>>) -> bool {
-    let failed = answer.and_then(|answer| answer.as_ref().err());
-    matches!(failed, Some(Failure::Database { error, completed })
-        if fault::fate(error, *completed) == Fate::Busy)
-}
-
 impl Session {
     /// Sends a statement once. It waits longer than the least for a lock only with a seat for it.
     /// The call began at `began_ns`. Answers also how long the statement took, beyond such a wait.
@@ -86,7 +79,14 @@ impl Session {
         let Some(connection) = &waiting.connection else { return Err(Failure::TimedOut) };
         let statement = run(connection, query.text, params, prepares);
         let answer = within(self.statement_timeout, statement).await;
-        if !is_busy(answer.as_ref()) {
+        let fate = match &answer {
+            Some(Err(Failure::Database { error, completed })) => {
+                Some(fault::fate(error, *completed))
+            }
+            _ => None,
+        };
+        // Whoever tries again counts a try that found the queue held.
+        if fate != Some(Fate::Busy) {
             self.classes.answered(query, began);
         }
         match (answer, waiting.connection.take()) {
@@ -94,8 +94,8 @@ impl Session {
                 give_up(connection, &self.connector);
                 Err(Failure::TimedOut)
             }
-            (Some(Err(Failure::Database { error, completed })), connection) => {
-                if fault::fate(&error, completed) == Fate::Elsewhere {
+            (answer, connection) => {
+                if fate == Some(Fate::Elsewhere) {
                     drop(connection.map(Object::take));
                     let (now, last) = (monotonic_ns(), self.forgot_ns.load(Ordering::Relaxed));
                     if last == 0 || now.saturating_sub(last) >= FORGET_EVERY_NS {
@@ -103,9 +103,8 @@ impl Session {
                         self.forget_idle();
                     }
                 }
-                Err(Failure::Database { error, completed })
+                answer.unwrap_or(Err(Failure::TimedOut))
             }
-            (answer, _) => answer.unwrap_or(Err(Failure::TimedOut)),
         }
     }
 
