@@ -8,6 +8,7 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use serde::Serialize;
+use slipring::{QueueSettings, Timestamp};
 
 use crate::failure::Failure;
 
@@ -70,6 +71,15 @@ pub fn table(head: &[&str], numbers: std::ops::Range<usize>) -> Table {
         }
     }
     table
+}
+
+/// That a queue hands out nothing, and for how long; nothing where it hands out.
+pub fn paused(settings: &QueueSettings, now: Timestamp) -> Option<String> {
+    match settings.paused_until {
+        _ if settings.paused => Some("paused".to_owned()),
+        Some(until) if now < until => Some(format!("paused until {}", moment(until.as_millis()))),
+        _ => None,
+    }
 }
 
 /// A text in one line without control characters, at most `most` characters of it.

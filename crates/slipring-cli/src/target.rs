@@ -16,7 +16,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use slipring::{Engine, Obstacles};
-use slipring_server::admin::model::Progress;
+use slipring_server::admin::model::{Progress, QueuePage, QueueView};
 use slipring_server::admin::{self, Api};
 use tokio::net::TcpStream;
 
@@ -171,6 +171,29 @@ pub enum Target {
 type Answer = Response<UnsyncBoxBody<Bytes, Failure>>;
 
 impl Target {
+    /// The queues whose names begin with `prefix`, by name, of so many pages at most; and whether
+    /// these are all.
+    ///
+    /// # Errors
+    /// What the API says; no answer at all.
+    pub async fn queues(
+        &self,
+        prefix: &str,
+        pages_max: usize,
+    ) -> Result<(Vec<QueueView>, bool), Failure> {
+        let (mut queues, mut after) = (Vec::new(), String::new());
+        for _ in 0..pages_max {
+            let path = format!("/v1/queues?prefix={}&after={}", encoded(prefix), encoded(&after));
+            let page: QueuePage = self.get(&path).await?;
+            queues.extend(page.queues);
+            match page.next {
+                Some(next) => after = next,
+                None => return Ok((queues, true)),
+            }
+        }
+        Ok((queues, false))
+    }
+
     /// Calls an operation and reads its JSON answer.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
--- Purpose: how many sessions of this database wait until who asked them reads the answer.
+-- Purpose: how many sessions of this database wait for their client to read an answer.
 -- Inputs: none.
 -- Lock: none.
 -- Index: none.

@@ -4,8 +4,8 @@ use slipring::store::Sent;
 use slipring::{Engine, Error, ErrorKind, NewMessage, Queue};
 
 /// Sends messages each for itself; answers in their order. What found no queue is stored nowhere,
-/// and is sent again, up to `again_max` times, to the queue that `anew` finds. Where it finds none
-/// that is left as it is; where it fails, that is the answer of these messages.
+/// and is sent again, up to `again_max` times, to the queue that `anew` finds. Where it
+/// fails, that is the answer of these messages.
 pub(crate) async fn send_each<F>(
     engine: &Engine,
     queue: &Queue,
@@ -14,7 +14,7 @@ pub(crate) async fn send_each<F>(
     anew: impl Fn() -> F,
 ) -> Vec<Result<Sent, Error>>
 where
-    F: Future<Output = Result<Option<Queue>, Error>>,
+    F: Future<Output = Result<Queue, Error>>,
 {
     let mut sent = send_to(queue, messages.clone()).await;
     for _ in 0..again_max {
@@ -24,13 +24,12 @@ where
         let refused = |(_, sent): &(_, &Result<Sent, Error>)| found_no_queue(sent);
         let again = messages.iter().zip(&sent).filter(refused).map(|(message, _)| message.clone());
         let again: Vec<NewMessage> = again.collect();
-        let found = match engine.note_deletions().await {
-            Ok(()) => anew().await,
-            Err(error) => Err(error),
+        let found = async {
+            engine.note_deletions().await?;
+            anew().await
         };
-        let answers = match found {
-            Ok(Some(queue)) => send_to(&queue, again).await,
-            Ok(None) => break,
+        let answers = match found.await {
+            Ok(queue) => send_to(&queue, again).await,
             Err(error) => vec![Err(error); again.len()],
         };
         let unanswered = sent.iter_mut().filter(|sent| found_no_queue(sent));

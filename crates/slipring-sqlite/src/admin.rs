@@ -26,16 +26,17 @@ impl SqliteStore {
     /// the log has been held back if this process has met that.
     fn log_held_back(&self) -> Vec<Obstacle> {
         let held = self.driver().checkpoints.held_for();
-        let obstacle = |pid: Option<u32>, name: String| Obstacle {
+        let bytes = Some(space::log_bytes(self.path()));
+        let obstacle = |pid: Option<u32>, name: Option<String>| Obstacle {
             pid,
-            name: Some(name).filter(|name| !name.is_empty()),
+            name,
             for_ms: held.map(millis_ceil),
-            bytes: space::log_bytes(self.path()),
+            bytes,
             ..Obstacle::new(ObstacleKind::LogHeldBack)
         };
         let readers = holders::reading(self.driver().log.place.index());
         // A process of another container has no number here.
-        let unknown = held.filter(|_| readers.is_empty()).map(|_| obstacle(None, String::new()));
+        let unknown = held.filter(|_| readers.is_empty()).map(|_| obstacle(None, None));
         let known = readers.into_iter().map(|(pid, name)| obstacle(Some(pid), name));
         known.chain(unknown).take(READERS_MAX).collect()
     }
@@ -171,9 +172,8 @@ impl AdminStore for SqliteStore {
     ) -> Result<Vec<(QueueId, u64)>, Error> {
         let weight = request.limit.min(STEP_MESSAGES_MAX) as usize;
         let load = (request.source, weight);
-        let mut begins = true;
+        let mut first = true;
         loop {
-            let first = std::mem::take(&mut begins);
             let work = move |writer: &mut Writer<'_>| {
                 if first {
                     writer.begin_sending_back(request.source);
@@ -184,6 +184,7 @@ impl AdminStore for SqliteStore {
             if !moved.more {
                 return Ok(moved.to);
             }
+            first = false;
         }
     }
 

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use slipring::clock::monotonic_ns;
 use slipring::lifecycle::{self, Next};
 use slipring::store::{AppendBatch, Appended, ClaimBatch, Sent};
 use slipring::{Error, ErrorKind, MessageId, MessageState, NewMessage, Timestamp};
@@ -25,8 +24,9 @@ impl Writer<'_> {
     /// Stores messages unit by unit, each whole or not at all.
     pub(crate) fn append(&mut self, batch: &AppendBatch) -> Outcome<Vec<Result<Sent, Error>>> {
         let picture = self.live(batch.queue)?;
-        let repeatable = batch.messages.iter().any(|message| message.dedup_id.is_some());
-        if !repeatable && self.memory.disk.is_known_short(monotonic_ns()) {
+        if self.memory.disk.is_known_short()
+            && batch.messages.iter().all(|message| message.dedup_id.is_none())
+        {
             // Before it is stored: undoing it would undo what others do in the same transaction.
             return Err(Fault::Refused(no_room().into_error()));
         }
@@ -41,9 +41,11 @@ impl Writer<'_> {
             self.append_unit(picture, unit, batch.now, &mut answers)?;
         }
         let stored = answers.iter().flatten().any(|sent| !sent.duplicate);
-        let bytes = batch.messages.iter().map(NewMessage::size_bytes).sum();
-        if stored && !self.leaves_room(bytes)? {
-            return Err(no_room());
+        if stored {
+            let bytes = batch.messages.iter().map(NewMessage::size_bytes).sum();
+            if !self.leaves_room(bytes)? {
+                return Err(no_room());
+            }
         }
         let outside =
             || Err(Error::new(ErrorKind::Invalid, "the message belongs to no unit of the batch"));

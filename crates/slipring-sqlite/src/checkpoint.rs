@@ -99,7 +99,7 @@ struct Asked {
     now: bool,
     closed: bool,
     no_room_at_ns: u64,
-    /// A call has found no room since the last copy: the log is to give its own back.
+    /// A call has found no room since the last copy: the next checkpoint also cuts the log.
     no_room: bool,
 }
 

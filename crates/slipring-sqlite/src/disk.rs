@@ -6,10 +6,10 @@ use std::path::Path;
 use slipring::clock::monotonic_ns;
 
 use crate::fault::Outcome;
-use crate::open::{PAGE_BYTES, beside};
+use crate::open::PAGE_BYTES;
 use crate::position::from_sql;
 use crate::room::SENDS_LEAVE;
-use crate::space::{bytes_of, volume};
+use crate::space::{log_bytes, volume};
 use crate::statements::Query;
 use crate::writer::Writer;
 
@@ -57,7 +57,7 @@ impl Disk {
             let path = database.as_ref()?;
             // A file system that tells nothing answers zeros.
             let (free, total) = volume(path).filter(|(_, total)| *total > 0)?;
-            Some(Seen { free, total, log: bytes_of(&beside(path, "-wal")).unwrap_or(0) })
+            Some(Seen { free, total, log: log_bytes(path) })
         }))
     }
 
@@ -66,11 +66,11 @@ impl Disk {
     }
 
     /// Whether it was short a moment ago.
-    pub(crate) fn is_known_short(&self, now_ns: u64) -> bool {
-        self.short && now_ns < self.due_ns
+    pub(crate) fn is_known_short(&self) -> bool {
+        self.short && monotonic_ns() < self.due_ns
     }
 
-    /// Whether to look again before so many bytes are sent.
+    /// Counts so many bytes that are sent; whether to look again before.
     fn is_due(&mut self, bytes: u64, now_ns: u64) -> bool {
         self.sent_bytes = self.sent_bytes.saturating_add(bytes);
         let due = now_ns >= self.due_ns || self.sent_bytes >= LOOK_AFTER_BYTES;

@@ -27,14 +27,14 @@ use crate::writer::WriterTask;
 /// The log, and what keeps the store from going on after a failed flush: the operating system
 /// forgets what it could not write, so a later flush that succeeds proves nothing.
 pub(crate) struct Log {
-    /// Held during a flush; how many of [`Log::written`] are on disk.
-    flushed: Mutex<u64>,
+    /// Held during a flush.
+    flushing: Mutex<()>,
     /// Open from the beginning, so that no flush fails for want of a handle or of the name. SQLite
     /// keeps the same file while a connection is open.
     file: File,
     /// Transactions that were written and must last.
     written: AtomicU64,
-    /// The same as `flushed`, for those who do not wait for a flush that is going on.
+    /// How many of [`Log::written`] are on disk; raised under `flushing`.
     on_disk: AtomicU64,
     usual: Usual,
     pub(crate) ahead: Ahead,
@@ -55,7 +55,7 @@ impl Log {
         let file = OpenOptions::new().read(true).write(true).open(beside(database, "-wal"))?;
         place::mark_open(&file)?;
         Ok(Log {
-            flushed: Mutex::default(),
+            flushing: Mutex::default(),
             file,
             written: AtomicU64::new(0),
             on_disk: AtomicU64::new(0),
@@ -67,8 +67,8 @@ impl Log {
         })
     }
 
-    /// The store has the file open no more. Before its lock file is let go: who gets that finds no
-    /// mark then.
+    /// Removes the mark. To be called before the lock file is let go, so that whoever locks that
+    /// next finds no mark.
     pub(crate) fn let_go(&self) {
         // Without a lock there is nothing to give back.
         let _ = self.file.unlock();
@@ -105,7 +105,7 @@ impl Log {
     /// Lets no flush begin until what is returned is dropped.
     #[cfg(test)]
     pub(crate) fn hold_flushes(&self) -> impl Drop {
-        self.flushed.lock()
+        self.flushing.lock()
     }
 
     /// Returns when the log is flushed up to a transaction; those that wait together share one
@@ -114,10 +114,10 @@ impl Log {
     /// # Errors
     /// When this or an earlier flush has failed, or what was flushed has lost its name.
     pub(crate) fn flush(&self, written: u64) -> Result<(), Error> {
-        let mut flushed = self.flushed.lock();
+        let _flushing = self.flushing.lock();
         // What is to be flushed has been written, and may last or not.
         self.check().map_err(|error| error.with_retry(Retry::Unknown))?;
-        if *flushed >= written {
+        if self.flushed() >= written {
             self.class.passed();
             return Ok(());
         }
@@ -127,7 +127,6 @@ impl Log {
         self.usual.took(monotonic_ns().saturating_sub(since_ns));
         match synced {
             Ok(()) => {
-                *flushed = covers;
                 self.on_disk.store(covers, Ordering::Release);
                 self.place.check().map_err(|error| error.with_retry(Retry::Unknown))
             }

@@ -20,7 +20,7 @@ pub(crate) fn writer(index: Option<(u64, u64)>) -> String {
 
 /// The processes beside this one that read a state of the file whose index this is, each with its
 /// name, if the system tells it.
-pub(crate) fn reading(index: Option<(u64, u64)>) -> Vec<(u32, String)> {
+pub(crate) fn reading(index: Option<(u64, u64)>) -> Vec<(u32, Option<String>)> {
     let (own, holders) = (std::process::id(), found(index, READING));
     holders.into_iter().filter(|pid| *pid != own).map(|pid| (pid, called(pid))).collect()
 }
@@ -52,17 +52,18 @@ fn found(file: Option<(u64, u64)>, bytes: Bytes) -> BTreeSet<u32> {
     holders(&locks, inode, bytes)
 }
 
-/// What a process calls itself; empty where the system does not tell.
-fn called(pid: u32) -> String {
+/// What a process calls itself, where the system tells.
+fn called(pid: u32) -> Option<String> {
     let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
     // A name is chosen by its process; only what prints in one line is repeated.
-    name.trim().chars().filter(|c| !c.is_control()).take(64).collect()
+    let name: String = name.trim().chars().filter(|c| !c.is_control()).take(64).collect();
+    Some(name).filter(|name| !name.is_empty())
 }
 
 /// A process by its name, as far as the system tells it.
 fn name(pid: u32) -> String {
-    let name = called(pid);
-    if name.is_empty() { format!("process {pid}") } else { format!("process {pid} ({name})") }
+    let name = called(pid).map(|name| format!(" ({name})")).unwrap_or_default();
+    format!("process {pid}{name}")
 }
 
 /// The processes that hold a lock on any of these bytes of a file, out of the text of

@@ -24,7 +24,7 @@ use crate::writer::Core;
 /// A step writes so many frames, which takes less than a millisecond.
 const STEP_FRAMES: u32 = 64;
 /// What SQLite takes as the size of a page.
-const PAGE_BYTES: std::ops::RangeInclusive<usize> = 512..=65536;
+const PAGE_SIZES: std::ops::RangeInclusive<usize> = 512..=65536;
 
 /// How much of a log has been written once more.
 pub(crate) struct OldLog<F> {
@@ -89,7 +89,7 @@ impl<F: Read + Write + Seek> OldLog<F> {
         if self.header != Some(header) {
             let page_bytes = header[8..].first_chunk().map_or(0, |n| u32::from_be_bytes(*n));
             let page_bytes = page_bytes as usize;
-            if !PAGE_BYTES.contains(&page_bytes) {
+            if !PAGE_SIZES.contains(&page_bytes) {
                 // Bytes that SQLite takes for no log either.
                 return Ok(false);
             }

@@ -179,7 +179,6 @@ fn sync_folder(path: &Path) -> io::Result<()> {
 
 /// The error of a lock file that could not be had.
 pub(crate) fn taken(error: io::Error, path: &Path) -> Error {
-    let log = place::identity(&beside(path, "-wal"));
     let text = match error.kind() {
         io::ErrorKind::WouldBlock => {
             "another process is opening the file or rewriting it: try again when it is done"
@@ -188,7 +187,7 @@ pub(crate) fn taken(error: io::Error, path: &Path) -> Error {
         io::ErrorKind::ResourceBusy => format!(
             "the lock file (the one with -lock at the end of its name) was removed while {} had \
              the file open: end that process, and open the file then",
-            holders::users(log.ok())
+            holders::users(place::identity(&beside(path, "-wal")).ok())
         ),
         _ => return unreadable(error),
     };

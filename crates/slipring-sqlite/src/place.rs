@@ -135,7 +135,7 @@ pub(crate) fn followed(path: &Path) -> PathBuf {
 ///
 /// # Errors
 /// `WouldBlock` when the time is over; `ResourceBusy` when a store has the file open whose lock
-/// file was removed, so that it knows of nobody who comes.
+/// file was removed, so that the lock does not tell it of others.
 pub(crate) fn lock(path: &Path, wait: Duration) -> io::Result<(File, bool)> {
     let file = open_lock(path)?;
     let since_ns = monotonic_ns();

@@ -50,12 +50,10 @@ impl Writer<'_> {
                 if place.wrapped || place.since.is_empty() {
                     return Ok(Moved { to: to.into_iter().collect(), more: false });
                 }
-                place = SendingBack { after: String::new(), wrapped: true, ..place };
+                (place.after, place.wrapped) = (String::new(), true);
                 continue;
             };
-            if let Some((target, moved)) = self.send_back_to(&name, source, &mut room)?
-                && moved > 0
-            {
+            if let Some((target, moved)) = self.send_back_to(&name, source, &mut room)? {
                 *to.entry(target).or_default() += moved;
                 // Only a round from here on says that nothing is left.
                 (place.since, place.wrapped) = (name.clone(), false);
@@ -69,7 +67,7 @@ impl Writer<'_> {
         Ok(Moved { more: to.is_empty(), to })
     }
 
-    /// The same for those of one queue; answers which it is, if it is there, and how many went.
+    /// The same for those of one queue; answers which it is and how many went, if any did.
     fn send_back_to(
         &mut self,
         name: &str,
@@ -93,7 +91,7 @@ impl Writer<'_> {
                 moved += 1;
             }
         }
-        Ok(Some((target.id(), moved)))
+        Ok((moved > 0).then(|| (target.id(), moved)))
     }
 }
 

@@ -18,14 +18,14 @@ pub(crate) fn of(reader: &mut Reader<'_>, path: &Path) -> Outcome<StoreSpace> {
     Ok(StoreSpace {
         file: bytes_of(path),
         file_free: free.map(|pages| from_sql(pages) * PAGE_BYTES),
-        log: log_bytes(path),
+        log: Some(log_bytes(path)),
         disk_free: volume(path).map(|(free, _)| free),
     })
 }
 
 /// The size of the log; there is none while nobody has written.
-pub(crate) fn log_bytes(path: &Path) -> Option<u64> {
-    Some(bytes_of(&beside(path, "-wal")).unwrap_or(0))
+pub(crate) fn log_bytes(path: &Path) -> u64 {
+    bytes_of(&beside(path, "-wal")).unwrap_or(0)
 }
 
 /// Bytes that are free on the disk that a file is on, and those of all of it.
@@ -38,6 +38,6 @@ pub(crate) fn volume(path: &Path) -> Option<(u64, u64)> {
     Some((free.saturating_mul(bytes), all.saturating_mul(bytes)))
 }
 
-pub(crate) fn bytes_of(path: &Path) -> Option<u64> {
+fn bytes_of(path: &Path) -> Option<u64> {
     fs::metadata(path).ok().map(|file| file.len())
 }

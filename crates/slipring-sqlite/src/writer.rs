@@ -345,7 +345,7 @@ impl<'c> Writer<'c> {
         Ok(())
     }
 
-    /// Writes back the lanes of one queue, if they are known.
+    /// Writes back the lanes and counts of one queue, if they are known.
     pub(crate) fn write_back_lanes(&mut self, queue: QueueId) -> Outcome<()> {
         let picture = self.memory.pictures.get(&queue).map(Arc::clone);
         picture.map_or(Ok(()), |picture| self.write_back_picture(&mut picture.lock()))

@@ -20,7 +20,7 @@ pub enum ObstacleKind {
     PreparedTransaction,
     /// A replication slot keeps old row versions.
     ReplicationSlot,
-    /// Delays or leases of a queue have ended, and nobody has seen to them.
+    /// Delays or leases of a queue have ended, and no process has handled them.
     UpkeepOverdue,
     /// Another process reads a state of the file and keeps its log from beginning anew.
     LogHeldBack,

@@ -91,8 +91,8 @@ impl Worker {
     /// Runs `handler` for every message until `stop`. Then no more messages are taken, running
     /// handlers get the grace time, and what is unfinished after it is handed back, its attempt
     /// not counted. A handler that blocks its thread is waited for until it ends or comes to an
-    /// `await`: its message is nobody else's before that. It ends in the same way by itself, and
-    /// says so in the log, when the queue is deleted or the engine closes.
+    /// `await`: until then no other receive gets its message. The worker ends in the same way by
+    /// itself, and says so in the log, when the queue is deleted or the engine closes.
     ///
     /// A handler that panics counts as failed, for the reason that the panic gives. Its lease is
     /// renewed as long as it runs; when the lease is lost all the same (the process stood still for
@@ -186,7 +186,7 @@ impl Worker {
             let renew_at = self.renewal(deadline).max(renew_from);
             tokio::select! {
                 biased;
-                // First: what is done is done, whoever gave up on it meanwhile.
+                // First: a handler that has ended counts as ended, also after the grace time.
                 ended = &mut running.0 => break ended,
                 () = self.clock.sleep_until(renew_at) => match self.renew(&delivery).await {
                     Ok(later) => deadline = later,

@@ -26,12 +26,10 @@ pub(super) async fn give_back(shared: &Shared, held: Vec<Reservation>) -> Vec<Re
         group(&mut by_queue, job.receipt.queue, job);
     }
     let mut left = Vec::new();
-    for (id, mut jobs) in by_queue {
+    for (id, jobs) in by_queue {
         let Some(queue) = shared.engine.queue_by_id(id) else { continue };
-        while !jobs.is_empty() {
-            // One call after another: those of other connections come in between.
-            let rest = jobs.split_off(jobs.len().min(GIVE_BACK_MAX));
-            let portion = std::mem::replace(&mut jobs, rest);
+        // One call after another: those of other connections come in between.
+        for portion in jobs.chunks(GIVE_BACK_MAX) {
             left.extend(give_back_portion(shared, &queue, portion).await);
         }
     }
@@ -63,7 +61,7 @@ pub(super) async fn give_back_rest(
 async fn give_back_portion(
     shared: &Shared,
     queue: &Queue,
-    jobs: Vec<Reservation>,
+    jobs: &[Reservation],
 ) -> Vec<Reservation> {
     let back = Settlement::Nack { delay: Some(Duration::ZERO), priority: None, reason: None };
     let entries = jobs.iter().map(|job| (job.receipt, back.clone())).collect();
@@ -74,7 +72,7 @@ async fn give_back_portion(
         shared.failures.note(error, shared.now());
     }
     let may_come_back = |error: &Error| error.retry() != Retry::Never;
-    let answered = jobs.into_iter().zip(settled);
+    let answered = jobs.iter().zip(settled);
     let left = answered.filter(|(_, settled)| settled.as_ref().is_err_and(may_come_back));
-    left.map(|(job, _)| job).collect()
+    left.map(|(job, _)| job.clone()).collect()
 }

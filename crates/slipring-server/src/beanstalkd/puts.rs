@@ -51,7 +51,7 @@ impl Session {
 async fn send(shared: &Shared, tube: &Tube, run: Vec<NewMessage>) -> Result<Vec<Reply>, Error> {
     let queue = queue_of(shared, tube).await?;
     // One that was empty may have gone a moment ago.
-    let anew = || async { queue_of(shared, tube).await.map(Some) };
+    let anew = || queue_of(shared, tube);
     let sent = send_each(&shared.engine, &queue, run, AGAIN_MAX, anew).await;
     let stored = sent.iter().filter(|sent| sent.is_ok()).count();
     shared.counters.total_jobs.add(stored);

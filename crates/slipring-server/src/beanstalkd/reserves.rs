@@ -273,7 +273,7 @@ impl Session {
             Some(queues) => queues.take_in(&self.shared.engine),
             None => {
                 if self.lost_a_queue {
-                    // One that another server has deleted is known here until somebody looks.
+                    // The engine may still know a queue that another server has deleted.
                     self.shared.engine.note_deletions().await?;
                 }
                 let found = Watched::find(&self.watched, &self.shared.engine).await?;

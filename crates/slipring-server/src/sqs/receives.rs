@@ -139,10 +139,9 @@ impl Call<'_> {
         for (delivery, prolonged) in deliveries.into_iter().zip(prolonged) {
             match prolonged {
                 Ok(_) => held.push(delivery),
-                Err(error) => match error.kind() {
-                    ErrorKind::LeaseLost | ErrorKind::MessageGone => {}
-                    _ => return Err(self.refused(&error)),
-                },
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::LeaseLost | ErrorKind::MessageGone) => {}
+                Err(error) => return Err(self.refused(&error)),
             }
         }
         Ok(held)

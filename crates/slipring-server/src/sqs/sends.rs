@@ -74,18 +74,18 @@ impl Call<'_> {
     /// anew, they go into the new one, if that has the same rules for them.
     async fn send(&self, queue: &Queue, messages: Vec<NewMessage>) -> Vec<Result<Sent, Error>> {
         let (engine, name) = (&self.shared.engine, queue.name());
-        let accepted_by = rules(queue);
+        let info = queue.info();
         let anew = || async {
             let anew = engine.queue(name.as_str()).await?;
-            Ok(Some(anew).filter(|anew| rules(anew) == accepted_by))
+            let same = rules(&anew.info().settings) == rules(&info.settings);
+            if same { Ok(anew) } else { Err(Error::queue_not_found(&name)) }
         };
         send_each(engine, queue, messages, 1, anew).await
     }
 }
 
-/// What of a queue's settings messages are accepted by.
-fn rules(queue: &Queue) -> (bool, bool, u64) {
-    let settings = &queue.info().settings;
+/// The settings that decide which messages a queue takes.
+fn rules(settings: &QueueSettings) -> (bool, bool, u64) {
     let content_based = attributes::content_based(settings);
     (settings.fifo, content_based, attributes::message_bytes_max(settings))
 }

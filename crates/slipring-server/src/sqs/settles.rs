@@ -1,5 +1,6 @@
 //! DeleteMessage, ChangeMessageVisibility, and their batches.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use slipring::lifecycle::Settlement;
@@ -161,8 +162,8 @@ impl Call<'_> {
         let mut left = changes.as_slice();
         while !left.is_empty() {
             // Changes of one lease take effect in their order.
-            let before = |at: usize, receipt| left.iter().take(at).any(|c| c.receipt == receipt);
-            let again = left.iter().enumerate().position(|(at, change)| before(at, change.receipt));
+            let mut named = HashSet::new();
+            let again = left.iter().position(|change| !named.insert(change.receipt));
             let (part, later) = left.split_at(again.unwrap_or(left.len()));
             outcomes.extend(self.change_different(queue, part).await);
             left = later;

@@ -270,7 +270,7 @@ mod tests {
             let mut run = std::pin::pin!(watch.run(stop.clone()));
             tokio::select! {
                 biased;
-                () = &mut run => unreachable!("nobody has stopped it"),
+                () = &mut run => unreachable!("it was not stopped"),
                 () = tokio::task::yield_now() => {}
             }
             stop.cancel();

@@ -99,15 +99,13 @@ pub trait Store: AdminStore + crate::load::LoadStore {
             .iter()
             .map(|head| if head.is_some() { ClaimEnd::More } else { ClaimEnd::Drained })
             .collect();
-        // Those that promised more and gave nothing; another call sees what there is.
-        let mut passed_over = vec![false; queues.len()];
-        loop {
-            let open =
-                || (0..queues.len()).filter(|at| ends[*at] == ClaimEnd::More && !passed_over[*at]);
-            let Some(best) = open().min_by_key(|at| heads[*at]) else {
-                return Ok(ClaimedAny { deliveries: Vec::new(), ends });
-            };
-            let up_to = if open().nth(1).is_some() { 1 } else { demand.up_to };
+        let mut open: Vec<usize> =
+            (0..queues.len()).filter(|at| ends[*at] == ClaimEnd::More).collect();
+        open.sort_by_key(|at| heads[*at]);
+        let mut open = open.into_iter().peekable();
+        // One that promised more and gave nothing is passed over; another call sees what there is.
+        while let Some(best) = open.next() {
+            let up_to = if open.peek().is_some() { 1 } else { demand.up_to };
             let demands = vec![Demand { up_to, ..demand }];
             let batch = ClaimBatch { queue: queues[best], now, demands };
             let claimed = self.claim_briefly(batch).await;
@@ -124,8 +122,8 @@ pub trait Store: AdminStore + crate::load::LoadStore {
             if !deliveries.is_empty() {
                 return Ok(ClaimedAny { deliveries, ends });
             }
-            passed_over[best] = true;
         }
+        Ok(ClaimedAny { deliveries: Vec::new(), ends })
     }
 
     /// Hands out one given message that is not leased, in whatever state it is (beanstalkd's

@@ -2,12 +2,12 @@
 
 use slipring::clock::monotonic_ns;
 use slipring::{Clock, Obstacles, QueueSettings, QueueStats, SystemClock};
-use slipring_server::admin::model::{QueuePage, QueueView, WaitTable, WaitView};
+use slipring_server::admin::model::{QueueView, WaitTable, WaitView};
 
 use crate::failure::Failure;
-use crate::target::{Target, encoded};
+use crate::target::Target;
 
-/// Each of so many pages of a thousand queues is looked at.
+/// At most so many pages of a thousand queues are looked at.
 const PAGES_MAX: usize = 10;
 
 /// A queue as it was seen.
@@ -104,16 +104,6 @@ async fn waits(target: &Target) -> Result<(u64, u64, Vec<WaitView>), Failure> {
 }
 
 async fn queues(target: &Target) -> Result<(Vec<SeenQueue>, bool), Failure> {
-    let mut queues = Vec::new();
-    let mut after = String::new();
-    for _ in 0..PAGES_MAX {
-        let path = format!("/v1/queues?after={}", encoded(&after));
-        let page: QueuePage = target.get(&path).await?;
-        queues.extend(page.queues.into_iter().map(SeenQueue::from));
-        match page.next {
-            Some(next) => after = next,
-            None => return Ok((queues, true)),
-        }
-    }
-    Ok((queues, false))
+    let (queues, all) = target.queues("", PAGES_MAX).await?;
+    Ok((queues.into_iter().map(SeenQueue::from).collect(), all))
 }

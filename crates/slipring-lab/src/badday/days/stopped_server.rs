@@ -25,7 +25,7 @@ pub struct StoppedServer {
     kept_s: f64,
     /// The longest send to that queue by the other server meanwhile.
     send_ms: f64,
-    /// From its going on to a message by the server that was stopped.
+    /// From SIGCONT to the first message that the stopped server receives.
     back_s: f64,
 }
 
@@ -33,7 +33,7 @@ const QUEUE: &str = "stopped";
 /// A receive of ten is more than the buffers of a connection hold.
 const BODY_BYTES: usize = 1_000_000;
 const MESSAGES: usize = 20;
-/// PostgreSQL is done when a stopped reader's connection is, five seconds after the last byte.
+/// PostgreSQL ends the connection of a stopped reader five seconds after the last byte.
 const KEPT_S_MAX: f64 = 7.0;
 /// A server that was cut off connects anew, and its receives may wait for a second.
 const BACK_S_MAX: f64 = 5.0;

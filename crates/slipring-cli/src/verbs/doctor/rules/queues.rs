@@ -77,7 +77,7 @@ pub fn growing(looks: &Looks<'_>) -> Vec<Finding> {
     grown.map(finding).collect()
 }
 
-/// Messages are ready and nobody takes any.
+/// Messages are ready, and no consumer receives them.
 pub fn nobody_receives(looks: &Looks<'_>) -> Vec<Finding> {
     let sources = dead_letter_sources(looks);
     let held = |queue: &SeenQueue| {
@@ -86,10 +86,10 @@ pub fn nobody_receives(looks: &Looks<'_>) -> Vec<Finding> {
         looks.obstacles(ObstacleKind::QueueHeld).any(of)
     };
     let left = pairs(looks).filter(|(before, after)| {
-        let nobody = |queue: &SeenQueue| queue.waiting == 0 && queue.stats.leased == 0;
+        let is_idle = |queue: &SeenQueue| queue.waiting == 0 && queue.stats.leased == 0;
         let (was, is) = (&before.stats, &after.stats);
-        nobody(before)
-            && nobody(after)
+        is_idle(before)
+            && is_idle(after)
             && was.ready > 0
             && is.ready >= was.ready
             && is.oldest_ready_sent_at == was.oldest_ready_sent_at
@@ -126,26 +126,22 @@ pub fn nobody_receives(looks: &Looks<'_>) -> Vec<Finding> {
 
 /// A queue hands out nothing because it was told so.
 pub fn paused(looks: &Looks<'_>) -> Vec<Finding> {
-    let at_ms = looks.after.at_ms;
+    let now = Timestamp::from_millis(looks.after.at_ms);
     let finding = |queue: &SeenQueue| {
-        let until = match queue.settings.paused_until.filter(|_| !queue.settings.paused) {
-            Some(until) => format!(" until {}", print::moment(until.as_millis())),
-            None => String::new(),
-        };
-        Finding {
+        let paused = print::paused(&queue.settings, now)?;
+        Some(Finding {
             level: if queue.stats.ready > 0 { Level::Warning } else { Level::Note },
             rule: Rule::Paused,
             queue: Some(queue.name.clone()),
             sentence: format!(
-                "Queue {} is paused{until}; {} messages are ready in it",
+                "Queue {} is {paused}; {} messages are ready in it",
                 queue.name,
                 count(queue.stats.ready),
             ),
             advice: format!("Let it go on: slipring queue resume {}", queue.name),
-        }
+        })
     };
-    let queues = looks.after.queues.iter();
-    queues.filter(|queue| is_paused(queue, at_ms)).map(finding).collect()
+    looks.after.queues.iter().filter_map(finding).collect()
 }
 
 /// Rows were not as the store writes rows.

@@ -5,12 +5,12 @@ use slipring::{Obstacle, ObstacleKind};
 use super::super::judge::{Finding, Level, Looks, Rule};
 use super::super::words::{count, quoted, row, said, time};
 
-/// What follows in the state of a transaction of another database.
+/// In a state, this stands before the name of another database.
 const ELSEWHERE: &str = " in the database ";
 /// An active slot may be so many transactions behind.
 const BEHIND_MAX: u64 = 1_000_000;
 
-/// Somebody has the locks of queues.
+/// Other transactions hold the locks of queues.
 pub fn queue_held(looks: &Looks<'_>) -> Vec<Finding> {
     let mut holders: Vec<(&Obstacle, Vec<&str>)> = Vec::new();
     for one in looks.obstacles(ObstacleKind::QueueHeld) {
@@ -19,8 +19,7 @@ pub fn queue_held(looks: &Looks<'_>) -> Vec<Finding> {
         if one.for_ms.is_none() && !looks.was_before(one) {
             continue;
         }
-        let same =
-            |(other, _): &&mut (&Obstacle, _)| (other.pid, &other.name) == (one.pid, &one.name);
+        let same = |(other, _): &&mut (&Obstacle, _)| same_holder(one, other);
         match holders.iter_mut().find(same) {
             Some((_, queues)) => queues.push(queue.as_str()),
             None => holders.push((one, vec![queue.as_str()])),
@@ -56,10 +55,8 @@ pub fn queue_held(looks: &Looks<'_>) -> Vec<Finding> {
 
 /// A prepared transaction was forgotten.
 pub fn prepared(looks: &Looks<'_>) -> Vec<Finding> {
-    let held = |one: &Obstacle| {
-        looks.obstacles(ObstacleKind::QueueHeld).any(|other| other.name == one.name)
-    };
-    let open = looks.obstacles(ObstacleKind::PreparedTransaction).filter(|one| !held(one));
+    let open =
+        looks.obstacles(ObstacleKind::PreparedTransaction).filter(|one| !holds_a_queue(looks, one));
     let finding = |one: &Obstacle| Finding {
         level: Level::Warning,
         rule: Rule::PreparedTransaction,
@@ -77,9 +74,7 @@ pub fn prepared(looks: &Looks<'_>) -> Vec<Finding> {
 
 /// A transaction that has written is open for long.
 pub fn open_writer(looks: &Looks<'_>) -> Vec<Finding> {
-    let held =
-        |one: &Obstacle| looks.obstacles(ObstacleKind::QueueHeld).any(|other| other.pid == one.pid);
-    let open = looks.obstacles(ObstacleKind::OpenWriter).filter(|one| !held(one));
+    let open = looks.obstacles(ObstacleKind::OpenWriter).filter(|one| !holds_a_queue(looks, one));
     let finding = |one: &Obstacle| {
         // Of a role whose sessions are hidden it is not known for how long.
         let age = time(one.for_ms?);
@@ -123,6 +118,15 @@ pub fn replication_slot(looks: &Looks<'_>) -> Vec<Finding> {
         }
     };
     looks.obstacles(ObstacleKind::ReplicationSlot).filter(behind).map(finding).collect()
+}
+
+fn same_holder(one: &Obstacle, other: &Obstacle) -> bool {
+    (one.pid, &one.name) == (other.pid, &other.name)
+}
+
+/// Then `queue_held` tells of it.
+fn holds_a_queue(looks: &Looks<'_>, one: &Obstacle) -> bool {
+    looks.obstacles(ObstacleKind::QueueHeld).any(|other| same_holder(one, other))
 }
 
 fn who(one: &Obstacle) -> String {
