@@ -199,6 +199,15 @@ fn every_command_is_read_as_it_was_written() {
 }
 
 #[test]
+fn a_kick_of_more_jobs_than_there_can_be_is_one_of_all() {
+    for bound in ["4294967295", "4294967296", "18446744073709551615"] {
+        let kick = Command::Kick { bound: u32::MAX };
+        assert_eq!(parse(format!("kick {bound}\r\n").as_bytes()), [Ok(kick)], "{bound}");
+    }
+    assert_eq!(parse(b"kick 18446744073709551616\r\n"), [Err(Refusal::BadFormat)]);
+}
+
+#[test]
 fn every_reply_is_read_as_it_was_written() {
     let body = Bytes::from_static(b"x\r\ny");
     let replies = [

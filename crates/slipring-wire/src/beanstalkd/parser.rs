@@ -12,6 +12,10 @@ pub const LINE_BYTES_MAX: usize = 224;
 /// which is then used again, and a kept body does not keep all that came beside it.
 const COPIED_BODY_BYTES_MAX: usize = 16 * 1024;
 
+/// A body of less than half of the buffer is copied up to this size: a kept slice keeps the whole
+/// buffer. The buffer of a larger one has little in it that was written beside the body.
+const LONE_BODY_BYTES_MAX: usize = 256 * 1024;
+
 /// What the next bytes belong to.
 enum Expect {
     Line,
@@ -44,6 +48,10 @@ pub struct Parser {
     buffer: BytesMut,
     expect: Expect,
     job_bytes_max: u32,
+    /// The size of the buffer with all that was taken from it, as far as is known.
+    allocated: usize,
+    /// What the buffer had room for when that was last looked at.
+    room_seen: usize,
     /// No line has come whole: the client has not shown yet that it speaks this protocol.
     first: bool,
 }
@@ -52,7 +60,8 @@ impl Parser {
     /// A parser that refuses job bodies above `job_bytes_max` bytes.
     pub fn new(job_bytes_max: u32) -> Parser {
         let buffer = BytesMut::new();
-        Parser { buffer, expect: Expect::Line, job_bytes_max, first: true }
+        let expect = Expect::Line;
+        Parser { buffer, expect, job_bytes_max, allocated: 0, room_seen: 0, first: true }
     }
 
     /// Appends received bytes. Copies them; see [`buffer_mut`](Parser::buffer_mut).
@@ -131,7 +140,7 @@ impl Parser {
             self.buffer.advance(bytes + 2);
             return Err(Refusal::ExpectedCrlf);
         }
-        if bytes > COPIED_BODY_BYTES_MAX {
+        if !self.is_copied(bytes) {
             let body = self.buffer.split_to(bytes).freeze();
             self.buffer.advance(2);
             return Ok(body);
@@ -139,6 +148,18 @@ impl Parser {
         let body = Bytes::copy_from_slice(self.buffer.get(..bytes).unwrap_or_default());
         self.buffer.advance(bytes + 2);
         Ok(body)
+    }
+
+    /// Whether a body of this size is copied out of the buffer.
+    fn is_copied(&mut self, bytes: usize) -> bool {
+        // Taking bytes from the buffer makes its room smaller; only a new buffer, or one that was
+        // moved to its beginning, has more.
+        let room = self.buffer.capacity();
+        if room > self.room_seen {
+            self.allocated = room;
+        }
+        self.room_seen = room;
+        bytes <= COPIED_BODY_BYTES_MAX || bytes <= LONE_BODY_BYTES_MAX && bytes < self.allocated / 2
     }
 
     /// Throws away bytes of an unwanted body; true when all of it is gone.
@@ -156,8 +177,10 @@ impl Parser {
     pub fn shrink(&mut self) {
         if self.buffer.is_empty() {
             self.buffer = BytesMut::new();
+            (self.allocated, self.room_seen) = (0, 0);
         } else if self.buffer.len() < self.buffer.capacity() / 2 {
             self.buffer = BytesMut::from(&self.buffer[..]);
+            (self.allocated, self.room_seen) = (0, 0);
         }
     }
 }
@@ -220,6 +243,25 @@ pub(super) fn line_end(bytes: &[u8]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_kept_body_does_not_keep_a_buffer_that_is_much_larger() {
+        // The buffer gets smaller with each body that is taken from it, and what it keeps does not.
+        let mut parser = Parser::new(1 << 20);
+        parser.buffer_mut().reserve(128 << 10);
+        let put = format!("put 0 0 60 20000\r\n{}\r\n", "x".repeat(20_000));
+        parser.feed(put.repeat(6).as_bytes());
+        for _ in 0..6 {
+            let Some(Ok(Command::Put(put))) = parser.next() else { panic!("it came whole") };
+            assert!(put.body.is_unique(), "it shares the buffer");
+        }
+        // One that fills most of its buffer is not copied.
+        let mut parser = Parser::new(1 << 20);
+        parser.buffer_mut().reserve(128 << 10);
+        parser.feed(format!("put 0 0 60 100000\r\n{}\r\n", "x".repeat(100_000)).as_bytes());
+        let Some(Ok(Command::Put(put))) = parser.next() else { panic!("it came whole") };
+        assert!(!put.body.is_unique(), "it was copied");
+    }
 
     #[test]
     fn a_parser_gives_back_what_the_bytes_of_a_command_do_not_need() {

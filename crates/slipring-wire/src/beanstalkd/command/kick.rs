@@ -15,7 +15,8 @@ pub(super) fn parse(line: &[u8]) -> Parsed {
 }
 
 fn kick(mut fields: Fields<'_>) -> Result<Command, Refusal> {
-    let bound = fields.number_u32()?;
+    // No tube holds so many jobs that a larger bound means more.
+    let bound = u32::try_from(fields.number()?).unwrap_or(u32::MAX);
     fields.end()?;
     Ok(Command::Kick { bound })
 }
