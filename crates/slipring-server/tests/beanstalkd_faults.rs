@@ -11,7 +11,7 @@ use std::time::Duration;
 use beanstalkd_client::TestServer;
 use beanstalkd_client::running::{Serves, until};
 use slipring::stores::MemoryStore;
-use slipring::{Limits, QueueSettings};
+use slipring::{ErrorKind, Fence, Limits, MessageId, QueueSettings, Receipt};
 use slipring_conformance::fault::{Fault, FaultyStore, Verb};
 use slipring_server::beanstalkd::Server;
 
@@ -131,4 +131,44 @@ fn a_put_that_finds_no_queue_and_no_room_for_one_fails_alone() {
     client.expect("INSERTED 1\r\nOUT_OF_MEMORY\r\n");
     let stats = client.yaml("stats");
     assert!(stats.contains(&("total-jobs".to_owned(), "1".to_owned())), "{stats:?}");
+}
+
+#[test]
+fn no_body_is_read_to_delete_or_to_kick_a_job() {
+    let (store, server) = start();
+    let mut client = server.connect();
+    client.send("put 0 0 60 1\r\na\r\nput 0 60 60 1\r\nb\r\ndelete 1\r\nkick-job 2\r\n");
+    client.expect("INSERTED 1\r\nINSERTED 2\r\nDELETED\r\nKICKED\r\n");
+    client.send("delete 1\r\nkick-job 1\r\nkick-job 2\r\n");
+    client.expect("NOT_FOUND\r\nNOT_FOUND\r\nNOT_FOUND\r\n");
+    assert_eq!(store.calls(Verb::Lookup), 0);
+    let stats = client.yaml("stats-job 2");
+    assert!(stats.contains(&("kicks".to_owned(), "1".to_owned())), "{stats:?}");
+    let stats = client.yaml("stats-tube default");
+    assert!(stats.contains(&("cmd-delete".to_owned(), "1".to_owned())), "{stats:?}");
+}
+
+#[test]
+fn a_touch_while_the_engine_closes_ends_the_connection_as_other_commands_do() {
+    let (store, server) = start();
+    let mut client = server.connect();
+    client.send("put 0 0 60 1\r\na\r\nreserve\r\n");
+    client.expect("INSERTED 1\r\nRESERVED 1 1\r\na\r\n");
+    // While a send is under way the engine refuses new calls, and still knows its queues.
+    store.plan(Verb::Append, 1, Fault::Hang);
+    let mut sending = server.connect();
+    sending.send("put 0 0 60 1\r\nb\r\n");
+    server.runtime.block_on(store.hanging(1));
+    let engine = server.engine.clone();
+    let closing = server.runtime.spawn(async move { engine.shutdown().await });
+    let queue = server.runtime.block_on(server.engine.queue("default")).unwrap();
+    let receipt = Receipt { queue: queue.id(), message: MessageId(99), fence: Fence(1) };
+    until(|| {
+        let extended = server.runtime.block_on(queue.extend(vec![(receipt, None)]));
+        extended.is_err_and(|error| error.kind() == ErrorKind::Closed)
+    });
+    client.send("touch 1\r\n");
+    client.expect_end();
+    store.release();
+    server.runtime.block_on(closing).unwrap();
 }

@@ -79,7 +79,7 @@ impl AdminStore for FaultyStore {
     }
 
     async fn lookup(&self, message: MessageId, now: Timestamp) -> Result<Option<Peeked>, Error> {
-        self.inner.lookup(message, now).await
+        self.through(Verb::Lookup, self.inner.lookup(message, now)).await
     }
 
     async fn cancel(&self, message: MessageId, now: Timestamp) -> Result<QueueId, Error> {

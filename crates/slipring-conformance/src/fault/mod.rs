@@ -33,6 +33,7 @@ pub enum Verb {
     Claim,
     ClaimAny,
     ClaimMessage,
+    Lookup,
     Heads,
     Settle,
     Extend,
@@ -44,6 +45,7 @@ pub enum Verb {
     DeleteQueue,
     Deadlines,
     ForeignChanges,
+    QueueChanges,
 }
 
 /// What goes wrong with a call.
@@ -369,6 +371,6 @@ impl Store for FaultyStore {
     }
 
     async fn queue_changes(&self) -> Result<u64, Error> {
-        self.inner.queue_changes().await
+        self.through(Verb::QueueChanges, self.inner.queue_changes()).await
     }
 }

@@ -39,12 +39,9 @@ impl Session {
     pub(super) async fn kick_job(&mut self, id: u64) -> Result<Reply, Error> {
         self.shared.counters.kick_job.add(1);
         let engine = &self.shared.engine;
-        let Some(found) = engine.lookup(MessageId(id)).await? else {
-            return Ok(Reply::NotFound);
-        };
         match engine.kick_message(MessageId(id)).await {
-            Ok(()) => {
-                let queue = engine.queue_by_id(found.queue);
+            Ok(queue) => {
+                let queue = engine.queue_by_id(queue);
                 if let Some(tube) = queue.and_then(|queue| self.shared.tubes.for_queue(&queue)) {
                     tube.note(id, |history| history.kicks += 1);
                 }

@@ -10,10 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
-use slipring::admin::MessageState;
 use slipring::lifecycle::Settlement;
 use slipring::store::Settled;
-use slipring::{Error, MessageId, Priority, QueueId, Receipt, Timestamp};
+use slipring::{Error, ErrorKind, MessageId, Priority, QueueId, Receipt, Timestamp};
 use slipring_wire::beanstalkd::{Command, Reply};
 
 use super::failure::is_no_such_job;
@@ -173,6 +172,10 @@ impl Session {
             let entries = jobs.iter().map(|(_, receipt)| (*receipt, None)).collect();
             let extended = queue.extend(entries).await;
             let extended = extended.unwrap_or_else(|error| vec![Err(error); jobs.len()]);
+            let closed = |error: &Error| error.kind() == ErrorKind::Closed;
+            if extended.iter().any(|answer| answer.as_ref().is_err_and(closed)) {
+                return ControlFlow::Break(());
+            }
             for ((id, _), deadline) in jobs.into_iter().zip(extended) {
                 replies.insert(id, self.touched(id, deadline));
             }
@@ -256,18 +259,10 @@ async fn delete_free(shared: &Shared, plans: &[Plan], replies: &mut [Reply]) {
 
 /// Deletes a job that nobody holds.
 async fn delete_free_job(shared: &Shared, id: u64) -> Result<Reply, Error> {
-    let Some(found) = shared.engine.lookup(MessageId(id)).await? else {
-        return Ok(Reply::NotFound);
-    };
-    // Whether a lease is over that has ended is up to the engine.
-    let now = shared.now();
-    if found.state == MessageState::Leased && found.until.is_none_or(|until| now < until) {
-        return Ok(Reply::NotFound);
-    }
     match shared.engine.cancel(MessageId(id)).await {
-        Ok(()) => {
-            let queue = shared.engine.queue_by_id(found.queue);
-            if let Some(tube) = queue.and_then(|queue| shared.tubes.of_queue(&queue)) {
+        Ok(queue) => {
+            let queue = shared.engine.queue_by_id(queue);
+            if let Some(tube) = queue.and_then(|queue| shared.tubes.for_queue(&queue)) {
                 tube.deletes.add(1);
                 tube.forget(id);
             }

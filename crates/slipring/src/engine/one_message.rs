@@ -11,6 +11,7 @@ use tokio::sync::oneshot;
 use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind, Retry};
 use crate::message::{Delivery, MessageId};
+use crate::queue::QueueId;
 
 use super::Engine;
 use super::claiming::Claiming;
@@ -78,11 +79,11 @@ impl Queue {
 }
 
 impl Engine {
-    /// Removes one message that is not leased (S4.2).
+    /// Removes one message that is not leased (S4.2); answers the queue it was in.
     ///
     /// # Errors
     /// `MessageGone`, `WrongState` when it is leased, storage errors.
-    pub async fn cancel(&self, message: MessageId) -> Result<(), Error> {
+    pub async fn cancel(&self, message: MessageId) -> Result<QueueId, Error> {
         let handle = Arc::clone(&self.0);
         let call = async move {
             let (store, clock) = (&handle.services.store, &handle.services.clock);
@@ -101,16 +102,16 @@ impl Engine {
             if let Some(core) = core.filter(|core| core.info().settings.fifo) {
                 core.receives.notify(1);
             }
-            Ok(())
+            Ok(queue)
         };
         self.0.to_the_end(call).await
     }
 
-    /// Makes one parked or delayed message ready.
+    /// Makes one parked or delayed message ready; answers the queue it is in.
     ///
     /// # Errors
     /// `MessageGone`, `WrongState` when it is ready or leased, storage errors.
-    pub async fn kick_message(&self, message: MessageId) -> Result<(), Error> {
+    pub async fn kick_message(&self, message: MessageId) -> Result<QueueId, Error> {
         let handle = Arc::clone(&self.0);
         let call = async move {
             let now = handle.services.clock.now();
@@ -119,7 +120,7 @@ impl Engine {
             if let Some(core) = handle.registry.by_id(queue) {
                 core.receives.notify(1);
             }
-            Ok(())
+            Ok(queue)
         };
         self.0.to_the_end(call).await
     }
