@@ -240,6 +240,11 @@ impl Place {
         let _ = quiet_since.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
     }
 
+    /// Notes that something came from the holder that is no whole request yet: it is not quiet now.
+    pub(crate) fn moves(&self, now: Timestamp) {
+        self.holder.quiet_since.store(now.as_millis().max(1), Ordering::Relaxed);
+    }
+
     /// Whether the holder has done nothing for some time.
     pub(crate) fn is_quiet(&self, now: Timestamp) -> bool {
         self.holder.is_quiet(now)
@@ -330,6 +335,22 @@ mod tests {
             let mut coming = std::pin::pin!(places.take(None, &clock));
             assert!(matches!(futures::poll!(coming.as_mut()), Poll::Ready(None)));
         }
+    }
+
+    #[tokio::test]
+    async fn one_whose_request_is_coming_keeps_its_place() {
+        // S12.5
+        let (places, clock) = (Places::new(1, 100), clock());
+        let sender = places.take(None, &clock).await.unwrap();
+        for _ in 0..3 {
+            clock.advance(QUIET);
+            sender.moves(clock.now());
+            assert!(places.take(None, &clock).await.is_none());
+        }
+        clock.advance(QUIET);
+        let mut coming = std::pin::pin!(places.take(None, &clock));
+        assert!(futures::poll!(coming.as_mut()).is_pending(), "nothing comes any more");
+        sender.is_wanted().await;
     }
 
     #[tokio::test]

@@ -6,10 +6,12 @@
 mod beanstalkd_client;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use beanstalkd_client::TestServer;
 use beanstalkd_client::running::{Serves, shared_store};
-use slipring_conformance::fault::{FaultyStore, Verb};
+use slipring::{AdminStore, Clock, QueueName, QueueSettings};
+use slipring_conformance::fault::{Fault, FaultyStore, Verb};
 use slipring_server::beanstalkd::Server;
 use tempfile::TempDir;
 
@@ -89,4 +91,25 @@ fn a_job_whose_queue_was_deleted_elsewhere_is_not_found() {
         server.delete_elsewhere(&store, "default");
         assert_eq!(client.ask(&command.replace("ID", id)), "NOT_FOUND", "{command}");
     }
+}
+
+#[test]
+fn a_put_whose_queue_was_made_and_deleted_elsewhere_is_to_be_tried_again() {
+    let (_folder, store, server) = start();
+    let settings = QueueSettings { delay: Duration::from_secs(1), ..QueueSettings::default() };
+    let name = QueueName::new("t").unwrap();
+    let made = store.create_queue(&name, &settings, server.clock.now());
+    let (queue, _) = server.runtime.block_on(made).unwrap();
+    // The put is told that there is such a queue, and then looks for it.
+    store.plan(Verb::QueueChanges, 1, Fault::Hang);
+    let mut client = server.connect();
+    client.send("use t\r\nput 0 0 60 1\r\na\r\n");
+    server.runtime.block_on(async {
+        store.hanging(1).await;
+        store.delete_queue(queue.id).await.unwrap();
+    });
+    store.release();
+    client.expect("USING t\r\nOUT_OF_MEMORY\r\n");
+    client.send("put 0 0 60 1\r\na\r\n");
+    client.expect("INSERTED ");
 }

@@ -194,6 +194,56 @@ fn large_bodies_beyond_the_room_for_them_are_refused_and_skipped() {
 }
 
 #[test]
+fn one_who_does_not_read_keeps_no_small_answer_and_no_wait_from_others() {
+    // S12.6: answers have 64 MiB, and a job might weigh as much.
+    const BODY_BYTES: usize = 24 << 20;
+    let settings = Settings { job_bytes_max: 64 << 20, ..Settings::default() };
+    let server = TestServer::start_with(settings);
+    let mut slow = server.connect();
+    slow.send(format!("put 0 0 60 {BODY_BYTES}\r\n{}\r\n", "x".repeat(BODY_BYTES)));
+    slow.expect("INSERTED 1\r\n");
+    slow.send("reserve\r\n");
+    slow.expect(format!("RESERVED 1 {BODY_BYTES}\r\n"));
+    let mut client = server.connect();
+    client.send("put 0 0 60 1\r\na\r\n");
+    client.expect("INSERTED 2\r\n");
+    for command in ["peek 2", "peek-ready", "reserve-job 2"] {
+        client.send(format!("{command}\r\n"));
+        let word = if command.starts_with("peek") { "FOUND" } else { "RESERVED" };
+        client.expect(format!("{word} 2 1\r\na\r\n"));
+    }
+    client.send("release 2 0 0\r\nreserve\r\n");
+    client.expect("RELEASED\r\nRESERVED 2 1\r\na\r\n");
+}
+
+#[test]
+fn a_long_list_waits_for_its_room() {
+    // S12.6
+    const BODY_BYTES: usize = (64 << 20) - (64 << 10);
+    let settings = Settings { job_bytes_max: 64 << 20, ..Settings::default() };
+    let server = TestServer::start_with(settings);
+    let mut client = server.connect();
+    for tube in 0..999 {
+        assert!(client.ask(&format!("watch {tube:0>200}")).starts_with("WATCHING"));
+    }
+    let mut slow = server.connect();
+    slow.send(format!("put 0 0 60 {BODY_BYTES}\r\n{}\r\n", "x".repeat(BODY_BYTES)));
+    slow.expect("INSERTED 1\r\n");
+    for command in ["list-tubes-watched", "list-tubes"] {
+        slow.send("reserve\r\n");
+        slow.expect(format!("RESERVED 1 {BODY_BYTES}\r\n"));
+        client.send(format!("use t\r\n{command}\r\n"));
+        client.expect("USING t\r\n");
+        assert!(client.has_no_more(), "{command} did not wait");
+        // When the other one has read there is room.
+        slow.bytes(BODY_BYTES + 2);
+        assert!(client.text().len() > 200_000);
+        slow.send("release 1 0 0\r\n");
+        slow.expect("RELEASED\r\n");
+    }
+}
+
+#[test]
 fn binary_bodies_and_bodies_of_commands_stay_bodies() {
     let server = TestServer::start();
     let mut client = server.connect();

@@ -57,3 +57,15 @@ fn a_job_that_ran_out_is_free_before_the_pass_over_its_queue_has_ended() {
         client.expect(format!("USING default\r\n{reply}"));
     }
 }
+
+#[test]
+fn a_job_that_is_near_its_end_comes_before_the_end_of_a_wait_at_the_same_time() {
+    let server = TestServer::start();
+    let mut client = server.connect();
+    client.send("put 0 0 6 1\r\na\r\nreserve\r\n");
+    client.expect("INSERTED 1\r\nRESERVED 1 1\r\na\r\n");
+    client.send("reserve-with-timeout 5\r\n");
+    server.wait_for_stat("current-waiting", |count| count == 1);
+    server.clock.advance(Duration::from_secs(5));
+    client.expect("DEADLINE_SOON\r\n");
+}

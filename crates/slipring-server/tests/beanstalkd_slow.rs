@@ -5,6 +5,7 @@
 
 mod beanstalkd_client;
 
+use std::net::Shutdown;
 use std::time::Duration;
 
 use beanstalkd_client::TestServer;
@@ -98,5 +99,61 @@ fn who_waits_for_a_job_keeps_no_turn_from_those_with_many_commands() {
     }
     for client in &mut waiting {
         client.expect("USING default\r\n".repeat(20));
+    }
+}
+
+#[test]
+fn the_silence_of_a_connection_begins_when_its_wait_ends() {
+    // S12.5: as long a wait as a connection may be silent.
+    let server = TestServer::start_with(Settings::default());
+    let mut client = server.connect();
+    client.send("reserve-with-timeout 3600\r\n");
+    server.wait_for_stat("current-waiting", |count| count == 1);
+    server.clock.advance(Duration::from_secs(3600));
+    client.expect("TIMED_OUT\r\n");
+    assert_eq!(client.ask("list-tube-used"), "USING default");
+    until(|| {
+        server.clock.advance(Duration::from_secs(60));
+        is_closed(&mut client.stream)
+    });
+}
+
+#[test]
+fn the_silence_of_a_connection_begins_when_its_last_job_has_run_out() {
+    // S12.5
+    let server = TestServer::start_with(Settings::default());
+    let mut client = server.connect();
+    client.send("put 0 0 7200 1\r\na\r\nreserve\r\n");
+    client.expect("INSERTED 1\r\nRESERVED 1 1\r\na\r\n");
+    server.clock.advance(Duration::from_secs(7200));
+    server.wait_for_stat("job-timeouts", |count| count == 1);
+    assert_eq!(client.ask("list-tube-used"), "USING default");
+}
+
+#[test]
+fn a_client_that_left_is_noticed_behind_commands_that_are_not_read_yet() {
+    let server = TestServer::start();
+    for half in [true, false] {
+        let mut client = server.connect();
+        client.send("reserve\r\n");
+        server.wait_for_stat("current-waiting", |count| count == 1);
+        client.send("list-tube-used\r\n".repeat(1_000));
+        if half {
+            client.stream.shutdown(Shutdown::Write).unwrap();
+            until(|| {
+                server.clock.advance(Duration::from_millis(500));
+                let stats = server.connect().yaml("stats");
+                stats.contains(&("current-waiting".to_owned(), "0".to_owned()))
+            });
+            client.expect("TIMED_OUT\r\n");
+            client.expect("USING default\r\n".repeat(1_000));
+            client.expect_end();
+        } else {
+            drop(client);
+            until(|| {
+                server.clock.advance(Duration::from_millis(500));
+                server.server.connections() == 0
+            });
+        }
     }
 }

@@ -264,3 +264,22 @@ fn the_limits_and_policies_of_the_queue_hold_for_the_tube() {
     let stats = client.yaml("stats-job 1");
     assert!(stats.contains(&("state".to_owned(), "buried".to_owned())), "{stats:?}");
 }
+
+#[test]
+fn what_is_done_to_a_tube_that_nobody_has_mentioned_is_counted() {
+    let server = TestServer::start();
+    for (tube, command, key) in
+        [("a", "pause-tube a 60", "cmd-pause-tube"), ("b", "delete 3", "cmd-delete")]
+    {
+        server.make(tube, Some("one"));
+        server.runtime.block_on(async {
+            let queue = server.engine.queue(tube).await.unwrap();
+            queue.send(NewMessage::new("another")).await.unwrap();
+        });
+        let mut client = server.connect();
+        let answer = client.ask(command);
+        assert!(["PAUSED", "DELETED"].contains(&&*answer), "{answer}");
+        let stats = client.yaml(&format!("stats-tube {tube}"));
+        assert!(stats.contains(&(key.to_owned(), "1".to_owned())), "{stats:?}");
+    }
+}

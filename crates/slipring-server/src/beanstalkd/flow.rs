@@ -5,10 +5,11 @@ use std::future::poll_fn;
 use std::io;
 use std::ops::ControlFlow;
 use std::pin::Pin;
+use std::time::Duration;
 
 use bytes::{BufMut, BytesMut};
-use slipring::Timestamp;
 use slipring::clock::Sleep;
+use slipring::{Clock, Timestamp};
 use slipring_wire::beanstalkd::Parser;
 use tokio::io::AsyncWriteExt;
 use tokio_util::io::poll_read_buf;
@@ -24,6 +25,9 @@ const OUT_BYTES_KEPT: usize = 4 * 1024;
 /// A quiet connection reads so much at a time; one that fills it reads twice as much next time.
 pub(super) const READ_BYTES_MIN: usize = 2 * 1024;
 const READ_BYTES_MAX: usize = 128 * 1024;
+
+/// Whether a client has left is looked for this often while nothing is read from it.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 impl Session {
     /// Writes all replies out. Waits for a client that does not read, for a time: nothing more is
@@ -57,11 +61,14 @@ impl Session {
     }
 
     /// What has come of a large body needs room before more of it is read; without room its put is
-    /// refused.
+    /// refused. Who sends a body is not quiet.
     pub(super) fn make_room(&mut self) {
         if self.parser.unfinished_body_bytes().is_none() {
             self.room.shrink(0);
-        } else if !self.room.grow(self.parser.buffer_mut().len()) {
+            return;
+        }
+        self.place.moves(self.shared.now());
+        if !self.room.grow(self.parser.buffer_mut().len()) {
             self.parser.refuse_body();
         }
     }
@@ -89,7 +96,9 @@ impl Session {
 
     /// Notes how much a read gave, and sizes the next one by it.
     pub(super) fn has_read(&mut self, bytes: usize) {
-        self.half_closed = bytes == 0;
+        if bytes == 0 {
+            (self.half_closed, self.all_read) = (true, true);
+        }
         if bytes >= self.read_bytes {
             self.read_bytes = (self.read_bytes * 2).min(READ_BYTES_MAX);
         } else if bytes < self.read_bytes / 4 {
@@ -117,6 +126,10 @@ impl Session {
                 read = read_some(stream, parser, *read_bytes, usize::MAX) => read,
                 () = fired(&mut self.lapse) => {
                     self.take_lapsed();
+                    if at == At::Holding {
+                        // Its silence begins when it holds nothing any more.
+                        self.patience.came(0, self.shared.now());
+                    }
                     continue;
                 }
                 () = self.patience.fired() => continue,
@@ -168,6 +181,26 @@ pub(super) async fn read_some(
         read
     })
     .await
+}
+
+/// Reads what comes behind a command that waits, with `room` bytes at most in the parser's buffer;
+/// answers how many bytes came. Where there is no room left it waits for the end of what the client
+/// sends: `None` when that is on its way behind what was not read.
+pub(super) async fn read_ahead(
+    stream: &mut Stream,
+    parser: &mut Parser,
+    read_bytes: usize,
+    room: usize,
+    clock: &dyn Clock,
+) -> io::Result<Option<usize>> {
+    let left = room.saturating_sub(parser.buffer_mut().len());
+    if left > 0 {
+        return read_some(stream, parser, read_bytes, left).await.map(Some);
+    }
+    while !stream.sends_no_more().await? {
+        clock.sleep_until(clock.now().after(LOOK_EVERY)).await;
+    }
+    Ok(None)
 }
 
 /// Ends when the timer fires; never without one.

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 
 use crate::sockets;
@@ -124,6 +124,23 @@ impl Stream {
 }
 
 impl Stream {
+    /// Waits until something has come, or the end. Answers whether the other end sends no more,
+    /// also where what it has sent is not read yet.
+    ///
+    /// # Errors
+    /// When the connection is broken.
+    pub(super) async fn sends_no_more(&self) -> io::Result<bool> {
+        let interest = Interest::READABLE | Interest::ERROR;
+        let ready = match self {
+            Stream::Tcp(stream) => stream.ready(interest).await?,
+            Stream::Unix(stream) => stream.ready(interest).await?,
+        };
+        if ready.is_error() {
+            return Err(io::ErrorKind::ConnectionReset.into());
+        }
+        Ok(ready.is_read_closed())
+    }
+
     /// The address of the other end; a Unix socket has none.
     pub(super) fn peer(&self) -> Option<IpAddr> {
         match self {

@@ -93,16 +93,18 @@ impl Session {
         let paused = |present: &QueueSettings| {
             Ok::<_, Infallible>(QueueSettings { paused_until, ..present.clone() })
         };
-        let queue = tube.queue(&shared.engine, &shared.queue_settings).await?;
+        let mut queue = tube.queue(&shared.engine, &shared.queue_settings).await?;
         let Ok(_) = match queue.change(paused).await {
             Err(error) if error.kind() == ErrorKind::QueueNotFound => {
                 // Another server has deleted it; the tube is there all the same.
                 shared.engine.note_deletions().await?;
-                let queue = tube.queue(&shared.engine, &shared.queue_settings).await?;
+                queue = tube.queue(&shared.engine, &shared.queue_settings).await?;
                 queue.change(paused).await?
             }
             changed => changed?,
         };
+        // One that holds jobs may have no record yet.
+        let tube = shared.tubes.for_queue(&queue).unwrap_or(tube);
         tube.pauses.add(1);
         tube.pause_seconds.set(u64::from(delay_seconds));
         let act = if paused_until.is_some() { Act::Pause } else { Act::Resume };

@@ -43,6 +43,13 @@ impl Session {
                 }
                 ControlFlow::Continue(())
             }
+            Err(error) if error.kind() == ErrorKind::QueueNotFound => {
+                let reply = refused(&self.shared, &error);
+                for _ in 0..count {
+                    self.say(&reply)?;
+                }
+                ControlFlow::Continue(())
+            }
             Err(error) => self.fail(&error, count),
         }
     }
@@ -58,13 +65,18 @@ async fn send(shared: &Shared, tube: &Tube, run: Vec<NewMessage>) -> Result<Vec<
     tube.jobs.add(stored);
     let reply = |sent: Result<Sent, Error>| match sent {
         Ok(sent) => Reply::Inserted { id: sent.id.0 },
-        Err(error) => match shared.reply_to(&error) {
-            // Others have deleted each queue that was made for it.
-            Reply::NotFound => Reply::OutOfMemory,
-            reply => reply,
-        },
+        Err(error) => refused(shared, &error),
     };
     Ok(sent.into_iter().map(reply).collect())
+}
+
+/// How a put is answered that was not stored.
+fn refused(shared: &Shared, error: &Error) -> Reply {
+    match shared.reply_to(error) {
+        // Others have deleted each queue that was there or was made for it.
+        Reply::NotFound => Reply::OutOfMemory,
+        reply => reply,
+    }
 }
 
 /// The queue of a tube, made if there is none; where there is no room for a further one, one that

@@ -12,7 +12,7 @@ use slipring::{Clock, Delivery, Error, ErrorKind, MessageId, Timestamp};
 use slipring_wire::beanstalkd::{Command, Reply};
 
 use super::failure::is_no_such_job;
-use super::flow::read_some;
+use super::flow::read_ahead;
 use super::reservations::{Reservation, SAFETY_MARGIN};
 use super::server::Shared;
 use super::session::{OUT_BYTES_FULL, RUN_MAX, Session};
@@ -156,6 +156,8 @@ impl Session {
             return ControlFlow::Continue(Ok(Waited::Jobs(Vec::new())));
         };
         let mut waited = self.wait_for_jobs_of(&mut queues, wanted, wait).await?;
+        // Who waited was not silent.
+        self.patience.came(0, self.shared.now());
         // The end of a wait may come before the word of a queue that was made by then (S5.5).
         if matches!(waited, Ok(Waited::TimedOut)) && queues.take_in_all(&self.shared.engine) {
             waited = Ok(Waited::Jobs(Vec::new()));
@@ -182,7 +184,7 @@ impl Session {
         // The margin ends the receive like the end of its wait: a look that is under way then is
         // waited for, and takes nothing in vain; but not for long.
         let wait_ends = clock.now().after(wait.unwrap_or(Duration::MAX));
-        let margin = margin.filter(|begins| *begins < wait_ends);
+        let margin = margin.filter(|begins| *begins <= wait_ends);
         let until = margin.unwrap_or(wait_ends);
         let given_up = async {
             match margin {
@@ -203,7 +205,6 @@ impl Session {
         };
         tokio::pin!(receive, given_up);
         loop {
-            let ahead = READ_AHEAD_BYTES.saturating_sub(self.parser.buffer_mut().len());
             let Session { stream, parser, read_bytes, .. } = self;
             let read = tokio::select! {
                 biased;
@@ -214,10 +215,11 @@ impl Session {
                 }
                 () = &mut given_up => return ControlFlow::Continue(Ok(Waited::DeadlineSoon)),
                 () = appeared.rung() => return ControlFlow::Continue(Ok(Waited::Jobs(Vec::new()))),
-                read = read_some(stream, parser, *read_bytes, ahead), if ahead > 0 => read,
+                read = read_ahead(stream, parser, *read_bytes, READ_AHEAD_BYTES, &**clock) => read,
             };
             match read {
-                Ok(bytes) => self.has_read(bytes),
+                Ok(Some(bytes)) => self.has_read(bytes),
+                Ok(None) => self.half_closed = true,
                 Err(_) => return ControlFlow::Break(()),
             }
             if self.half_closed {

@@ -223,3 +223,38 @@ impl Server {
         clock.sleep_until(clock.now().after(ACCEPT_AGAIN_AFTER)).await;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use slipring::stores::MemoryStore;
+    use slipring::{Clock as _, EngineOptions, ManualClock};
+    use tokio::io::AsyncWriteExt as _;
+    use tokio::net::UnixStream;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn who_sends_a_body_is_not_quiet() {
+        // S12.5
+        let clock = ManualClock::at(Timestamp::from_millis(1_000_000));
+        let set = Some(Arc::new(clock.clone()) as _);
+        let options = EngineOptions { clock: set, ..EngineOptions::default() };
+        let engine = Engine::open(MemoryStore::shared(), options).await.unwrap();
+        let server = Server::new(engine, Settings::default());
+        let shared = &server.0;
+        let place = shared.places.take(None, &clock).await.unwrap();
+        let (mut client, stream) = UnixStream::pair().unwrap();
+        let presence = Presence::new(Arc::clone(&shared.counters));
+        let (stream, stop) = (Stream::Unix(stream), CancellationToken::new());
+        let mut session = Session::new(Arc::clone(shared), stream, stop, presence, place);
+        for piece in ["put 0 0 60 4\r\nb", "o", "d"] {
+            clock.advance(Duration::from_secs(1));
+            assert!(session.place.is_quiet(clock.now()));
+            client.write_all(piece.as_bytes()).await.unwrap();
+            assert!(session.read().await.is_continue());
+            assert!(session.parser.next().is_none());
+            session.make_room();
+            assert!(!session.place.is_quiet(clock.now()));
+        }
+    }
+}

@@ -10,7 +10,9 @@ use std::time::Duration;
 use bytes::BytesMut;
 use slipring::clock::Sleep;
 use slipring::{Error, ErrorKind, Timestamp};
-use slipring_wire::beanstalkd::{Command, Parser, Put, Refusal, Reply, TubeName};
+use slipring_wire::beanstalkd::{
+    Command, Parser, Put, Refusal, Reply, TUBE_NAME_BYTES_MAX, TubeName,
+};
 use tokio_util::sync::CancellationToken;
 
 use super::counters::Presence;
@@ -33,6 +35,14 @@ pub(super) const OUT_BYTES_FULL: usize = 64 * 1024;
 
 /// So many jobs the first receive of a connection may ask for, when their size is not known.
 const RECEIVE_FIRST: usize = 16;
+
+/// One answer asks for so much room at most before its bytes are fetched; what they weigh beyond
+/// it is taken where it is free, as after a wait for jobs. To wait for all that a job might weigh
+/// would keep the room from everybody.
+const FETCHED_BYTES: usize = 4 << 20;
+
+/// A tube in a list: its name with a hyphen, a space and a line end.
+const LISTED_BYTES_MAX: usize = TUBE_NAME_BYTES_MAX + 3;
 
 /// Most commands in one run.
 pub(super) const RUN_MAX: usize = 1000;
@@ -58,6 +68,8 @@ pub(super) struct Session {
     pub(super) presence: Presence,
     /// The client sends no more.
     pub(super) half_closed: bool,
+    /// Nor is there anything left of what it has sent.
+    pub(super) all_read: bool,
     pub(super) read_bytes: usize,
     /// For what has come of a command.
     pub(super) room: Room,
@@ -102,6 +114,7 @@ impl Session {
             held: Reservations::default(),
             presence,
             half_closed: false,
+            all_read: false,
             read_bytes: READ_BYTES_MIN,
             lapse: None,
             receive_most: RECEIVE_FIRST,
@@ -143,7 +156,7 @@ impl Session {
             }
             self.make_room();
             stretch.through(self.flush()).await?;
-            if self.half_closed || self.stop.is_cancelled() {
+            if self.all_read || self.stop.is_cancelled() {
                 return ControlFlow::Break(());
             }
             stretch.through(self.read()).await?;
@@ -177,17 +190,10 @@ impl Session {
 
     /// A command that makes no run.
     async fn single(&mut self, command: Command) -> ControlFlow<()> {
-        // The room for a body is there before it is fetched, and until it is out.
-        let fetches = matches!(
-            command,
-            Command::ReserveJob { .. }
-                | Command::Peek { .. }
-                | Command::PeekReady
-                | Command::PeekDelayed
-                | Command::PeekBuried
-        );
-        if fetches {
-            self.room_to_answer(self.shared.settings.job_bytes_max as usize).await?;
+        // The room for what is fetched is there before, and until it is out.
+        let fetches = self.fetched_bytes_max(&command);
+        if let Some(bytes) = fetches {
+            self.room_to_answer(bytes.min(FETCHED_BYTES)).await?;
         }
         let answer = match command {
             Command::Use(tube) => Ok(self.use_tube(&tube).await),
@@ -220,10 +226,28 @@ impl Session {
             Ok(reply) => self.say(&reply)?,
             Err(error) => self.fail(&error, 1)?,
         }
-        if fetches {
+        if fetches.is_some() {
             self.fit_room();
         }
         ControlFlow::Continue(())
+    }
+
+    /// How many bytes at most a command fetches to be answered, if these are many.
+    fn fetched_bytes_max(&self, command: &Command) -> Option<usize> {
+        let shared = &self.shared;
+        match command {
+            Command::ReserveJob { .. }
+            | Command::Peek { .. }
+            | Command::PeekReady
+            | Command::PeekDelayed
+            | Command::PeekBuried => Some(shared.settings.job_bytes_max as usize),
+            Command::ListTubes => {
+                let tubes = shared.tubes.len() + shared.engine.known_queue_count();
+                Some(tubes.saturating_mul(LISTED_BYTES_MAX))
+            }
+            Command::ListTubesWatched => Some(self.watched.len() * LISTED_BYTES_MAX),
+            _ => None,
+        }
     }
 
     fn note_refusal(&self, reply: &Reply) {

@@ -1,6 +1,6 @@
 //! What is known of one tube beyond its queue: who refers to it, and what was counted.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
@@ -11,7 +11,8 @@ use slipring_wire::beanstalkd::TubeName;
 use super::counters::Counter;
 use super::watched::Appeared;
 
-/// Most jobs of a tube whose history is kept. It is a statistic; beyond it, new ones show zeros.
+/// Most jobs of a tube whose history is kept. It is a statistic; beyond it, the oldest ones show
+/// zeros. Of jobs that leave by other ways than a delete nobody hears, and these are old one day.
 const HISTORIES_MAX: usize = 100_000;
 
 /// What happened to one job. Only jobs to which any of it happened have one.
@@ -42,7 +43,7 @@ pub(super) struct Tube {
     pub(super) pause_seconds: Counter,
     /// Those to tell when there is a queue, by their addresses.
     wanted: Mutex<HashMap<usize, Weak<Appeared>>>,
-    histories: Mutex<HashMap<u64, History>>,
+    histories: Mutex<BTreeMap<u64, History>>,
     /// The number of histories, so that most deletes need no lock.
     histories_len: AtomicUsize,
 }
@@ -174,7 +175,7 @@ impl Tube {
     pub(super) fn note(&self, id: u64, change: impl FnOnce(&mut History)) {
         let mut histories = self.histories.lock();
         if histories.len() >= HISTORIES_MAX && !histories.contains_key(&id) {
-            return;
+            histories.pop_first();
         }
         change(histories.entry(id).or_default());
         self.histories_len.store(histories.len(), Ordering::Relaxed);
@@ -192,5 +193,26 @@ impl Tube {
             histories.remove(&id);
             self.histories_len.store(histories.len(), Ordering::Relaxed);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn beside_many_histories_those_of_the_oldest_jobs_are_forgotten() {
+        let tube = Tube::new("t".parse().unwrap(), 0);
+        let kick = |id: u64| tube.note(id, |history| history.kicks += 1);
+        let kicks = |id: u64| tube.history(id).kicks;
+        let last = HISTORIES_MAX as u64;
+        (1..=last).for_each(kick);
+        kick(last);
+        assert_eq!((kicks(1), kicks(2), kicks(last)), (1, 1, 2));
+        kick(last + 1);
+        assert_eq!((kicks(1), kicks(2), kicks(last + 1)), (0, 1, 1));
+        // Also where an old one is named again.
+        kick(1);
+        assert_eq!((kicks(1), kicks(2), kicks(3)), (1, 0, 1));
     }
 }

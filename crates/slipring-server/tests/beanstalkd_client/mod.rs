@@ -102,6 +102,11 @@ impl<S: Read + Write> Client<S> {
         count
     }
 
+    /// Whether nothing came behind what was read, as far as one can see now.
+    pub fn has_no_more(&self) -> bool {
+        self.pending.is_empty()
+    }
+
     /// A line with its CR LF.
     pub fn line(&mut self) -> Vec<u8> {
         loop {
