@@ -33,8 +33,9 @@ WITH own AS MATERIALIZED (
 ), session AS MATERIALIZED (
   SELECT a.pid, a.usename, a.application_name, a.backend_type,
     a.datid = own.database AS here,
+    CASE WHEN a.datid <> own.database THEN a.datname END AS elsewhere,
     a.state || CASE WHEN a.state = 'active' AND a.wait_event IS NOT NULL THEN ', waits for ' || a.wait_event ELSE '' END
-      || CASE WHEN a.datid <> own.database THEN ' in the database ' || a.datname ELSE '' END AS doing,
+      AS doing,
     a.state = 'active' AND a.application_name = own.application AND a.usename = current_user
       AND a.wait_event_type IS DISTINCT FROM 'Client' AS ours,
     (extract(epoch FROM clock_timestamp() - a.xact_start) * 1000)::int8 AS age_ms,
@@ -45,12 +46,13 @@ WITH own AS MATERIALIZED (
 ), prepared AS MATERIALIZED (
   SELECT w.virtualtransaction, x.gid, x.owner,
     (extract(epoch FROM clock_timestamp() - x.prepared) * 1000)::int8 AS age_ms, x.database = current_database() AS here,
-    'prepared' || CASE WHEN x.database <> current_database() THEN ' in the database ' || x.database ELSE '' END AS doing
+    CASE WHEN x.database <> current_database() THEN x.database END AS elsewhere
   FROM pg_prepared_xacts x LEFT JOIN written w ON w.pid IS NULL AND w.transactionid = x.transaction
 )
 (SELECT 'queue_held' AS kind, q.name AS queue, h.pid, p.gid AS name, coalesce(a.usename, p.owner)::text AS role,
-  a.application_name AS application, coalesce(a.doing, p.doing) AS state,
-  abs(coalesce(a.age_ms, p.age_ms)) AS for_ms, a.statement, h.virtualtransaction AS transaction, NULL::int8 AS behind
+  a.application_name AS application, CASE WHEN p.gid IS NULL THEN a.doing ELSE 'prepared' END AS state,
+  abs(coalesce(a.age_ms, p.age_ms)) AS for_ms, a.statement, h.virtualtransaction AS transaction, NULL::int8 AS behind,
+  NULL::text AS database
 FROM held h
 JOIN slipring.queue q ON q.queue_id = h.queue
 LEFT JOIN session a ON a.pid = h.pid
@@ -59,18 +61,19 @@ WHERE coalesce(a.age_ms, p.age_ms, $1) >= $1 AND NOT coalesce(a.ours, false)
 ORDER BY for_ms DESC NULLS LAST LIMIT 100)
 UNION ALL
 (SELECT DISTINCT 'open_writer', NULL, a.pid, NULL, a.usename::text, a.application_name, a.doing, a.age_ms, a.statement,
-  w.virtualtransaction, NULL::int8
+  w.virtualtransaction, NULL::int8, a.elsewhere::text
 FROM session a JOIN written w ON w.pid = a.pid
 WHERE a.age_ms >= CASE WHEN a.here THEN $2 ELSE $3 END AND a.backend_type = 'client backend'
 ORDER BY a.age_ms DESC NULLS LAST LIMIT 100)
 UNION ALL
-(SELECT 'prepared_transaction', NULL, NULL, p.gid, p.owner::text, NULL, p.doing, p.age_ms, NULL, p.virtualtransaction, NULL
+(SELECT 'prepared_transaction', NULL, NULL, p.gid, p.owner::text, NULL, 'prepared', p.age_ms, NULL, p.virtualtransaction, NULL,
+  p.elsewhere::text
 FROM prepared p WHERE p.age_ms >= CASE WHEN p.here THEN $2 ELSE $3 END
 ORDER BY p.age_ms DESC LIMIT 100)
 UNION ALL
 (SELECT 'replication_slot', NULL, s.active_pid, s.slot_name::text, NULL, NULL,
   CASE WHEN s.active THEN 'active' ELSE 'not active' END, NULL, NULL, NULL,
-  greatest(age(s.xmin), age(s.catalog_xmin))::int8
+  greatest(age(s.xmin), age(s.catalog_xmin))::int8, NULL
 FROM pg_replication_slots s
 WHERE (s.xmin IS NOT NULL OR s.catalog_xmin IS NOT NULL) AND coalesce(s.database = current_database(), true)
 LIMIT 100)

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use slipring::clock::monotonic_ns;
 use slipring::{WaitClass, Waits};
 
-use crate::queries::{FLUSH, Query};
+use crate::queries::{FLUSH, Query, Waiter};
 
-/// What calls wait for. Looks in the background, for changes by others, are a class of their own:
-/// they come many times a second while nothing happens, and say nothing of what callers wait.
+/// What calls wait for. Looks in the background, for changes by others, and work that is due by the
+/// clock are classes of their own: they come many times a second while nothing happens, and say
+/// nothing of what callers wait.
 pub(crate) struct Classes {
     connection: Arc<WaitClass>,
     statement: Arc<WaitClass>,
@@ -19,6 +20,8 @@ pub(crate) struct Classes {
     flush: Arc<WaitClass>,
     /// Of looks in the background: a connection, and the answer.
     poll: Arc<WaitClass>,
+    /// Of work that is due by the clock: a connection, tries in vain, and the answer.
+    upkeep: Arc<WaitClass>,
 }
 
 impl Classes {
@@ -29,30 +32,39 @@ impl Classes {
             queue_lock: waits.class("postgres.queue_lock"),
             flush: waits.class("postgres.flush"),
             poll: waits.class("postgres.poll"),
+            upkeep: waits.class("postgres.upkeep"),
         }
     }
 
     /// A statement, or a transaction where there is none, has waited for a connection.
     pub(crate) fn connected(&self, query: Option<&Query>, began_ns: u64) {
-        let polls = query.is_some_and(Query::polls);
-        waited(if polls { &self.poll } else { &self.connection }, began_ns);
+        let waiter = query.map_or(Waiter::Caller, Query::waiter);
+        waited(self.of(waiter, &self.connection), began_ns);
     }
 
     /// A statement was waited for. That of a flush counts where its callers wait.
     pub(crate) fn answered(&self, query: &Query, began_ns: u64) {
         if query.operation != FLUSH.operation {
-            waited(if query.polls() { &self.poll } else { &self.statement }, began_ns);
+            waited(self.of(query.waiter(), &self.statement), began_ns);
         }
     }
 
-    /// A try for a queue's lock was in vain, and the pause after it is over.
-    pub(crate) fn held(&self, began_ns: u64) {
-        waited(&self.queue_lock, began_ns);
+    /// A statement's try for a queue's lock was in vain, and the pause after it is over.
+    pub(crate) fn held(&self, query: &Query, began_ns: u64) {
+        waited(self.of(query.waiter(), &self.queue_lock), began_ns);
     }
 
     /// A settlement has waited for its flush.
     pub(crate) fn flushed(&self, began_ns: u64) {
         waited(&self.flush, began_ns);
+    }
+
+    fn of<'c>(&'c self, waiter: Waiter, caller: &'c WaitClass) -> &'c WaitClass {
+        match waiter {
+            Waiter::Caller => caller,
+            Waiter::Poll => &self.poll,
+            Waiter::Upkeep => &self.upkeep,
+        }
     }
 }
 
@@ -66,7 +78,7 @@ mod tests {
     use crate::queries;
 
     #[test]
-    fn looks_in_the_background_are_no_waits_of_callers() {
+    fn what_the_background_waits_for_is_no_wait_of_callers() {
         let waits = Waits::new();
         let classes = Classes::new(&waits);
         for query in [&queries::ACTIVITY, &queries::RUNNING] {
@@ -79,7 +91,12 @@ mod tests {
         classes.connected(None, 0);
         classes.answered(&queries::FLUSH, 0);
         (0..3).for_each(|_| classes.flushed(0));
-        (0..4).for_each(|_| classes.held(0));
+        (0..4).for_each(|_| classes.held(&queries::CLAIM, 0));
+        for query in [&queries::DUE_IN, &queries::ROTATE] {
+            classes.connected(Some(query), 0);
+            classes.answered(query, 0);
+            classes.held(query, 0);
+        }
         let counts = waits.snapshot().into_iter().map(|class| (class.name, class.acquisitions));
         let counts: Vec<_> = counts.collect();
         let all = [
@@ -88,6 +105,7 @@ mod tests {
             ("postgres.poll", 5),
             ("postgres.queue_lock", 4),
             ("postgres.statement", 1),
+            ("postgres.upkeep", 6),
         ];
         assert_eq!(counts, all);
     }

@@ -108,6 +108,7 @@ fn obstacle(row: &Row) -> Result<Obstacle, Error> {
         statement: text(8)?,
         transaction: text(9)?,
         behind: maybe_number(row, 10)?,
+        database: text(11)?,
         bytes: None,
     })
 }

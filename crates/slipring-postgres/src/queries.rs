@@ -26,10 +26,31 @@ pub(crate) struct Query {
     pub(crate) effect: Effect,
 }
 
+/// Who waits for a statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Waiter {
+    /// A call of the store.
+    Caller,
+    /// A look in the background, for what others have changed.
+    Poll,
+    /// Work that is due by the clock: delays, ends of leases, rotation, retention.
+    Upkeep,
+}
+
 impl Query {
-    /// Whether it is a look in the background, for what others have changed.
-    pub(crate) fn polls(&self) -> bool {
-        [ACTIVITY.operation, AWAIT_ACTIVITY.operation, RUNNING.operation].contains(&self.operation)
+    /// Who waits for it.
+    pub(crate) fn waiter(&self) -> Waiter {
+        const POLLS: [Query; 3] = [ACTIVITY, AWAIT_ACTIVITY, RUNNING];
+        const UPKEEP: [Query; 8] =
+            [DEADLINES, DUE_IN, EXPIRE_IN, HOLDERS, LOAD_PRUNE, PRUNE, RETENTIONS, ROTATE];
+        let among = |list: &[Query]| list.iter().any(|one| one.operation == self.operation);
+        if among(&POLLS) {
+            Waiter::Poll
+        } else if among(&UPKEEP) {
+            Waiter::Upkeep
+        } else {
+            Waiter::Caller
+        }
     }
 }
 

@@ -331,11 +331,11 @@ impl Session {
             };
             if fate == Fate::Busy {
                 if elapsed() >= patience.whole {
-                    self.classes.held(try_began);
+                    self.classes.held(query, try_began);
                     return Err(Failed::Busy(storage_error(error)));
                 }
                 tokio::time::sleep(pause).await;
-                self.classes.held(try_began);
+                self.classes.held(query, try_began);
                 pause = (pause * 2).min(PAUSE_MAX);
                 let left = patience.whole.saturating_sub(elapsed());
                 lock_wait = (lock_wait * 2).min(longest).min(left).max(LOCK_WAIT_MIN);

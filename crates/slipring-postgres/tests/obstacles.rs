@@ -205,7 +205,7 @@ async fn a_transaction_of_another_database_that_has_written_is_named_with_it() {
     let elsewhere = ObstacleAges { elsewhere: Duration::ZERO, ..ANY };
     let found = g.found(elsewhere, ObstacleKind::OpenWriter).await;
     let one = found.iter().find(|one| one.pid == pid).expect("the writer");
-    let state = format!("idle in transaction in the database {}", other.database.name);
-    assert_eq!((one.state.as_ref(), one.statement.as_ref()), (Some(&state), None));
+    assert_eq!(one.database.as_ref(), Some(&other.database.name));
+    assert_eq!((one.state.as_deref(), &one.statement), (Some("idle in transaction"), &None));
     assert!(g.found(ANY, ObstacleKind::OpenWriter).await.iter().all(|one| one.pid != pid));
 }

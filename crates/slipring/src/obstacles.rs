@@ -42,6 +42,8 @@ pub struct Obstacle {
     pub role: Option<String>,
     /// What the client calls itself.
     pub application: Option<String>,
+    /// The database in which it is, where that is another one than the store's.
+    pub database: Option<String>,
     /// What it does at the moment.
     pub state: Option<String>,
     /// For how many milliseconds: a transaction since its beginning, upkeep since its time.
@@ -66,6 +68,7 @@ impl Obstacle {
             name: None,
             role: None,
             application: None,
+            database: None,
             state: None,
             for_ms: None,
             statement: None,

@@ -23,6 +23,7 @@ mod running;
 mod send;
 mod serve;
 mod show;
+mod top;
 mod waits;
 
 use std::process::ExitCode;
@@ -65,6 +66,8 @@ pub enum Verb {
     Cancel(cancel::CancelArgs),
     /// Say in sentences why it is slow, and what to do
     Doctor(doctor::DoctorArgs),
+    /// Watch the busiest queues, where the time goes, and what is wrong
+    Top(top::TopArgs),
     /// Show what the server waits for
     Waits(waits::WaitsArgs),
     /// Write a SQLite file anew without the space it does not need
@@ -108,6 +111,7 @@ impl Verb {
             Verb::Redrive(args) => args.run().await,
             Verb::Kick(args) => args.run().await,
             Verb::Cancel(args) => args.run().await,
+            Verb::Top(args) => args.run().await,
             Verb::Waits(args) => args.run().await,
             Verb::Compact(args) => args.run().await,
             Verb::Migrate(args) => args.run().await,

@@ -40,7 +40,7 @@ impl WaitsArgs {
 }
 
 /// Nanoseconds with three digits and a unit.
-fn time(ns: u64) -> String {
+pub fn time(ns: u64) -> String {
     let ns = ns as f64;
     for (unit, size) in [("s", 1e9), ("ms", 1e6), ("µs", 1e3)] {
         if ns >= size {

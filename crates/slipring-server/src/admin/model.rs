@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use slipring::{
     Delivery, FailedAttempt, Headers, Message, MessageState, NewMessage, Peeked, Priority,
-    QueueSettings, QueueStats,
+    QueueCounts, QueueSettings, QueueStats,
 };
 
 use super::failure::Failure;
@@ -35,6 +35,9 @@ pub struct QueueView {
     pub settings: QueueSettings,
     /// What it holds; `None` in a list where the store could not say.
     pub stats: Option<QueueStats>,
+    /// What went through it in this server since it got to know the queue; `None` from a server
+    /// that does not say.
+    pub counts: Option<QueueCounts>,
 }
 
 /// A page of queues.

@@ -78,6 +78,7 @@ fn view(queue: &Queue, stats: Option<QueueStats>) -> QueueView {
         waiting: queue.waiting() as u64,
         settings: info.settings.clone(),
         stats,
+        counts: Some(queue.counts()),
     }
 }
 

@@ -3,6 +3,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::Error;
 use crate::lifecycle::Settlement;
 use crate::queue::QueueId;
@@ -13,7 +15,7 @@ use super::registry::Registry;
 
 /// What went through a queue in this engine since it got to know the queue. What other processes
 /// do with the same store is theirs to count; so is what users of SQL do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct QueueCounts {
     /// Messages that were stored; duplicates are not.
     pub sent: u64,

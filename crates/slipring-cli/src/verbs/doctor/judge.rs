@@ -64,6 +64,13 @@ pub struct Finding {
     pub advice: String,
 }
 
+impl Finding {
+    /// For people: the sentence, and what to do in a line of its own.
+    pub fn in_words(&self) -> String {
+        format!("{}: {}\n    {}", self.level.in_words(), self.sentence, self.advice)
+    }
+}
+
 /// Compares two looks that are so many seconds apart.
 pub fn judge(before: &Snapshot, after: &Snapshot, seconds: f64) -> Vec<Finding> {
     let looks = Looks { before, after, seconds };

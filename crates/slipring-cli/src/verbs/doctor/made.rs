@@ -14,6 +14,7 @@ pub fn snapshot(at_ms: u64) -> Snapshot {
     Snapshot {
         at_ms,
         read_ns: at_ms * 1_000_000,
+        queues_ns: at_ms * 1_000_000,
         queues: Vec::new(),
         all_queues: true,
         waits: Vec::new(),
@@ -45,6 +46,7 @@ pub fn queue(name: &str, ready: u64) -> SeenQueue {
         settings: QueueSettings::default(),
         stats: QueueStats { ready, oldest_ready_sent_at, ..QueueStats::default() },
         has_figures: true,
+        counts: None,
     }
 }
 

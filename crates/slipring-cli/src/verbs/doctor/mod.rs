@@ -2,12 +2,12 @@
 //!
 //! Two looks, some seconds apart, are compared by rules that know neither the store nor the time.
 
-mod judge;
+pub(super) mod judge;
 #[cfg(test)]
-mod made;
+pub(super) mod made;
 mod rules;
-mod snapshot;
-mod words;
+pub(super) mod snapshot;
+pub(super) mod words;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -74,11 +74,7 @@ impl Report {
     /// The findings, each with what to do in a line of its own; the last line says what was looked
     /// at where nothing is wrong.
     fn in_words(&self, wrong: bool) -> String {
-        let findings = self.findings.iter().map(|finding| {
-            let level = finding.level.in_words();
-            format!("{level}: {}\n    {}", finding.sentence, finding.advice)
-        });
-        let mut lines: Vec<String> = findings.collect();
+        let mut lines: Vec<String> = self.findings.iter().map(Finding::in_words).collect();
         if !wrong {
             let (waits, sessions) = (self.wait_classes as u64, self.sessions);
             let mut looked = vec![format!("{} queues", words::count(self.queues as u64))];

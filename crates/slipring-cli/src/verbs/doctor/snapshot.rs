@@ -1,7 +1,7 @@
 //! One look: the queues, the waits, and what holds the store up.
 
 use slipring::clock::monotonic_ns;
-use slipring::{Clock, Obstacles, QueueSettings, QueueStats, SystemClock};
+use slipring::{Clock, Obstacles, QueueCounts, QueueSettings, QueueStats, SystemClock};
 use slipring_server::admin::model::{QueueView, WaitTable, WaitView};
 
 use crate::failure::Failure;
@@ -25,6 +25,8 @@ pub struct SeenQueue {
     pub stats: QueueStats,
     /// Whether it could.
     pub has_figures: bool,
+    /// What went through it at the server; `None` where nobody counts for others.
+    pub counts: Option<QueueCounts>,
 }
 
 impl From<QueueView> for SeenQueue {
@@ -36,6 +38,7 @@ impl From<QueueView> for SeenQueue {
             settings: view.settings,
             has_figures: view.stats.is_some(),
             stats: view.stats.unwrap_or_default(),
+            counts: view.counts,
         }
     }
 }
@@ -47,6 +50,8 @@ pub struct Snapshot {
     pub at_ms: u64,
     /// When the waits were read, by a clock that only goes on.
     pub read_ns: u64,
+    /// When the queues were read, by the same clock.
+    pub queues_ns: u64,
     /// The queues, by name.
     pub queues: Vec<SeenQueue>,
     /// They are all that there are.
@@ -68,9 +73,10 @@ impl Snapshot {
             None => target.get("/v1/obstacles").await?,
         };
         let (queues, all_queues) = queues(target).await?;
+        let queues_ns = monotonic_ns();
         // Last, as they are first in the second look: what the looks wait for counts for nothing.
         let (at_ms, read_ns, waits) = waits(target).await?;
-        Ok(Snapshot { at_ms, read_ns, queues, all_queues, waits, obstacles })
+        Ok(Snapshot { at_ms, read_ns, queues_ns, queues, all_queues, waits, obstacles })
     }
 
     /// The second look.
@@ -81,7 +87,17 @@ impl Snapshot {
         let (at_ms, read_ns, waits) = waits(target).await?;
         let obstacles = target.get("/v1/obstacles").await?;
         let (queues, all_queues) = queues(target).await?;
-        Ok(Snapshot { at_ms, read_ns, queues, all_queues, waits, obstacles })
+        let queues_ns = monotonic_ns();
+        Ok(Snapshot { at_ms, read_ns, queues_ns, queues, all_queues, waits, obstacles })
+    }
+
+    /// Makes a second look the first one of the next two.
+    ///
+    /// # Errors
+    /// A server or a store that does not answer.
+    pub async fn read_waits(&mut self, target: &Target) -> Result<(), Failure> {
+        (_, self.read_ns, self.waits) = waits(target).await?;
+        Ok(())
     }
 
     /// The queue of this name.
@@ -105,5 +121,10 @@ async fn waits(target: &Target) -> Result<(u64, u64, Vec<WaitView>), Failure> {
 
 async fn queues(target: &Target) -> Result<(Vec<SeenQueue>, bool), Failure> {
     let (queues, all) = target.queues("", PAGES_MAX).await?;
-    Ok((queues.into_iter().map(SeenQueue::from).collect(), all))
+    let mut queues: Vec<SeenQueue> = queues.into_iter().map(SeenQueue::from).collect();
+    if matches!(target, Target::File { .. }) {
+        // What this process has counted is nothing.
+        queues.iter_mut().for_each(|queue| queue.counts = None);
+    }
+    Ok((queues, all))
 }

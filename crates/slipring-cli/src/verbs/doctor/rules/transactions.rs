@@ -5,8 +5,6 @@ use slipring::{Obstacle, ObstacleKind};
 use super::super::judge::{Finding, Level, Looks, Rule};
 use super::super::words::{count, quoted, row, said, time};
 
-/// In a state, this stands before the name of another database.
-const ELSEWHERE: &str = " in the database ";
 /// An active slot may be so many transactions behind.
 const BEHIND_MAX: u64 = 1_000_000;
 
@@ -155,7 +153,15 @@ fn capital(text: &str) -> String {
 }
 
 fn state(one: &Obstacle) -> String {
-    one.state.as_deref().map(|state| format!(" and is {}", said(state))).unwrap_or_default()
+    let state = one.state.as_deref();
+    state.map(|state| format!(" and is {}{}", said(state), place(one))).unwrap_or_default()
+}
+
+fn place(one: &Obstacle) -> String {
+    one.database
+        .as_deref()
+        .map(|name| format!(" in the database {}", said(name)))
+        .unwrap_or_default()
 }
 
 fn statement(one: &Obstacle) -> String {
@@ -169,11 +175,7 @@ fn end(one: &Obstacle) -> String {
             format!("Let it commit, or end it: SELECT pg_terminate_backend({pid});")
         }
         (None, Some(gid)) => {
-            let gid = quoted(gid);
-            let elsewhere = one.state.as_deref().and_then(|state| state.split_once(ELSEWHERE));
-            let place =
-                elsewhere.map(|(_, database)| format!(" in the database {}", said(database)));
-            let place = place.unwrap_or_default();
+            let (gid, place) = (quoted(gid), place(one));
             format!("End it{place}: COMMIT PREPARED {gid}; or ROLLBACK PREPARED {gid};")
         }
         (None, None) => "See pg_locks and pg_prepared_xacts.".to_owned(),
@@ -240,8 +242,8 @@ mod tests {
                         the database grows";
         let advice = "End it: COMMIT PREPARED 'it''s'; or ROLLBACK PREPARED 'it''s';";
         assert_eq!(texts(&open), [(sentence, advice)]);
-        let there = Some("prepared in the database shop".to_owned());
-        let there = with_obstacles(5_000, vec![Obstacle { state: there, ..one.clone() }]);
+        let there = Obstacle { database: Some("shop".to_owned()), ..one.clone() };
+        let there = with_obstacles(5_000, vec![there]);
         let there = found(prepared, &snapshot(0), &there);
         assert!(there[0].advice.starts_with("End it in the database shop: COMMIT PREPARED"));
         let held =

@@ -179,7 +179,9 @@ mod tests {
         assert!(pool[0].sentence.contains("a free connection of the pool"), "{pool:?}");
         let database = look(&[], &[wait("postgres.statement", 100, 1_000)]);
         assert!(database[0].sentence.contains("answers of the database"), "{database:?}");
-        for container in ["send_turn", "turnstile", "receive_wait", "postgres.poll"] {
+        for container in
+            ["send_turn", "turnstile", "receive_wait", "postgres.poll", "postgres.upkeep"]
+        {
             assert_eq!(look(&[], &[wait(container, 100, 1_000)]), [], "{container}");
         }
     }
