@@ -37,8 +37,8 @@ fn what_goes_through_a_server_is_shown_as_rates_until_nobody_reads() {
     drop(lines);
     assert!(top.wait().unwrap().success(), "a reader that has seen enough is no failure");
     server.stop();
-    let nobody = folder.run(&["top", "--admin", &admin]);
-    assert_eq!((nobody.code(), nobody.stdout().as_str()), (1, ""));
+    let refused = folder.run(&["top", "--admin", &admin]);
+    assert_eq!((refused.code(), refused.stdout().as_str()), (1, ""), "no server answers");
 }
 
 #[test]
@@ -56,6 +56,7 @@ fn straight_on_a_store_there_are_no_rates_and_it_ends_after_its_screens() {
     for screen in [first, second] {
         assert!(screen[0].ends_with("s  1 queues  1 ready"), "{shown}");
         assert!(screen[2].starts_with("emails (paused)"), "{shown}");
+        // Behind the name in two words, six figures, and the unit of the age.
         let rates: Vec<&str> = screen[2].split_whitespace().skip(9).collect();
         assert_eq!(rates, ["?"; 4], "{shown}");
         assert!(screen[3].starts_with("warning: Queue emails is paused"), "{shown}");

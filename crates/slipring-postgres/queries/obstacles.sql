@@ -32,7 +32,6 @@ WITH own AS MATERIALIZED (
     AND l.classid = (hashtextextended('row' || encode(s.receipt_key, 'hex'), w.xid) >> 32)::int::oid
 ), session AS MATERIALIZED (
   SELECT a.pid, a.usename, a.application_name, a.backend_type,
-    a.datid = own.database AS here,
     CASE WHEN a.datid <> own.database THEN a.datname END AS elsewhere,
     a.state || CASE WHEN a.state = 'active' AND a.wait_event IS NOT NULL THEN ', waits for ' || a.wait_event ELSE '' END
       AS doing,
@@ -45,7 +44,7 @@ WITH own AS MATERIALIZED (
   FROM pg_stat_activity a CROSS JOIN own WHERE a.datid IS NOT NULL
 ), prepared AS MATERIALIZED (
   SELECT w.virtualtransaction, x.gid, x.owner,
-    (extract(epoch FROM clock_timestamp() - x.prepared) * 1000)::int8 AS age_ms, x.database = current_database() AS here,
+    (extract(epoch FROM clock_timestamp() - x.prepared) * 1000)::int8 AS age_ms,
     CASE WHEN x.database <> current_database() THEN x.database END AS elsewhere
   FROM pg_prepared_xacts x LEFT JOIN written w ON w.pid IS NULL AND w.transactionid = x.transaction
 )
@@ -63,12 +62,12 @@ UNION ALL
 (SELECT DISTINCT 'open_writer', NULL, a.pid, NULL, a.usename::text, a.application_name, a.doing, a.age_ms, a.statement,
   w.virtualtransaction, NULL::int8, a.elsewhere::text
 FROM session a JOIN written w ON w.pid = a.pid
-WHERE a.age_ms >= CASE WHEN a.here THEN $2 ELSE $3 END AND a.backend_type = 'client backend'
+WHERE a.age_ms >= CASE WHEN a.elsewhere IS NULL THEN $2 ELSE $3 END AND a.backend_type = 'client backend'
 ORDER BY a.age_ms DESC NULLS LAST LIMIT 100)
 UNION ALL
 (SELECT 'prepared_transaction', NULL, NULL, p.gid, p.owner::text, NULL, 'prepared', p.age_ms, NULL, p.virtualtransaction, NULL,
   p.elsewhere::text
-FROM prepared p WHERE p.age_ms >= CASE WHEN p.here THEN $2 ELSE $3 END
+FROM prepared p WHERE p.age_ms >= CASE WHEN p.elsewhere IS NULL THEN $2 ELSE $3 END
 ORDER BY p.age_ms DESC LIMIT 100)
 UNION ALL
 (SELECT 'replication_slot', NULL, s.active_pid, s.slot_name::text, NULL, NULL,

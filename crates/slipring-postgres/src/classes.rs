@@ -38,20 +38,20 @@ impl Classes {
 
     /// A statement, or a transaction where there is none, has waited for a connection.
     pub(crate) fn connected(&self, query: Option<&Query>, began_ns: u64) {
-        let waiter = query.map_or(Waiter::Caller, Query::waiter);
+        let waiter = query.map_or(Waiter::Caller, |query| query.waiter);
         waited(self.of(waiter, &self.connection), began_ns);
     }
 
     /// A statement was waited for. That of a flush counts where its callers wait.
     pub(crate) fn answered(&self, query: &Query, began_ns: u64) {
         if query.operation != FLUSH.operation {
-            waited(self.of(query.waiter(), &self.statement), began_ns);
+            waited(self.of(query.waiter, &self.statement), began_ns);
         }
     }
 
     /// A statement's try for a queue's lock was in vain, and the pause after it is over.
     pub(crate) fn held(&self, query: &Query, began_ns: u64) {
-        waited(self.of(query.waiter(), &self.queue_lock), began_ns);
+        waited(self.of(query.waiter, &self.queue_lock), began_ns);
     }
 
     /// A settlement has waited for its flush.

@@ -24,6 +24,8 @@ pub(crate) struct Query {
     pub(crate) text: &'static str,
     /// Whether it changes anything.
     pub(crate) effect: Effect,
+    /// Who waits for it.
+    pub(crate) waiter: Waiter,
 }
 
 /// Who waits for a statement.
@@ -35,23 +37,6 @@ pub(crate) enum Waiter {
     Poll,
     /// Work that is due by the clock: delays, ends of leases, rotation, retention.
     Upkeep,
-}
-
-impl Query {
-    /// Who waits for it.
-    pub(crate) fn waiter(&self) -> Waiter {
-        const POLLS: [Query; 3] = [ACTIVITY, AWAIT_ACTIVITY, RUNNING];
-        const UPKEEP: [Query; 8] =
-            [DEADLINES, DUE_IN, EXPIRE_IN, HOLDERS, LOAD_PRUNE, PRUNE, RETENTIONS, ROTATE];
-        let among = |list: &[Query]| list.iter().any(|one| one.operation == self.operation);
-        if among(&POLLS) {
-            Waiter::Poll
-        } else if among(&UPKEEP) {
-            Waiter::Upkeep
-        } else {
-            Waiter::Caller
-        }
-    }
 }
 
 /// The part of a file after the comments at its beginning.
@@ -68,21 +53,25 @@ const fn body(file: &'static str) -> &'static str {
     rest
 }
 
+/// A line has a name, a file and an effect; also who waits, where that is not a caller.
 macro_rules! queries {
-    ($($name:ident, $file:literal, $effect:ident;)+) => {
+    ($($name:ident, $file:literal, $effect:ident $(, $waiter:ident)?;)+) => {
         $(pub(crate) const $name: Query = Query {
             operation: $file,
             text: body(include_str!(concat!("../queries/", $file, ".sql"))),
             effect: Effect::$effect,
+            waiter: queries!(@waiter $($waiter)?),
         };)+
     };
+    (@waiter) => { Waiter::Caller };
+    (@waiter $waiter:ident) => { Waiter::$waiter };
 }
 
 queries! {
     ACK, "ack", WritesInTurn;
-    ACTIVITY, "activity", Reads;
+    ACTIVITY, "activity", Reads, Poll;
     APPEND, "append", Writes;
-    AWAIT_ACTIVITY, "await_activity", Reads;
+    AWAIT_ACTIVITY, "await_activity", Reads, Poll;
     CATALOGUE, "catalogue", Reads;
     CANCEL, "cancel", WritesInTurn;
     CHECK, "check", Reads;
@@ -91,15 +80,15 @@ queries! {
     CLIENT_PORT, "client_port", Reads;
     CONFIGURE, "configure", WritesInTurn;
     CREATE_QUEUE, "create_queue", WritesInTurn;
-    DEADLINES, "deadlines", Reads;
+    DEADLINES, "deadlines", Reads, Upkeep;
     DELETE_QUEUE, "delete_queue", WritesInTurn;
-    DUE_IN, "due_in", WritesInTurn;
+    DUE_IN, "due_in", WritesInTurn, Upkeep;
     END_SESSIONS, "end_sessions", WritesInTurn;
-    EXPIRE_IN, "expire_in", WritesInTurn;
+    EXPIRE_IN, "expire_in", WritesInTurn, Upkeep;
     EXTEND, "extend", LeasesInTurn;
     FLUSH, "flush", Writes;
     HEADS, "heads", Reads;
-    HOLDERS, "holders", Reads;
+    HOLDERS, "holders", Reads, Upkeep;
     IMPORT, "import", Writes;
     KICK, "kick", WritesInTurn;
     KICK_MESSAGE, "kick_message", WritesInTurn;
@@ -107,7 +96,7 @@ queries! {
     LOAD_APPEND, "load_append", WritesInTurn;
     LOAD_BEGIN, "load_begin", WritesInTurn;
     LOAD_PARTS, "load_parts", Reads;
-    LOAD_PRUNE, "load_prune", WritesInTurn;
+    LOAD_PRUNE, "load_prune", WritesInTurn, Upkeep;
     LOAD_PUBLISH, "load_publish", WritesInTurn;
     LOAD_RESERVE, "load_reserve", WritesInTurn;
     LOADS, "loads", Reads;
@@ -117,14 +106,14 @@ queries! {
     OBSTACLES, "obstacles", Reads;
     OVERDUE, "overdue", Reads;
     PEEK, "peek", Reads;
-    PRUNE, "prune", Writes;
+    PRUNE, "prune", Writes, Upkeep;
     PURGE, "purge", WritesInTurn;
     QUEUES, "queues", Reads;
     QUEUE_VERSIONS, "queue_versions", Reads;
     RECEIPT_KEY, "receipt_key", Reads;
-    RETENTIONS, "retentions", Reads;
-    ROTATE, "rotate", Writes;
-    RUNNING, "running", Reads;
+    RETENTIONS, "retentions", Reads, Upkeep;
+    ROTATE, "rotate", Writes, Upkeep;
+    RUNNING, "running", Reads, Poll;
     BARRIER_HOLDERS, "barrier_holders", Reads;
     ROLES, "roles", Reads;
     SCHEMA_STATE, "schema_state", Reads;

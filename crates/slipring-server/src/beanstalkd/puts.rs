@@ -43,20 +43,18 @@ impl Session {
                 }
                 ControlFlow::Continue(())
             }
-            Err(error) if error.kind() == ErrorKind::QueueNotFound => {
-                let reply = refused(&self.shared, &error);
-                for _ in 0..count {
-                    self.say(&reply)?;
-                }
-                ControlFlow::Continue(())
-            }
             Err(error) => self.fail(&error, count),
         }
     }
 }
 
 async fn send(shared: &Shared, tube: &Tube, run: Vec<NewMessage>) -> Result<Vec<Reply>, Error> {
-    let queue = queue_of(shared, tube).await?;
+    let queue = match queue_of(shared, tube).await {
+        Err(error) if error.kind() == ErrorKind::QueueNotFound => {
+            return Ok(vec![refused(shared, &error); run.len()]);
+        }
+        found => found?,
+    };
     // One that was empty may have gone a moment ago.
     let anew = || queue_of(shared, tube);
     let sent = send_each(&shared.engine, &queue, run, AGAIN_MAX, anew).await;

@@ -12,7 +12,8 @@ use super::counters::Counter;
 use super::watched::Appeared;
 
 /// Most jobs of a tube whose history is kept. It is a statistic; beyond it, the oldest ones show
-/// zeros. Of jobs that leave by other ways than a delete nobody hears, and these are old one day.
+/// zeros. An ack by another protocol, a purge or retention removes no history: it goes when it is
+/// the oldest.
 const HISTORIES_MAX: usize = 100_000;
 
 /// What happened to one job. Only jobs to which any of it happened have one.

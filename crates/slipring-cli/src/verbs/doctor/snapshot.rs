@@ -25,7 +25,8 @@ pub struct SeenQueue {
     pub stats: QueueStats,
     /// Whether it could.
     pub has_figures: bool,
-    /// What went through it at the server; `None` where nobody counts for others.
+    /// What went through it at the server; `None` with `--store`, and from a server that does not
+    /// say.
     pub counts: Option<QueueCounts>,
 }
 
@@ -98,6 +99,14 @@ impl Snapshot {
     pub async fn read_waits(&mut self, target: &Target) -> Result<(), Failure> {
         (_, self.read_ns, self.waits) = waits(target).await?;
         Ok(())
+    }
+
+    /// How often a class was waited for since this look, and for how many nanoseconds; `None` where
+    /// a server that was started anew counts from nothing.
+    pub fn waited_since(&self, class: &WaitView) -> Option<(u64, u64)> {
+        let before = self.waits.iter().find(|before| before.name == class.name);
+        let (times, total_ns) = before.map_or((0, 0), |before| (before.contended, before.total_ns));
+        Some((class.contended.checked_sub(times)?, class.total_ns.checked_sub(total_ns)?))
     }
 
     /// The queue of this name.

@@ -71,7 +71,7 @@ impl TopArgs {
         Ok(())
     }
 
-    /// Shows a screen, and answers whether anybody reads it.
+    /// Prints a screen; answers whether stdout still has a reader.
     fn show(&self, view: &View) -> Result<bool, Failure> {
         let text = if self.target.json {
             serde_json::to_string(view).map_err(Failure::failed)?

@@ -109,7 +109,7 @@ impl View {
             rates,
             ready,
             busiest: rows,
-            waits: waits(&before.waits, &now.waits, seconds),
+            waits: waits(before, now, seconds),
             findings,
         }
     }
@@ -163,14 +163,10 @@ impl Rates {
     }
 }
 
-/// Where most time was waited first; without classes in which nobody did.
-fn waits(before: &[WaitView], now: &[WaitView], seconds: f64) -> Vec<Waited> {
+/// The classes that had waits between the looks, by the time waited, the longest first.
+fn waits(before: &Snapshot, now: &Snapshot, seconds: f64) -> Vec<Waited> {
     let waited = |class: &WaitView| {
-        let before = before.iter().find(|before| before.name == class.name);
-        let (times, total_ns) = before.map_or((0, 0), |before| (before.contended, before.total_ns));
-        // A server that was started anew counts from nothing.
-        let times = class.contended.checked_sub(times).filter(|times| *times > 0)?;
-        let total_ns = class.total_ns.checked_sub(total_ns)?;
+        let (times, total_ns) = before.waited_since(class).filter(|(times, _)| *times > 0)?;
         Some(Waited {
             class: class.name.clone(),
             waits: times as f64 / seconds,
@@ -178,7 +174,7 @@ fn waits(before: &[WaitView], now: &[WaitView], seconds: f64) -> Vec<Waited> {
             seconds: total_ns as f64 / 1e9 / seconds,
         })
     };
-    let mut waits: Vec<Waited> = now.iter().filter_map(waited).collect();
+    let mut waits: Vec<Waited> = now.waits.iter().filter_map(waited).collect();
     waits.sort_by(|one, other| other.seconds.total_cmp(&one.seconds));
     waits.truncate(WAITS_MAX);
     waits

@@ -78,11 +78,8 @@ const LOCK: (&str, &str) = (
 /// The class in which callers waited longest.
 pub fn largest(looks: &Looks<'_>) -> Vec<Finding> {
     let waited = |class: &WaitView| {
-        let before = looks.before.waits.iter().find(|before| before.name == class.name);
-        let before = before.map_or((0, 0), |before| (before.contended, before.total_ns));
-        // A server that was started anew counts from nothing.
-        let times = class.contended.saturating_sub(before.0);
-        (times, class.total_ns.saturating_sub(before.1) as f64 / 1e9)
+        let (times, total_ns) = looks.before.waited_since(class).unwrap_or_default();
+        (times, total_ns as f64 / 1e9)
     };
     let classes = || looks.after.waits.iter();
     let leaves = || classes().filter_map(|class| Some((meaning(&class.name)?, waited(class))));
