@@ -11,9 +11,11 @@ use std::io::Write as _;
 use std::process::Stdio;
 
 use binary::{Folder, until};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::{Value, json};
 use slipring::clock::monotonic_ns;
-use slipring_testbed::{Cluster, OWNER};
+use slipring_testbed::{Cluster, OWNER, locked, run};
 
 /// A place with a queue `q`.
 struct Place<'a> {
@@ -175,6 +177,82 @@ fn what_cannot_be_loaded_is_said_in_one_line() {
     }
     assert!(place.loads().is_empty());
     assert_eq!(place.ready(), 0);
+}
+
+#[test]
+fn a_bad_line_ends_a_load_with_one_connection_though_much_of_the_file_is_left() {
+    let folder = Folder::new();
+    let place = Place::of(&folder, "sqlite:s.db");
+    let text = lines(10_000).replace("{\"body\":\"message 001499\"}", "{\"body\":17}");
+    // Later ones are not told of.
+    folder.write("m.ndjson", &text.replace("{\"body\":\"message 007000\"}", "oops"));
+    for connections in ["--connections=1", "--connections=4"] {
+        let refused = place.load(&["m.ndjson", connections]);
+        assert_eq!(refused.code(), 1);
+        let error = refused.stderr();
+        assert!(error.contains("error: line 1500: invalid type: integer `17`"), "{error}");
+        assert!(error.contains("nothing was loaded"), "{error}");
+        assert!(place.loads().is_empty());
+    }
+    // So with a file that has changed before its end.
+    let kept = place.load(&["m.ndjson", "--keep", "--connections=1"]);
+    assert_eq!(kept.code(), 1, "{kept:?}");
+    let id = place.loads()[0]["id"].to_string();
+    folder.write("m.ndjson", &lines(10_000).replace("message 000000", "message 00000x"));
+    let refused = place.load(&["m.ndjson", "--resume", &id, "--connections=1"]);
+    assert!(refused.stderr().contains("the file has changed"), "{}", refused.stderr());
+}
+
+#[test]
+fn a_bad_line_of_a_stdin_that_stays_open_is_told_at_once() {
+    let folder = Folder::new();
+    let place = Place::of(&folder, "sqlite:s.db");
+    let mut command = folder.command(&place.with(&["-", "--connections=2"]));
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    pipe.write_all(format!("oops\n{}", lines(5_000)).as_bytes()).unwrap();
+    until("it has ended", || child.try_wait().unwrap().is_some());
+    drop(pipe);
+    let output = child.wait_with_output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(error.starts_with("error: line 1: "), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_load_that_waits_for_its_publication_can_be_interrupted_and_gone_on_with() {
+    let cluster = Cluster::shared();
+    let database = cluster.database().await;
+    let folder = Folder::new();
+    let place = Place::of(&folder, &cluster.url(OWNER, "test", &database.name));
+    folder.write("m.ndjson", &lines(3));
+    let mut command = folder.command(&place.with(&["-"]));
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    until("it has begun", || !place.loads().is_empty());
+    let load = place.loads()[0]["id"].to_string();
+    // As one who appends a part: others may append, and nobody publishes.
+    let holder = cluster.begin(&database, "READ COMMITTED").await;
+    run(&holder, &format!("SELECT slipring.load_lock({load}, false)")).await;
+    child.stdin.take().unwrap().write_all(lines(3).as_bytes()).unwrap();
+    locked(&cluster.client(&database).await, 1).await;
+    // Its part is there: what waits is its publication.
+    assert_eq!(place.loads()[0]["messages"], 3);
+    let pid = Pid::from_raw(child.id().try_into().unwrap());
+    // The first ends the wait, the second the wait for the call that still runs.
+    until("it has ended", || {
+        kill(pid, Signal::SIGINT).unwrap();
+        child.try_wait().unwrap().is_some()
+    });
+    let output = child.wait_with_output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert!(error.contains("interrupted; it is not known whether load "), "{error}");
+    drop(holder);
+    assert!(error.contains(&format!("--resume {load}")), "{error}");
+    place.load(&["m.ndjson", "--resume", &load]).ok();
+    assert_eq!(place.ready(), 3);
 }
 
 const COUNT: u64 = 40_000;

@@ -5,12 +5,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use indicatif::ProgressBar;
-use slipring::{Error, ErrorKind, Load, LoadInfo, PartInfo};
-use tokio::sync::{Mutex, mpsc};
+use slipring::{Error, ErrorKind, Load, LoadInfo, PartInfo, Retry};
+use tokio::sync::{Mutex, mpsc, watch};
 use tokio::task::JoinSet;
 
 use crate::failure::Failure;
@@ -37,6 +37,8 @@ pub enum Broken {
     },
     /// Something else.
     Failed(Failure),
+    /// The same, and it is not known whether the load is published.
+    Unknown(Failure),
 }
 
 /// What is needed to append a file.
@@ -66,8 +68,11 @@ pub async fn known_parts(load: &Load) -> Result<BTreeMap<u32, PartInfo>, Failure
 }
 
 /// Publishes a load of so many messages. It may be tried again, for a load is published once.
-pub async fn publish(load: &Load, messages: u64) -> Result<LoadInfo, Failure> {
-    Ok(patiently(|| load.publish(messages)).await?)
+pub async fn publish(load: &Load, messages: u64) -> Result<LoadInfo, Broken> {
+    patiently(|| load.publish(messages)).await.map_err(|error| match error.retry() {
+        Retry::Unknown => Broken::Unknown(error.into()),
+        _ => Broken::Failed(error.into()),
+    })
 }
 
 /// Calls the store, again while it cannot be reached.
@@ -87,61 +92,45 @@ async fn patiently<T, F: Future<Output = Result<T, Error>>>(
     call().await
 }
 
-/// What the reader and those who append share.
+/// What those who append share.
 struct Shared {
     feed: Feed,
     parts: Mutex<mpsc::Receiver<(Chunk, u64)>>,
-    stop: AtomicBool,
-    messages: AtomicU64,
+    /// Something failed: no part is taken any more. Whoever fails has taken its part after all
+    /// parts before it, so that a bad line before it is found all the same.
+    failed: watch::Sender<bool>,
+    /// The reader failed: what it has read before is looked at, not appended.
+    unread: Arc<AtomicBool>,
 }
 
 impl Feed {
     /// Appends all of a file; answers how many messages it has.
-    pub async fn run(self, mut source: Source) -> Result<u64, Broken> {
+    pub async fn run(self, source: Source) -> Result<u64, Broken> {
         let connections = usize::from(self.connections);
         let (sender, parts) = mpsc::channel(connections);
+        let unread = Arc::new(AtomicBool::new(false));
         let shared = Arc::new(Shared {
             feed: self,
             parts: Mutex::new(parts),
-            stop: AtomicBool::new(false),
-            messages: AtomicU64::new(0),
+            failed: watch::Sender::new(false),
+            unread: Arc::clone(&unread),
         });
         let mut tasks = JoinSet::new();
         for _ in 0..connections {
             let shared = Arc::clone(&shared);
             tasks.spawn(async move { shared.append_parts().await });
         }
-        let reading = Arc::clone(&shared);
-        tasks.spawn_blocking(move || {
-            while !reading.stop.load(Ordering::Acquire)
-                && let Some((chunk, bytes)) = source.next()?
-            {
-                let messages = chunk.messages as u64;
-                if sender.blocking_send((chunk, bytes)).is_err() {
-                    break;
-                }
-                reading.messages.fetch_add(messages, Ordering::Relaxed);
-            }
-            Ok(())
+        // Holds nothing of `shared`: it ends when there is nobody any more who takes a part.
+        let reading = tokio::task::spawn_blocking(move || {
+            let read = read(source, &sender);
+            unread.store(read.is_err(), Ordering::Release);
+            read
         });
-        let interrupted = tokio::signal::ctrl_c();
-        tokio::pin!(interrupted);
         let mut broken: Option<Broken> = None;
-        loop {
-            let ended = tokio::select! {
-                ended = tasks.join_next() => ended,
-                _ = &mut interrupted => {
-                    shared.stop.store(true, Ordering::Release);
-                    // A reader of stdin may wait for ever.
-                    tasks.abort_all();
-                    return Err(Broken::Failed(Failure::failed("interrupted")));
-                }
-            };
-            let Some(ended) = ended else { break };
+        while let Some(ended) = tasks.join_next().await {
             let ended = ended.unwrap_or_else(|error| Err(Broken::Failed(Failure::failed(error))));
             if let Err(another) = ended {
-                shared.stop.store(true, Ordering::Release);
-                // The reader may wait for room; what it has read before is looked at all the same.
+                shared.failed.send_replace(true);
                 broken = Some(match broken {
                     None => another,
                     Some(first) => first.or_before(another),
@@ -149,10 +138,24 @@ impl Feed {
             }
         }
         match broken {
+            // The reader is not waited for: stdin may be silent for ever.
             Some(broken) => Err(broken),
-            None => Ok(shared.messages.load(Ordering::Relaxed)),
+            None => reading.await.map_err(|error| Broken::Failed(Failure::failed(error)))?,
         }
     }
+}
+
+/// Reads parts until there is none any more, or nobody takes one; answers how many messages they
+/// have.
+fn read(mut source: Source, sender: &mpsc::Sender<(Chunk, u64)>) -> Result<u64, Broken> {
+    let mut messages = 0;
+    while let Some((chunk, bytes)) = source.next()? {
+        messages += chunk.messages as u64;
+        if sender.blocking_send((chunk, bytes)).is_err() {
+            break;
+        }
+    }
+    Ok(messages)
 }
 
 impl Broken {
@@ -169,16 +172,25 @@ impl Broken {
 }
 
 impl Shared {
-    /// Appends one part after the other until there is none any more, or one is bad. After a bad
-    /// one the others only look for one that is bad and comes before it.
+    /// Appends one part after the other until there is none any more, or something failed.
     async fn append_parts(&self) -> Result<(), Broken> {
+        let mut failed = self.failed.subscribe();
         loop {
-            let Some((chunk, bytes)) = self.parts.lock().await.recv().await else { return Ok(()) };
-            if self.stop.load(Ordering::Acquire) {
-                parse::messages(&chunk)?;
-                continue;
+            let part = tokio::select! {
+                biased;
+                // The sender is there as long as `self`.
+                _ = failed.wait_for(|failed| *failed) => return Ok(()),
+                part = async { self.parts.lock().await.recv().await } => part,
+            };
+            let Some((chunk, bytes)) = part else { return Ok(()) };
+            let done = match self.unread.load(Ordering::Acquire) {
+                true => parse::messages(&chunk).map(drop),
+                false => self.append(&chunk).await,
+            };
+            if done.is_err() {
+                self.failed.send_replace(true);
+                return done;
             }
-            self.append(&chunk).await?;
             self.feed.bar.inc(bytes);
         }
     }

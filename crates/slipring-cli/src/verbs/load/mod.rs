@@ -9,6 +9,7 @@ mod source;
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
@@ -89,7 +90,11 @@ impl LoadArgs {
     pub async fn run(self) -> Result<(), Failure> {
         let engine = self.open().await?;
         let done = self.run_on(&engine).await;
-        engine.shutdown().await;
+        tokio::select! {
+            () = engine.shutdown() => {}
+            // Whoever asks again does not want to wait.
+            _ = tokio::signal::ctrl_c() => {}
+        }
         done
     }
 
@@ -170,8 +175,18 @@ impl LoadArgs {
             connections: self.connections,
             bar: bar.clone(),
         };
-        let published = match feed.run(source).await {
-            Ok(messages) => feed::publish(&load, messages).await.map_err(Broken::Failed),
+        // Ctrl-C ends the process no more from here on: each wait has to listen.
+        let mut stop = pin!(tokio::signal::ctrl_c());
+        let interrupted = || Failure::failed("interrupted");
+        let fed = tokio::select! {
+            fed = feed.run(source) => fed,
+            _ = &mut stop => Err(Broken::Failed(interrupted())),
+        };
+        let published = match fed {
+            Ok(messages) => tokio::select! {
+                published = feed::publish(&load, messages) => published,
+                _ = &mut stop => Err(Broken::Unknown(interrupted())),
+            },
             Err(broken) => Err(broken),
         };
         bar.finish_and_clear();
@@ -191,13 +206,21 @@ impl LoadArgs {
         match broken {
             Broken::Line { line, why } if !self.keep => {
                 let failure = Failure::failed(format!("line {line}: {why}"));
-                match load.abandon().await {
+                let abandoned = tokio::select! {
+                    abandoned = load.abandon() => abandoned.map_err(|error| error.to_string()),
+                    _ = tokio::signal::ctrl_c() => Err("interrupted".to_owned()),
+                };
+                match abandoned {
                     Ok(()) => failure.with("nothing was loaded"),
                     Err(error) => failure.with(format!("{open} ({error})")),
                 }
             }
             Broken::Line { line, why } => Failure::failed(format!("line {line}: {why}")).with(open),
             Broken::Failed(failure) => failure.with(open),
+            Broken::Unknown(failure) => failure.with(format!(
+                "it is not known whether load {id} is published: --resume {id} says so, or goes on \
+                 with it"
+            )),
         }
     }
 
