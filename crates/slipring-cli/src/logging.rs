@@ -3,7 +3,7 @@
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::ffi::OsString;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::time::{Duration, UNIX_EPOCH};
 
 use clap::ValueEnum;
@@ -102,6 +102,11 @@ pub fn error_in_json(error: &Failure, now: Timestamp) -> String {
         .to_string()
 }
 
+/// Writes to stderr what ends the program. Whether anybody reads it changes nothing.
+pub fn last_words(text: &str) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
 /// Starts logging with a filter that [`parse_filter()`] takes.
 ///
 /// # Errors
@@ -113,6 +118,8 @@ pub fn start(filter: &str, format: LogFormat) -> Result<(), Failure> {
     let builder = builder
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
+        // A line that cannot be written is lost. To tell of it on the same stderr would panic.
+        .log_internal_errors(false)
         .with_env_filter(levels);
     // A second call in one process would fail; the first one's setting stands.
     let _ = match format {
@@ -149,7 +156,6 @@ fn tell_faults() {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
     use std::sync::{Arc, Mutex};
 
     use super::*;

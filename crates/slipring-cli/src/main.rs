@@ -53,17 +53,17 @@ fn main() -> ExitCode {
     match run(cli.verb, &matches) {
         Ok(code) => code,
         Err(failure) => {
-            match failure.format() {
-                LogFormat::Human => eprintln!("error: {failure}"),
-                LogFormat::Json => eprintln!("{}", in_json(&failure)),
-            }
+            logging::last_words(&match failure.format() {
+                LogFormat::Human => format!("error: {failure}\n"),
+                LogFormat::Json => in_json(&failure),
+            });
             failure.exit_code()
         }
     }
 }
 
 fn in_json(failure: &Failure) -> String {
-    logging::error_in_json(failure, SystemClock::new().now())
+    logging::error_in_json(failure, SystemClock::new().now()) + "\n"
 }
 
 /// Says what is wrong with the arguments, or what was asked for; an address in the wrong place is
@@ -78,9 +78,9 @@ fn refused(error: &clap::Error) -> ExitCode {
     }
     if json {
         let text = shown.trim_end().trim_start_matches("error: ");
-        eprintln!("{}", in_json(&Failure::usage(text)));
+        logging::last_words(&in_json(&Failure::usage(text)));
     } else {
-        eprint!("{shown}");
+        logging::last_words(&shown);
     }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }

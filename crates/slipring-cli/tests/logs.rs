@@ -170,3 +170,29 @@ fn errors_at_the_start_have_the_format_of_the_log() {
     let line: Value = serde_json::from_slice(&output.stderr).unwrap();
     assert!(line["message"].as_str().unwrap().contains("--no-such-flag"), "{line}");
 }
+
+#[test]
+fn a_stderr_that_cannot_be_written_stops_neither_a_server_nor_the_exit_code_of_an_error() {
+    let folder = Folder::new();
+    let full = || std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let listen = ["--sqs", "off", "--beanstalkd", "127.0.0.1:0", "--admin", "off"];
+    for format in ["human", "json"] {
+        let serve = [&["serve", "--store", "memory:", "--log-format", format][..], &listen];
+        let mut command = folder.command(&serve.concat());
+        command.stderr(full());
+        let server = folder.start_command_with(command);
+        assert!(server.client().ask("put 0 0 60 1\r\nx\r\n").starts_with("INSERTED"));
+        server.stop();
+        let off = ["--sqs", "off", "--beanstalkd", "off", "--admin", "off"];
+        let refused = [&["serve", "--log-format", format][..], &off].concat();
+        let unknown = ["serve", "--log-format", format, "--no-such-flag"];
+        let hidden = ["serve", "--log-format", format, "postgres://me:SECRET@db/q"];
+        for arguments in [&refused[..], &unknown, &hidden] {
+            let status = folder.command(arguments).stderr(full()).status().unwrap();
+            assert_eq!(status.code(), Some(2), "{arguments:?}");
+        }
+    }
+    let failed =
+        folder.command(&["queue", "ls", "--store", "sqlite:none.db"]).stderr(full()).status();
+    assert_eq!(failed.unwrap().code(), Some(1));
+}

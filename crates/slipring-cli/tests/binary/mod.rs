@@ -67,7 +67,13 @@ impl Folder {
     /// The same for a command that becomes a server.
     pub fn start_command(&self, mut command: Command) -> Running {
         let log = std::fs::File::create(self.path().join("log")).unwrap();
-        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
+        command.stderr(log);
+        self.start_command_with(command)
+    }
+
+    /// The same with the stderr that the command has.
+    pub fn start_command_with(&self, mut command: Command) -> Running {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut first_line = String::new();
         stdout.read_line(&mut first_line).unwrap();
