@@ -111,11 +111,11 @@ impl AdminStore for FaultyStore {
         request: &ChosenMove,
         now: Timestamp,
     ) -> Result<Vec<Result<QueueId, Error>>, Error> {
-        self.inner.move_chosen(request, now).await
+        self.through(Verb::MoveChosen, self.inner.move_chosen(request, now)).await
     }
 
     async fn check(&self) -> Result<(), Error> {
-        self.inner.check().await
+        self.through(Verb::Check, self.inner.check()).await
     }
 
     async fn close(&self) -> Result<(), Error> {

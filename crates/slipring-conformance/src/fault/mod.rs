@@ -41,6 +41,8 @@ pub enum Verb {
     Expire,
     Prune,
     Kick,
+    MoveChosen,
+    Check,
     Stats,
     DeleteQueue,
     Deadlines,

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::http::{Request, Response};
-use slipring::{Engine, Error, Queue, QueueId};
+use slipring::{Engine, Error, ErrorKind, Queue, QueueId};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
@@ -118,6 +118,18 @@ pub(crate) struct Parts {
     pub(crate) audit: Audit,
     /// Who calls, where a request does not say.
     pub(crate) caller: Who,
+}
+
+/// Runs an act and its line of the audit to their end, also when the caller leaves meanwhile: the
+/// engine does its part all the same.
+async fn to_the_end<T, E>(act: impl Future<Output = Result<T, E>> + Send + 'static) -> Result<T, E>
+where
+    T: Send + 'static,
+    E: From<Error> + Send + 'static,
+{
+    let ended = tokio::spawn(act).await;
+    let broken = |_| Err(Error::new(ErrorKind::Internal, "the act was broken off").into());
+    ended.unwrap_or_else(broken)
 }
 
 /// Callers of a listener before one has come.

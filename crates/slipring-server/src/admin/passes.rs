@@ -12,10 +12,10 @@ use futures::stream;
 use slipring::{ChosenMove, Engine, Error, MessageId, MoveRequest};
 use tokio::sync::mpsc::{self, Sender};
 
-use super::Api;
 use super::failure::Failure;
 use super::input::{By, InPath, Input};
 use super::model::{Kick, Kicked, MovedView, Progress, Redrive};
+use super::{Api, to_the_end};
 use crate::audit::{Act, Deed, Who};
 
 /// Messages of one step: small enough that others get their turn in between.
@@ -118,13 +118,18 @@ async fn move_all(
 }
 
 fn move_chosen(api: &Api, request: ChosenMove, name: &str, who: Who) -> Response {
-    let mut deed = api.audit().begin(Act::Redrive, name, who);
+    let deed = api.audit().begin(Act::Redrive, name, who);
     let (engine, api) = (api.engine().clone(), api.clone());
     in_lines(&api.clone(), move |_| async move {
         let ids = request.messages.clone();
-        let answers = engine.move_chosen(request).await?;
-        let messages = answers.iter().filter(|answer| answer.is_ok()).count() as u64;
-        deed.so_far(messages);
+        // In one step, which the engine takes also when the caller leaves.
+        let (messages, answers) = to_the_end(async move {
+            let answers = engine.move_chosen(request).await?;
+            let messages = answers.iter().filter(|answer| answer.is_ok()).count() as u64;
+            deed.done(messages);
+            Ok::<_, Error>((messages, answers))
+        })
+        .await?;
         let mut results = Vec::with_capacity(answers.len());
         for (id, answer) in ids.into_iter().zip(answers) {
             let queue = match &answer {
@@ -133,7 +138,6 @@ fn move_chosen(api: &Api, request: ChosenMove, name: &str, who: Who) -> Response
             };
             results.push(MovedView { id: id.0, queue, error: answer.err().map(Failure::from) });
         }
-        deed.done(messages);
         Ok(Progress { messages, results: Some(results), ..Progress::default() })
     })
 }
@@ -192,10 +196,13 @@ pub(super) async fn kick(
     if limit == 0 || limit > KICK_MAX {
         return Err(Failure::invalid(format!("limit is {limit}; use 1 to {KICK_MAX}")));
     }
-    let queue = api.engine().queue(&name).await?;
-    let kicked = queue.kick(limit).await?;
-    if kicked > 1 {
-        api.audit().queue(Act::Kick, &name, Some(kicked), &who);
-    }
-    Ok(Json(Kicked { kicked }))
+    to_the_end(async move {
+        let queue = api.engine().queue(&name).await?;
+        let kicked = queue.kick(limit).await?;
+        if kicked > 1 {
+            api.audit().queue(Act::Kick, &name, Some(kicked), &who);
+        }
+        Ok(Json(Kicked { kicked }))
+    })
+    .await
 }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use futures::future::BoxFuture;
 use parking_lot::Mutex;
-use slipring::{Error, Queue, QueueSettings, Timestamp};
+use slipring::{Error, ErrorKind, Queue, QueueSettings, Timestamp};
 use slipring_wire::sqs::{
     Action, Answer, ErrorCode, Limits, SqsError, queue_name, queue_path, queue_url,
 };
@@ -52,24 +53,61 @@ impl Call<'_> {
 
     async fn run_rare(&self, action: Action) -> Result<Answer, SqsError> {
         match action {
-            Action::AddPermission(p) => self.add_permission(p).await,
-            Action::RemovePermission(p) => self.remove_permission(p).await,
-            Action::CreateQueue(p) => self.create_queue(p).await,
-            Action::DeleteQueue(p) => self.delete_queue(p).await,
             Action::GetQueueUrl(p) => self.get_queue_url(p).await,
             Action::ListQueues(p) => self.list_queues(p).await,
             Action::ListDeadLetterSourceQueues(p) => self.list_sources(p).await,
             Action::GetQueueAttributes(p) => self.get_attributes(p).await,
-            Action::SetQueueAttributes(p) => self.set_attributes(p).await,
             Action::PurgeQueue(p) => self.purge_queue(p).await,
-            Action::TagQueue(p) => self.tag_queue(p).await,
-            Action::UntagQueue(p) => self.untag_queue(p).await,
             Action::ListQueueTags(p) => self.list_tags(p).await,
             Action::StartMessageMoveTask(p) => self.start_move(p).await,
             Action::CancelMessageMoveTask(p) => self.cancel_move(p).await,
             Action::ListMessageMoveTasks(p) => self.list_moves(p).await,
+            act => self.to_the_end(move |call| Box::pin(call.run_act(act))).await,
+        }
+    }
+
+    /// What changes a queue as a whole.
+    async fn run_act(&self, action: Action) -> Result<Answer, SqsError> {
+        match action {
+            Action::AddPermission(p) => self.add_permission(p).await,
+            Action::RemovePermission(p) => self.remove_permission(p).await,
+            Action::CreateQueue(p) => self.create_queue(p).await,
+            Action::DeleteQueue(p) => self.delete_queue(p).await,
+            Action::SetQueueAttributes(p) => self.set_attributes(p).await,
+            Action::TagQueue(p) => self.tag_queue(p).await,
+            Action::UntagQueue(p) => self.untag_queue(p).await,
             _ => Err(SqsError::new(ErrorCode::InvalidAction, "The action is not known.")),
         }
+    }
+
+    /// Runs an act to its end, with its line of the audit and all that is remembered of it, also
+    /// when the client leaves meanwhile: the engine does its part all the same.
+    pub(super) async fn to_the_end(
+        &self,
+        act: impl for<'a> FnOnce(&'a Call<'a>) -> BoxFuture<'a, Result<Answer, SqsError>>
+        + Send
+        + 'static,
+    ) -> Result<Answer, SqsError> {
+        let (shared, stop) = (Arc::clone(self.shared), self.stop.clone());
+        let (host, client) = (self.host.to_owned(), self.client.cloned());
+        let access_key = self.access_key.map(str::to_owned);
+        let task = tokio::spawn(async move {
+            let call = Call {
+                shared: &shared,
+                host: &host,
+                client: client.as_ref(),
+                access_key: access_key.as_deref(),
+                stop: &stop,
+                polls: AtomicBool::new(false),
+                room: Mutex::new(shared.leaving.room()),
+            };
+            act(&call).await
+        });
+        let broken = |_| {
+            let error = Error::new(ErrorKind::Internal, "the act was broken off");
+            Err(self.refused(&error))
+        };
+        task.await.unwrap_or_else(broken)
     }
 
     /// The queue that a URL names.
@@ -151,4 +189,107 @@ impl Call<'_> {
 fn is_absent(error: &Error) -> bool {
     use slipring::ErrorKind::{Invalid, QueueNotFound};
     matches!(error.kind(), QueueNotFound | Invalid)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::pin::pin;
+
+    use slipring::stores::MemoryStore;
+    use slipring::{Engine, QueueSettings};
+    use slipring_wire::sqs::{Head, Request};
+
+    use crate::audit::{Audit, AuditFile};
+    use crate::budget::Budget;
+    use crate::server::SharedParts;
+    use crate::sqs::Server;
+
+    use super::*;
+
+    /// More than any call here takes of a runtime with one thread.
+    const TURNS: usize = 200;
+    const URL: &str = "QueueUrl=http://localhost/000000000000/q";
+
+    /// An act, its request, and how to see that it took effect.
+    type Case<'a> = (&'a str, &'a str, fn(&Engine) -> bool);
+
+    /// Makes a call, leaves it after so many looks, and answers whether it was over before that.
+    async fn left_after(looks: usize, file: &Path, (act, body, done): Case<'_>) -> bool {
+        let engine = Engine::open(MemoryStore::shared(), Default::default()).await.unwrap();
+        engine.create_queue("q", QueueSettings::default()).await.unwrap();
+        let file_of = AuditFile::open(file).unwrap();
+        let audit = Audit::new(Arc::clone(engine.clock()), Some(file_of));
+        let parts = SharedParts { leaving: Budget::new(1 << 20, 0), audit };
+        let shared = Server::sharing(engine.clone(), Settings::default(), parts).shared();
+        let head = Head {
+            method: "POST",
+            path: "/",
+            query: None,
+            content_type: Some("application/x-www-form-urlencoded"),
+            target: None,
+            trace: None,
+        };
+        let request = Request::parse(&head, body.as_bytes()).unwrap();
+        let over = {
+            let call = Call {
+                shared: &shared,
+                host: "localhost",
+                client: None,
+                access_key: None,
+                stop: &CancellationToken::new(),
+                polls: AtomicBool::new(false),
+                room: Mutex::new(shared.leaving.room()),
+            };
+            let mut run = pin!(call.run(request.action));
+            let mut over = false;
+            for _ in 0..looks {
+                over = futures::poll!(run.as_mut()).is_ready();
+                if over {
+                    break;
+                }
+                tokio::task::yield_now().await;
+            }
+            over
+        };
+        for _ in 0..TURNS {
+            tokio::task::yield_now().await;
+        }
+        let text = std::fs::read_to_string(file).unwrap();
+        let line = text.contains(&format!("\"act\":\"{act}\",\"outcome\":\"done\""));
+        assert_eq!(line, done(&engine), "{act} left after {looks} looks: {text}");
+        let deleted = engine.known_queue("q").is_none();
+        assert_eq!(shared.deleted.has("q", engine.clock().now()), deleted, "{act}, {looks} looks");
+        over
+    }
+
+    #[tokio::test]
+    async fn an_act_whose_client_leaves_is_written_down_if_it_is_done() {
+        // S16.5
+        let folder = tempfile::tempdir().unwrap();
+        let tagged = |engine: &Engine| {
+            let settings = engine.known_queue("q").map(|queue| queue.info().settings.clone());
+            settings.is_none_or(|settings| settings != QueueSettings::default())
+        };
+        let (delete, tag) = (
+            format!("Action=DeleteQueue&{URL}"),
+            format!("Action=TagQueue&{URL}&Tag.1.Key=k&Tag.1.Value=v"),
+        );
+        let acts: [Case<'_>; 3] = [
+            ("create", "Action=CreateQueue&QueueName=new", |engine| {
+                engine.known_queue("new").is_some()
+            }),
+            ("delete", &delete, |engine| engine.known_queue("q").is_none()),
+            ("configure", &tag, tagged),
+        ];
+        for act in acts {
+            let mut looks = 0;
+            let file = |looks: usize| folder.path().join(format!("{}{looks}", act.0));
+            while !left_after(looks, &file(looks), act).await {
+                looks += 1;
+                assert!(looks < TURNS, "{} does not end", act.0);
+            }
+            assert!(looks > 1, "{} was left in the middle", act.0);
+        }
+    }
 }

@@ -130,6 +130,12 @@ impl Server {
         }))
     }
 
+    /// What a call works with.
+    #[cfg(test)]
+    pub(super) fn shared(&self) -> Arc<Shared> {
+        Arc::clone(&self.0)
+    }
+
     /// Serves a listener until `stop`; then answers waiting receives with nothing, lets requests
     /// in hand finish, stops move tasks and purges, and returns.
     pub async fn serve(&self, listener: TcpListener, stop: CancellationToken) {
