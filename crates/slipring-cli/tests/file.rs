@@ -136,6 +136,12 @@ fn a_full_disk_makes_the_server_not_ready() {
     let (_, told) = get(&server, "/readyz");
     assert!(told.contains("storage_full") && told.contains("ulimit"), "{told}");
     assert_eq!(put(&mut client, "b"), "OUT_OF_MEMORY");
+    // The figures are there all the same.
+    let (_, figures) = get(&server, "/metrics");
+    assert!(figures.contains("\nslipring_store_up 1\n"), "{figures}");
+    assert!(figures.contains("\nslipring_store_disk_free_bytes "), "{figures}");
+    let ready = "\nslipring_queue_messages{queue=\"default\",state=\"ready\"} 1\n";
+    assert!(figures.contains(ready), "{figures}");
     server.limit_files(1 << 30);
     until("it is ready again", || get(&server, "/readyz").0 == 200);
     assert!(put(&mut client, "c").starts_with("INSERTED"));
