@@ -39,6 +39,12 @@ impl Failure {
         Failure { format, ..self }
     }
 
+    /// The same failure with its text changed.
+    #[must_use]
+    pub fn shown_by(self, change: impl FnOnce(&str) -> String) -> Failure {
+        Failure { text: change(&self.text), ..self }
+    }
+
     /// How it is to be shown.
     pub fn format(&self) -> LogFormat {
         self.format

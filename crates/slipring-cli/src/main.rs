@@ -53,6 +53,8 @@ fn main() -> ExitCode {
     match run(cli.verb, &matches) {
         Ok(code) => code,
         Err(failure) => {
+            // An address may stand where none belongs, with its password.
+            let failure = failure.shown_by(secrets::hidden);
             logging::last_words(&match failure.format() {
                 LogFormat::Human => format!("error: {failure}\n"),
                 LogFormat::Json => in_json(&failure),

@@ -4,10 +4,11 @@
 const HIDDEN: &str = "***";
 
 /// The text with `***` for what may be a password: between `:` and `@` of anything that looks like
-/// an address, behind the host of one that has no `@`, and behind `password=`.
+/// an address, with a scheme or without, behind the host of one that has no `@`, and behind
+/// `password=`.
 pub fn hidden(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
-    let ends = |c: char| c.is_whitespace() || matches!(c, '\'' | '"' | '`' | ',');
+    let ends = |c: char| c.is_whitespace() || matches!(c, '\'' | '"' | '`');
     let mut rest = text;
     while let Some(at) = rest.find(ends) {
         let (word, after) = rest.split_at(at);
@@ -31,20 +32,28 @@ fn hidden_in_word(word: &str) -> String {
 }
 
 fn hidden_in_address(word: &str) -> String {
-    let Some((scheme, rest)) = word.split_once("://") else { return word.to_owned() };
+    let (before, rest) = match word.split_once("://") {
+        Some((scheme, rest)) => (format!("{scheme}://"), rest),
+        None => (String::new(), word),
+    };
     if let Some((who, place)) = rest.rsplit_once('@') {
         return match who.split_once(':') {
-            Some((user, _)) => format!("{scheme}://{user}:{HIDDEN}@{place}"),
+            Some((user, _)) => format!("{before}{user}:{HIDDEN}@{place}"),
             None => word.to_owned(),
         };
+    }
+    if before.is_empty() {
+        return word.to_owned();
     }
     let (host, port) = rest.split_once(':').unwrap_or((rest, ""));
     let digits = port.bytes().take_while(u8::is_ascii_digit).count();
     let after = port.get(digits..).unwrap_or_default();
-    if after.is_empty() || after.starts_with('/') || host.starts_with('[') {
+    // What a sentence has behind an address is no part of it.
+    let ended = after.trim_end_matches([',', ';', '.', ':', ')', ']']).is_empty();
+    if ended || after.starts_with('/') || host.starts_with('[') {
         return word.to_owned();
     }
-    format!("{scheme}://{host}:{HIDDEN}")
+    format!("{before}{host}:{HIDDEN}")
 }
 
 #[cfg(test)]
@@ -62,6 +71,13 @@ mod tests {
             ("postgres://me@db/q", "postgres://me@db/q"),
             ("host=db password=secret x", "host=db password=*** x"),
             ("a@b:c", "a@b:c"),
+            ("postgres://me:se,cr,et@db/q, no", "postgres://me:***@db/q, no"),
+            ("postgres://me:12,cret", "postgres://me:***"),
+            ("'me:secret@db:5432'", "'me:***@db:5432'"),
+            ("SQS on http://127.0.0.1:9324, admin (http://[::1]:1);", {
+                "SQS on http://127.0.0.1:9324, admin (http://[::1]:1);"
+            }),
+            ("at http://localhost:9325; start", "at http://localhost:9325; start"),
             ("", ""),
         ] {
             assert_eq!(hidden(text), shown);

@@ -146,7 +146,15 @@ impl TargetArgs {
                  STORE, or --admin ADDR for another server"
             )));
         }
-        Ok(address.trim_start_matches("http://").trim_end_matches('/').to_owned())
+        let address = address.trim_start_matches("http://").trim_end_matches('/');
+        // A store, maybe with a password: it is not repeated, nor asked for as a host.
+        if address.contains(['@', '/']) {
+            return Err(Failure::usage(format!(
+                "{from}: it is no HOST:PORT of a server's admin listener; use --store STORE for a \
+                 store"
+            )));
+        }
+        Ok(address.to_owned())
     }
 }
 

@@ -157,6 +157,7 @@ fn no_answer_repeats_a_password_or_a_token() {
     // S16.3
     let folder = Folder::new();
     let address = "postgres://me:SECRET@db/q";
+    folder.write("secret.toml", "sqs = \"postgres://me:SECRET@db:5432\"\n");
     for arguments in [
         &["serve", address][..],
         &["serve", "--sqs", address],
@@ -166,6 +167,13 @@ fn no_answer_repeats_a_password_or_a_token() {
         &["serve", "--store", "postgres://me:SECRET/q"],
         &["serve", "--stor=postgres://me:SECRET@db/q"],
         &["serve", "--admin-token", "SECRET"],
+        &["serve", "--sqs", "postgres://me:SECRET@db:5432"],
+        &["serve", "--sqs", "me:SECRET@db:5432"],
+        &["serve", "--sqs", "postgres://me:a,SECRET@db:5432"],
+        &["queue", "ls", "--admin", address],
+        &["queue", "ls", "--admin", "me:SECRET@db:5432"],
+        &["queue", "ls", "--config", "secret.toml"],
+        &["serve", "--config", "secret.toml"],
     ] {
         let done = folder.run(arguments);
         assert_eq!(done.code(), 2, "{arguments:?}");

@@ -30,6 +30,10 @@ impl FromStr for ListenAddress {
             }
             return Ok(ListenAddress::Unix(PathBuf::from(path)));
         }
+        // The address of something else, maybe with a password, which no error repeats.
+        if text.contains(['@', '/', '=']) {
+            return Err("it is no HOST:PORT such as 127.0.0.1:9324".into());
+        }
         let port = text.rsplit_once(':').filter(|(host, _)| !host.is_empty());
         match port.map(|(_, port)| port.parse::<u16>()) {
             Some(Ok(_)) => Ok(ListenAddress::Tcp(text.to_owned())),
@@ -171,6 +175,10 @@ mod tests {
         }
         for text in ["", "unix:", "127.0.0.1", ":80", "a:b", "a:70000"] {
             assert!(text.parse::<ListenAddress>().is_err(), "{text}");
+        }
+        for text in ["postgres://me:SECRET@db:5432", "me:SECRET@db:5432", "password=SECRET:1"] {
+            let error = text.parse::<ListenAddress>().unwrap_err();
+            assert!(!error.contains("SECRET"), "{error}");
         }
     }
 
