@@ -12,6 +12,9 @@ use slipring::{QueueSettings, Timestamp};
 
 use crate::failure::Failure;
 
+/// The first moment of the year 10000.
+const YEAR_10000_MS: u64 = 253_402_300_800_000;
+
 /// Prints a value as JSON.
 ///
 /// # Errors
@@ -109,11 +112,12 @@ pub fn duration(ms: u64) -> String {
     humantime::format_duration(Duration::from_millis(ms)).to_string()
 }
 
-/// A moment as people write it, from milliseconds since 1970-01-01 UTC.
+/// A moment as people write it, from milliseconds since 1970-01-01 UTC; the number itself beyond
+/// the year 9999, which that form does not have.
 pub fn moment(ms: u64) -> String {
     match UNIX_EPOCH.checked_add(Duration::from_millis(ms)) {
-        Some(moment) => humantime::format_rfc3339_seconds(moment).to_string(),
-        None => ms.to_string(),
+        Some(moment) if ms < YEAR_10000_MS => humantime::format_rfc3339_seconds(moment).to_string(),
+        _ => ms.to_string(),
     }
 }
 
@@ -178,6 +182,13 @@ mod tests {
     #[test]
     fn a_count_that_is_not_known_is_no_number() {
         assert_eq!((count(Some(7)), count(None)), ("7".to_owned(), "?".to_owned()));
+    }
+
+    #[test]
+    fn a_moment_that_has_no_form_is_its_number() {
+        assert_eq!(moment(YEAR_10000_MS - 1), "9999-12-31T23:59:59Z");
+        assert_eq!(moment(YEAR_10000_MS), "253402300800000");
+        assert_eq!(moment(u64::MAX), u64::MAX.to_string());
     }
 
     #[test]

@@ -177,6 +177,17 @@ async fn a_paused_queue_hands_out_nothing_until_it_is_resumed() {
 }
 
 #[tokio::test]
+async fn a_moment_that_no_store_can_keep_is_the_last_one() {
+    let api = TestApi::new().await;
+    let new = json!({ "name": "q", "settings": { "paused_until": u64::MAX } });
+    let made = api.post("/v1/queues", &new).await.ok();
+    assert_eq!(made["settings"]["paused_until"], json!(i64::MAX));
+    let changed = json!({ "paused_until": u64::MAX - 1 });
+    let changed = api.call(Method::PATCH, "/v1/queues/q", &changed).await.ok();
+    assert_eq!(changed["settings"]["paused_until"], json!(i64::MAX));
+}
+
+#[tokio::test]
 async fn a_deleted_queue_is_unknown_to_every_operation() {
     let api = TestApi::new().await;
     api.post("/v1/queues", &json!({ "name": "q" })).await.ok();

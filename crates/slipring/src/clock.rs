@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use tokio::sync::oneshot;
 
 /// A moment, in whole milliseconds since 1970-01-01 UTC.
@@ -19,7 +19,12 @@ use tokio::sync::oneshot;
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 #[serde(transparent)]
-pub struct Timestamp(u64);
+pub struct Timestamp(#[serde(deserialize_with = "millis")] u64);
+
+/// Reads milliseconds as [`Timestamp::from_millis`] takes them.
+fn millis<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    Ok(Timestamp::from_millis(u64::deserialize(from)?).0)
+}
 
 impl Timestamp {
     /// The last moment that can be named; used for "never".
