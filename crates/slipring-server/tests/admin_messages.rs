@@ -8,6 +8,9 @@ mod admin_support;
 use admin_support::TestApi;
 use http::Method;
 use serde_json::{Value, json};
+use slipring::{Engine, EngineOptions};
+use slipring_server::admin::Api;
+use slipring_sqlite::{SqliteOptions, SqliteStore};
 
 async fn api_with_queue() -> TestApi {
     let api = TestApi::new().await;
@@ -55,6 +58,20 @@ async fn what_is_sent_is_received_with_all_its_fields_and_acked() {
     assert_eq!(results[1]["error"]["kind"], "receipt_invalid");
     let again = api.post("/v1/ack", &receipts).await.ok()["results"].clone();
     assert_eq!(again[0]["error"]["kind"], "message_gone");
+}
+
+#[tokio::test]
+async fn a_receipt_whose_queue_cannot_be_looked_for_is_not_said_to_be_of_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(folder.path().join("a.db"), SqliteOptions::default()).unwrap();
+    let engine = Engine::open(store, EngineOptions::default()).await.unwrap();
+    let api = TestApi { api: Api::in_process(engine.clone()), engine };
+    api.post("/v1/queues", &json!({ "name": "q" })).await.ok();
+    send(&api, json!([{ "body": "x" }])).await;
+    let receipt = receive(&api, 1).await[0]["receipt"].clone();
+    api.engine.shutdown().await;
+    let acked = api.post("/v1/ack", &json!({ "receipts": [receipt] })).await.ok();
+    assert_eq!(acked["results"][0]["error"]["kind"], "closed", "{acked}");
 }
 
 #[tokio::test]

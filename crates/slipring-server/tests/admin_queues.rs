@@ -208,6 +208,39 @@ async fn a_deleted_queue_is_unknown_to_every_operation() {
 }
 
 #[tokio::test]
+async fn an_operation_that_takes_no_fields_refuses_any_and_does_nothing() {
+    let api = TestApi::new().await;
+    api.post("/v1/queues", &json!({ "name": "q" })).await.ok();
+    let send = json!({ "messages": [{ "body": "x", "delay_ms": 3_600_000 }] });
+    let sent = api.post("/v1/queues/q/messages", &send).await.ok();
+    let message = format!("/v1/messages/{}", sent["sent"][0]["id"]);
+    api.post("/v1/queues/q/pause", &Value::Null).await.ok();
+    let calls = [
+        (Method::POST, "/v1/queues/q/purge".to_owned()),
+        (Method::POST, "/v1/queues/q/resume".to_owned()),
+        (Method::POST, format!("{message}/kick")),
+        (Method::DELETE, message),
+        (Method::DELETE, "/v1/queues/q".to_owned()),
+    ];
+    for (method, path) in &calls {
+        for body in [json!({ "limit": 10 }), json!(7)] {
+            let refused = api.call(method.clone(), path, &body).await.refused();
+            assert_eq!(refused, (400, "invalid".into()), "{method} {path} {body}");
+        }
+    }
+    let queue = api.get("/v1/queues/q").await.ok();
+    assert_eq!(
+        (&queue["stats"]["delayed"], &queue["settings"]["paused"]),
+        (&json!(1), &json!(true))
+    );
+    // Clients that write a body always write one of these.
+    for (body, path) in [("null", "purge"), ("{}", "purge"), ("null", "resume")] {
+        let path = format!("/v1/queues/q/{path}");
+        assert_eq!(api.call_raw(Method::POST, &path, body.into()).await.status, 200);
+    }
+}
+
+#[tokio::test]
 async fn input_that_is_no_json_is_refused_and_changes_nothing() {
     let api = TestApi::new().await;
     let deep = "[".repeat(10_000);

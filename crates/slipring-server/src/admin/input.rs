@@ -7,6 +7,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::audit::Who;
@@ -33,6 +34,14 @@ impl<T: DeserializeOwned> FromRequest<Api> for Input<T> {
         parsed.map(Input).map_err(|error| Failure::invalid(format!("the body: {error}")))
     }
 }
+
+/// The input of an operation that has none, beside no body also `{}` or `null`: whoever gives a
+/// field wants something else than what would be done.
+pub(super) type NoInput = Input<Option<NoFields>>;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NoFields {}
 
 async fn read(body: Body, api: &Api) -> Result<(Bytes, Room), Failure> {
     let bodies = Bodies {

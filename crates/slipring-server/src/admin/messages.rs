@@ -13,7 +13,7 @@ use slipring::{
 };
 
 use super::failure::Failure;
-use super::input::{InPath, Input};
+use super::input::{InPath, Input, NoInput};
 use super::model::{
     DeliveryView, Extend, MessageView, Receive, ReceiveAnswer, Send, SendAnswer, SentView, Settle,
     SettleAnswer, SettledView,
@@ -197,8 +197,9 @@ async fn each(
     }
     for (id, (indices, entries)) in by_queue {
         let answers = match api.queue_by_id(id).await {
-            Some(queue) => lease.of(&queue, entries).await,
-            None => {
+            Ok(Some(queue)) => lease.of(&queue, entries).await,
+            Err(error) => Err(error),
+            Ok(None) => {
                 let text = "the queue of this receipt does not exist any more";
                 Err(Error::new(ErrorKind::QueueNotFound, text))
             }
@@ -226,7 +227,7 @@ pub(super) async fn lookup(
         let text = format!("there is no message {id}");
         return Err(Error::new(ErrorKind::MessageGone, text).with("message", id).into());
     };
-    let queue = api.queue_by_id(peeked.queue).await.map(|queue| queue.name().to_string());
+    let queue = api.queue_by_id(peeked.queue).await?.map(|queue| queue.name().to_string());
     room.shrink(peeked.message.body.len());
     let view = MessageView::peeked(&peeked, queue.unwrap_or_default());
     Ok(answer::holding(Json(view).into_response(), room))
@@ -235,6 +236,7 @@ pub(super) async fn lookup(
 pub(super) async fn cancel(
     State(api): State<Api>,
     InPath(id): InPath<u64>,
+    Input(_): NoInput,
 ) -> Result<StatusCode, Failure> {
     api.engine().cancel(MessageId(id)).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -243,6 +245,7 @@ pub(super) async fn cancel(
 pub(super) async fn kick(
     State(api): State<Api>,
     InPath(id): InPath<u64>,
+    Input(_): NoInput,
 ) -> Result<StatusCode, Failure> {
     api.engine().kick_message(MessageId(id)).await?;
     Ok(StatusCode::NO_CONTENT)

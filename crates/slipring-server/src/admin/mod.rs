@@ -208,12 +208,12 @@ impl Api {
     }
 
     /// The queue of a receipt or a message, also when another process made it a moment ago.
-    async fn queue_by_id(&self, id: QueueId) -> Option<Queue> {
+    async fn queue_by_id(&self, id: QueueId) -> Result<Option<Queue>, Error> {
         if let Some(queue) = self.engine().queue_by_id(id) {
-            return Some(queue);
+            return Ok(Some(queue));
         }
-        let all = self.engine().queues().await.ok()?;
-        all.into_iter().find(|queue| queue.id() == id)
+        let all = self.engine().queues().await?;
+        Ok(all.into_iter().find(|queue| queue.id() == id))
     }
 
     async fn metrics(&self, filter: Option<Filter>) -> Result<String, Error> {

@@ -13,7 +13,7 @@ use slipring::{ChosenMove, Engine, Error, MessageId, MoveRequest};
 use tokio::sync::mpsc::{self, Sender};
 
 use super::failure::Failure;
-use super::input::{By, InPath, Input};
+use super::input::{By, InPath, Input, NoInput};
 use super::model::{Kick, Kicked, MovedView, Progress, Redrive};
 use super::{Api, to_the_end};
 use crate::audit::{Act, Deed, Who};
@@ -27,6 +27,7 @@ pub(super) async fn purge(
     State(api): State<Api>,
     InPath(name): InPath<String>,
     By(who): By,
+    Input(_): NoInput,
 ) -> Result<Response, Failure> {
     let queue = api.engine().queue(&name).await?;
     let mut deed = api.audit().begin(Act::Purge, &name, who);
@@ -133,9 +134,11 @@ fn move_chosen(api: &Api, request: ChosenMove, name: &str, who: Who) -> Response
         let mut results = Vec::with_capacity(answers.len());
         for (id, answer) in ids.into_iter().zip(answers) {
             let queue = match &answer {
-                Ok(target) => api.queue_by_id(*target).await.map(|to| to.name().to_string()),
-                Err(_) => None,
+                Ok(target) => api.queue_by_id(*target).await,
+                Err(_) => Ok(None),
             };
+            // It is moved, also where it cannot be said what the queue is called.
+            let queue = queue.ok().flatten().map(|queue| queue.name().to_string());
             results.push(MovedView { id: id.0, queue, error: answer.err().map(Failure::from) });
         }
         Ok(Progress { messages, results: Some(results), ..Progress::default() })

@@ -12,7 +12,7 @@ use slipring::{ErrorKind, Queue, QueueSettings, QueueStats};
 use crate::declared::{changed, dead_letter, is_there, plain_settings};
 
 use super::failure::Failure;
-use super::input::{By, InPath, Input, Params};
+use super::input::{By, InPath, Input, NoInput, Params};
 use super::model::{NewQueue, Pause, QueuePage, QueueView};
 use super::{Api, to_the_end};
 use crate::audit::Act;
@@ -152,6 +152,7 @@ pub(super) async fn delete(
     State(api): State<Api>,
     InPath(name): InPath<String>,
     By(who): By,
+    Input(_): NoInput,
 ) -> Result<StatusCode, Failure> {
     to_the_end(async move {
         let queue = api.engine().queue(&name).await?;
@@ -196,6 +197,7 @@ pub(super) async fn resume(
     State(api): State<Api>,
     InPath(name): InPath<String>,
     By(who): By,
+    Input(_): NoInput,
 ) -> Result<Json<QueueView>, Failure> {
     to_the_end(async move {
         let queue = api.engine().queue(&name).await?;
