@@ -71,7 +71,7 @@ impl From<slipring::Error> for Failure {
 impl From<ListenError> for Failure {
     fn from(error: ListenError) -> Failure {
         match error {
-            ListenError::Exposed { .. } => Failure::usage(error),
+            ListenError::Exposed { .. } | ListenError::NotTcp { .. } => Failure::usage(error),
             _ => Failure::failed(error),
         }
     }

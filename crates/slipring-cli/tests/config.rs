@@ -256,4 +256,44 @@ fn a_check_prints_nothing_and_its_exit_code_says_whether_the_configuration_holds
     let refused = folder.run(&["config", "--check"]);
     assert_eq!((refused.code(), refused.stdout().as_str()), (2, ""));
     assert!(refused.stderr().contains("slipring.toml: line 1"), "{}", refused.stderr());
+    // What `serve` would refuse without opening anything.
+    for (text, why) in [
+        ("sqs = \"0.0.0.0:9324\"\n", "--sqs 0.0.0.0:9324: other machines could reach"),
+        ("beanstalkd = \"[::]:11300\"\n", "--beanstalkd [::]:11300: other machines"),
+        ("admin = \"192.0.2.1:9325\"\n", "--admin-token"),
+        ("sqs = \"unix:/x\"\n", "--sqs unix:/x: this listener speaks HTTP over TCP only"),
+        ("admin = \"unix:/x\"\n", "--admin unix:/x: this listener speaks HTTP over TCP only"),
+        ("sqs = \"off\"\nbeanstalkd = \"off\"\nadmin = \"off\"\n", "every listener is off"),
+        ("connections_max = 0\n", "connections_max (file slipring.toml) is 0"),
+    ] {
+        folder.write("slipring.toml", text);
+        for verb in [&["config", "--check"][..], &["serve"]] {
+            let refused = folder.run(verb);
+            assert_eq!((refused.code(), refused.stdout().as_str()), (2, ""), "{text}");
+            assert!(refused.stderr().contains(why), "{verb:?} {text}: {}", refused.stderr());
+        }
+    }
+    let open = "sqs = \"0.0.0.0:9324\"\ninsecure = true\nbeanstalkd = \"unix:/x\"\n";
+    folder.write("slipring.toml", open);
+    assert_eq!(folder.run(&["config", "--check"]).ok(), "");
+}
+
+#[test]
+fn a_token_that_no_client_can_send_is_refused_and_not_repeated() {
+    // S16.3
+    let folder = Folder::new();
+    for token in ["sécret-of-16-characters", " secret-of-16-characters", "secret-of-16-chars\t"] {
+        for verb in ["config", "serve"] {
+            let refused = folder.run(&[verb, "--admin-token", token]);
+            assert_eq!((refused.code(), refused.stdout().as_str()), (2, ""), "{token:?}");
+            let error = refused.stderr();
+            assert!(error.contains("admin_token (flag --admin-token)"), "{error}");
+            assert!(error.contains("visible ASCII") && !error.contains("cret-of"), "{error}");
+        }
+    }
+    let blank = "secret of 16 characters, with blanks";
+    let listen = ["--store", "memory:", "--admin-token", blank];
+    let server = folder.serve(&listen);
+    folder.run(&["queue", "ls", "--admin", &server.admin(), "--admin-token", blank]).ok();
+    server.stop();
 }

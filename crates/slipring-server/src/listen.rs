@@ -88,6 +88,14 @@ pub enum ListenError {
         /// What allows it.
         remedy: &'static str,
     },
+    /// A Unix socket for a protocol that has none.
+    #[error("{flag} {address}: this listener speaks HTTP over TCP only; use HOST:PORT")]
+    NotTcp {
+        /// The flag that names the address.
+        flag: &'static str,
+        /// The address.
+        address: String,
+    },
     /// Anything else.
     #[error("{flag} {address}: {source}")]
     Io {
@@ -113,23 +121,16 @@ pub struct Request<'a> {
     pub remedy: &'static str,
 }
 
-impl Request<'_> {
+impl<'a> Request<'a> {
     /// Opens a TCP listener.
     ///
     /// # Errors
-    /// [`ListenError`]; a Unix socket is refused as an unsupported address.
+    /// [`ListenError`]; a Unix socket is refused.
     pub async fn tcp(self) -> Result<TcpListener, ListenError> {
-        let ListenAddress::Tcp(address) = self.address else {
-            let text = "this listener speaks HTTP over TCP only; use HOST:PORT";
-            return Err(self.failed(io::Error::new(io::ErrorKind::Unsupported, text)));
-        };
-        let resolved = tokio::net::lookup_host(address.as_str()).await;
+        let address = self.tcp_address()?;
+        let resolved = tokio::net::lookup_host(address).await;
         let resolved: Vec<SocketAddr> = resolved.map_err(|error| self.failed(error))?.collect();
-        let loopback = resolved.iter().all(|address| address.ip().is_loopback());
-        if !loopback && self.reach == Reach::Loopback {
-            let (flag, address, remedy) = (self.flag(), address.clone(), self.remedy);
-            return Err(ListenError::Exposed { flag, address, remedy });
-        }
+        self.check_reach(&resolved)?;
         TcpListener::bind(resolved.as_slice()).await.map_err(|error| self.failed(error))
     }
 
@@ -145,6 +146,48 @@ impl Request<'_> {
                 Listener::unix(path).await.map_err(|error| self.failed(error))
             }
         }
+    }
+
+    /// Says without opening anything whether an address in numbers would be refused for its reach.
+    /// Names are looked up only when they are opened.
+    ///
+    /// # Errors
+    /// [`ListenError::Exposed`].
+    pub fn check(self) -> Result<(), ListenError> {
+        match self.address {
+            ListenAddress::Tcp(address) => match address.parse() {
+                Ok(address) => self.check_reach(&[address]),
+                Err(_) => Ok(()),
+            },
+            ListenAddress::Unix(_) => Ok(()),
+        }
+    }
+
+    /// The same for a listener that can have no Unix socket.
+    ///
+    /// # Errors
+    /// [`ListenError::Exposed`], [`ListenError::NotTcp`].
+    pub fn check_tcp(self) -> Result<(), ListenError> {
+        self.tcp_address()?;
+        self.check()
+    }
+
+    fn tcp_address(self) -> Result<&'a str, ListenError> {
+        match self.address {
+            ListenAddress::Tcp(address) => Ok(address),
+            ListenAddress::Unix(_) => {
+                let (flag, address) = (self.flag(), self.address.to_string());
+                Err(ListenError::NotTcp { flag, address })
+            }
+        }
+    }
+
+    fn check_reach(self, addresses: &[SocketAddr]) -> Result<(), ListenError> {
+        if self.reach == Reach::Anybody || addresses.iter().all(|a| a.ip().is_loopback()) {
+            return Ok(());
+        }
+        let (flag, address, remedy) = (self.flag(), self.address.to_string(), self.remedy);
+        Err(ListenError::Exposed { flag, address, remedy })
     }
 
     fn flag(self) -> &'static str {

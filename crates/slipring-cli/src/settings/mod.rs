@@ -1,6 +1,7 @@
 //! The server's configuration: flags before environment before file before defaults, and where
 //! each value came from.
 
+mod check;
 mod entrance;
 mod file;
 mod limits;
@@ -25,9 +26,6 @@ pub use file::FileSettings;
 pub use limits::count;
 pub use listen::Listen;
 pub use logs::Logs;
-
-/// A shorter admin token is refused.
-const TOKEN_CHARACTERS_MIN: usize = 16;
 
 /// The flags that configure a server; each can also come from the environment or the file.
 #[derive(Debug, Args)]
@@ -173,7 +171,10 @@ impl Settings {
         let entrance = Entrance::load(args.entrance, &mut file, &layers);
         let admin_token =
             layers.pick("admin_token", args.admin_token, file.admin_token, String::new);
-        check_token(&admin_token)?;
+        check::check_token(&admin_token)?;
+        let connections_max =
+            layers.pick("connections_max", args.connections_max, file.connections_max, || 10_000);
+        check::check_connections(&connections_max)?;
         Ok(Settings {
             store: layers.pick("store", args.store, store, || {
                 StoreSpec::Sqlite(PathBuf::from("slipring.db"))
@@ -192,12 +193,7 @@ impl Settings {
                 file.job_bytes_max,
                 || 65_535,
             ),
-            connections_max: layers.pick(
-                "connections_max",
-                args.connections_max,
-                file.connections_max,
-                || 10_000,
-            ),
+            connections_max,
             limits: limits::Limits::load(&args.limits, &file.limits, &layers),
             logs,
             sqs_minute_rules: layers.pick(
@@ -256,19 +252,6 @@ impl Settings {
 /// The setting as a text.
 fn shown<T>(setting: &Setting<T>, text: impl FnOnce(&T) -> String) -> Setting<String> {
     Setting { value: text(&setting.value), source: setting.source.clone() }
-}
-
-/// Refuses a token that can be guessed; the error does not repeat it.
-fn check_token(token: &Setting<String>) -> Result<(), Failure> {
-    let length = token.value.chars().count();
-    if length == 0 || length >= TOKEN_CHARACTERS_MIN {
-        return Ok(());
-    }
-    Err(Failure::usage(format!(
-        "admin_token ({}) has {length} characters; use at least {TOKEN_CHARACTERS_MIN} random \
-         ones, such as the output of `openssl rand -hex 16`",
-        of_source("admin_token", &token.source)
-    )))
 }
 
 fn row(key: &'static str, setting: &Setting<impl fmt::Display>) -> Row {

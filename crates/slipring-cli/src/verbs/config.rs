@@ -23,7 +23,7 @@ impl ConfigArgs {
     pub fn run(self, given: &ArgMatches) -> Result<(), Failure> {
         let settings = Settings::load(self.settings, given)?;
         if self.check {
-            return Ok(());
+            return settings.check_listeners();
         }
         if self.json {
             let rows = settings.rows().into_iter().map(|row| {

@@ -7,7 +7,6 @@ use clap::{ArgMatches, Args};
 use slipring::{Durability, Engine};
 use slipring_server::audit::{Act, Audit, Who};
 use slipring_server::declared::DeclaredQueues;
-use slipring_server::listen::{Reach, Request};
 use slipring_server::{
     AdminOptions, BeanstalkdOptions, ServerOptions, SqsOptions, admin, beanstalkd, process, sqs,
 };
@@ -25,11 +24,6 @@ pub struct ServeArgs {
     settings: SettingsArgs,
 }
 
-/// What lets a listener be reached from elsewhere.
-const ADD_INSECURE: &str = "add --insecure if they may, or listen on 127.0.0.1";
-const ADD_TOKEN: &str = "set a token with --admin-token TOKEN, add --insecure if none is \
-                         needed, or listen on 127.0.0.1";
-
 impl ServeArgs {
     pub async fn run(self, given: &ArgMatches) -> Result<(), Failure> {
         let format = self.settings.format_of_errors();
@@ -39,14 +33,12 @@ impl ServeArgs {
     async fn serve(self, given: &ArgMatches) -> Result<(), Failure> {
         let settings = Settings::load(self.settings, given)?;
         logging::start(&settings.logs.log.value, settings.logs.log_format.value)?;
+        settings.check_listeners()?;
         process::raise_open_files();
         let mut places = Vec::new();
         let sqs = sqs_listener(&settings, &mut places).await?;
         let beanstalkd = beanstalkd_listener(&settings, &mut places).await?;
         let admin = admin_listener(&settings, &mut places).await?;
-        if places.is_empty() {
-            return Err(Failure::usage("every listener is off; there is nothing to serve"));
-        }
         let audit_file = settings.logs.audit_file.value.as_deref().map(audit::open).transpose()?;
         // The store comes last: a busy port must not touch the file.
         let engine = settings.store.value.open(true).await?;
@@ -80,9 +72,7 @@ async fn sqs_listener(
     settings: &Settings,
     places: &mut Vec<String>,
 ) -> Result<Option<SqsOptions>, Failure> {
-    let Some(address) = settings.sqs.value.address() else { return Ok(None) };
-    let reach = reach(settings, false);
-    let request = Request { usage: "--sqs ADDR", address, reach, remedy: ADD_INSECURE };
+    let Some(request) = settings.sqs_request() else { return Ok(None) };
     let listener = request.tcp().await?;
     places.push(format!("SQS on http://{}", local(&listener)?));
     let settings = sqs::Settings {
@@ -106,9 +96,7 @@ async fn beanstalkd_listener(
     settings: &Settings,
     places: &mut Vec<String>,
 ) -> Result<Option<BeanstalkdOptions>, Failure> {
-    let Some(address) = settings.beanstalkd.value.address() else { return Ok(None) };
-    let reach = reach(settings, false);
-    let request = Request { usage: "--beanstalkd ADDR", address, reach, remedy: ADD_INSECURE };
+    let Some(request) = settings.beanstalkd_request() else { return Ok(None) };
     let listener = request.any().await?;
     places.push(format!("beanstalkd on {}", listener.address()));
     let settings = beanstalkd::Settings {
@@ -128,10 +116,8 @@ async fn admin_listener(
     settings: &Settings,
     places: &mut Vec<String>,
 ) -> Result<Option<AdminOptions>, Failure> {
-    let Some(address) = settings.admin.value.address() else { return Ok(None) };
+    let Some(request) = settings.admin_request() else { return Ok(None) };
     let token = Some(settings.admin_token.value.clone()).filter(|token| !token.is_empty());
-    let reach = reach(settings, token.is_some());
-    let request = Request { usage: "--admin ADDR", address, reach, remedy: ADD_TOKEN };
     let listener = request.tcp().await?;
     places.push(format!("admin on http://{}", local(&listener)?));
     let settings = admin::Settings {
@@ -143,10 +129,6 @@ async fn admin_listener(
         ..admin::Settings::default()
     };
     Ok(Some(AdminOptions { listener, settings }))
-}
-
-fn reach(settings: &Settings, credentials: bool) -> Reach {
-    if credentials || settings.entrance.insecure.value { Reach::Anybody } else { Reach::Loopback }
 }
 
 fn local(listener: &TcpListener) -> Result<SocketAddr, Failure> {
