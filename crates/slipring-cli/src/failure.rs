@@ -12,6 +12,8 @@ use crate::logging::LogFormat;
 pub struct Failure {
     text: String,
     usage: bool,
+    /// Whether it may have taken effect all the same.
+    unknown: bool,
     /// How it is to be shown.
     format: LogFormat,
 }
@@ -19,12 +21,23 @@ pub struct Failure {
 impl Failure {
     /// The operation failed: exit code 1.
     pub fn failed(text: impl fmt::Display) -> Failure {
-        Failure { text: text.to_string(), usage: false, format: LogFormat::Human }
+        Failure { text: text.to_string(), usage: false, unknown: false, format: LogFormat::Human }
     }
 
     /// The arguments or the configuration are wrong: exit code 2.
     pub fn usage(text: impl fmt::Display) -> Failure {
-        Failure { text: text.to_string(), usage: true, format: LogFormat::Human }
+        Failure { text: text.to_string(), usage: true, unknown: false, format: LogFormat::Human }
+    }
+
+    /// The same failure of something that may have taken effect all the same.
+    #[must_use]
+    pub fn unknown(self) -> Failure {
+        Failure { unknown: true, ..self }
+    }
+
+    /// Whether it may have taken effect all the same.
+    pub fn is_unknown(&self) -> bool {
+        self.unknown
     }
 
     /// The same failure, and what else is to be known of it.

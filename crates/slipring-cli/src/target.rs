@@ -17,7 +17,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use slipring::{Engine, Obstacles};
 use slipring_server::admin::model::{Progress, QueuePage, QueueView};
-use slipring_server::admin::{self, Api};
+use slipring_server::admin::{self, Api, MayRetry};
 use tokio::net::TcpStream;
 
 use crate::audit::{self, AuditArgs};
@@ -235,25 +235,31 @@ impl Target {
         body: &impl Serialize,
         mut progress: impl FnMut(&Progress),
     ) -> Result<Progress, Failure> {
+        let mut done = 0;
         let mut body = self.answer(Method::POST, path, body).await?.into_body();
         let mut pending = Vec::new();
         while let Some(frame) = body.frame().await {
-            let Ok(data) = frame?.into_data() else { continue };
+            let frame = frame.map_err(|failure| so_far(failure, done))?;
+            let Ok(data) = frame.into_data() else { continue };
             pending.extend_from_slice(&data);
             while let Some(end) = pending.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = pending.drain(..=end).collect();
                 let line: Progress = parse(&line)?;
                 match (&line.error, line.done) {
-                    (Some(error), _) => return Err(refusal(error)),
+                    (Some(error), _) => return Err(so_far(refusal(error), line.messages)),
                     (None, true) => return Ok(line),
-                    (None, false) => progress(&line),
+                    (None, false) => {
+                        done = line.messages;
+                        progress(&line);
+                    }
                 }
             }
             if pending.len() > LINE_BYTES_MAX {
                 return Err(Failure::failed("the server answers with something else than lines"));
             }
         }
-        Err(Failure::failed("the answer ended before the operation was done"))
+        let ended = Failure::failed("the answer ended before the operation was done");
+        Err(so_far(ended.unknown(), done))
     }
 
     /// Closes the file. To be called at the end of a verb that went well.
@@ -279,7 +285,7 @@ impl Target {
         let answer = match self {
             Target::Server { address, token } => ask(address, token.as_deref(), request).await?,
             Target::File { api, .. } => {
-                api.call(request).await.map(|body| body.map_err(Failure::failed).boxed_unsync())
+                api.call(request).await.map(|body| body.map_err(broken).boxed_unsync())
             }
         };
         if answer.status().is_success() {
@@ -289,7 +295,10 @@ impl Target {
         let bytes = answer.into_body().collect().await?.to_bytes();
         match serde_json::from_slice::<admin::Failure>(&bytes) {
             Ok(error) => Err(refusal(&error)),
-            Err(_) => Err(Failure::failed(format!("the server answered {status}"))),
+            Err(_) => {
+                let failure = Failure::failed(format!("the server answered {status}"));
+                Err(if status.is_server_error() { failure.unknown() } else { failure })
+            }
         }
     }
 }
@@ -318,8 +327,25 @@ async fn ask(
         parts.headers.insert(AUTHORIZATION, header(&format!("Bearer {token}"))?);
     }
     let request = Request::from_parts(parts, Full::new(body));
-    let answer = sender.send_request(request).await.map_err(|error| lost(&error))?;
-    Ok(answer.map(|body| body.map_err(Failure::failed).boxed_unsync()))
+    let answer = sender.send_request(request).await.map_err(|error| match error.is_canceled() {
+        // It was not sent.
+        true => lost(&error),
+        false => lost(&error).unknown(),
+    })?;
+    Ok(answer.map(|body| body.map_err(broken).boxed_unsync()))
+}
+
+/// The error of an answer that did not come whole.
+fn broken(error: impl Display) -> Failure {
+    Failure::failed(error).unknown()
+}
+
+/// The failure of a long operation that had done so much.
+fn so_far(failure: Failure, messages: u64) -> Failure {
+    match messages {
+        0 => failure,
+        _ => failure.with(format!("{messages} messages were done before it")),
+    }
 }
 
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
@@ -335,7 +361,10 @@ pub fn refusal(error: &admin::Failure) -> Failure {
     if !facts.is_empty() {
         text.push_str(&format!(" ({})", facts.join(", ")));
     }
-    Failure::failed(text)
+    match error.retry {
+        MayRetry::Unknown => Failure::failed(text).unknown(),
+        MayRetry::Never | MayRetry::Later => Failure::failed(text),
+    }
 }
 
 /// The path of something of a queue.

@@ -1,4 +1,5 @@
-//! Acts whose caller leaves before the answer: each is done and written down, or neither.
+//! Acts that do not come to their answer: their caller leaves, or the store fails. What is done is
+//! written down and told.
 
 // Helpers of tests may fail like tests.
 #![allow(clippy::unwrap_used, clippy::panic)]
@@ -9,7 +10,7 @@ use std::path::Path;
 use std::pin::pin;
 use std::time::Duration;
 
-use admin_support::memory_engine;
+use admin_support::{TestApi, memory_engine};
 use bytes::Bytes;
 use http::{Method, Request};
 use serde_json::{Value, json};
@@ -148,4 +149,25 @@ async fn a_redrive_of_chosen_messages_whose_caller_leaves_has_their_number_in_th
     let text = std::fs::read_to_string(&file).unwrap();
     let last = "\"act\":\"redrive\",\"outcome\":\"done\",\"queue\":\"q\",\"messages\":1";
     assert!(text.lines().last().unwrap().contains(last), "{text}");
+}
+
+#[tokio::test]
+async fn an_operation_that_fails_half_way_says_how_much_is_done() {
+    let store = FaultyStore::new(MemoryStore::shared());
+    let engine = Engine::open(store.clone(), EngineOptions::default()).await.unwrap();
+    let api = TestApi { api: Api::in_process(engine.clone()), engine };
+    let queue = api.engine.create_queue("q", QueueSettings::default()).await.unwrap();
+    api.engine.create_queue("target", QueueSettings::default()).await.unwrap();
+    let batch: Vec<NewMessage> = (0..1_500).map(|_| NewMessage::new("x")).collect();
+    queue.send_batch(batch).await.unwrap();
+    store.plan(Verb::MoveMessages, 2, Fault::Before);
+    let moved = api.post("/v1/queues/q/redrive", &json!({ "target": "target" })).await.ok();
+    let last = moved.as_array().unwrap().last().unwrap();
+    assert_eq!((&last["messages"], &last["done"]), (&json!(1_000), &json!(false)), "{moved}");
+    assert!(last["error"].is_object(), "{moved}");
+    // The second step is the look that finds nothing any more.
+    store.plan(Verb::Purge, 2, Fault::Before);
+    let purged = api.post("/v1/queues/q/purge", &Value::Null).await.ok();
+    let last = purged.as_array().unwrap().last().unwrap();
+    assert_eq!((&last["messages"], &last["done"]), (&json!(500), &json!(false)), "{purged}");
 }

@@ -75,32 +75,48 @@ impl SendArgs {
     }
 
     async fn send_lines(&self, target: &Target) -> Result<Vec<SentView>, Failure> {
-        let mut sent = Vec::new();
-        match self.send_batches(target, &mut sent).await {
+        let (mut sent, mut tried) = (Vec::new(), 0);
+        match self.send_batches(target, &mut sent, &mut tried).await {
             Ok(()) => Ok(sent),
             Err(failure) => {
                 let count = sent.len();
                 let next = count + 1;
-                Err(failure
-                    .with(format!("{count} messages were sent before it; go on with line {next}")))
+                let unknown = failure.is_unknown() && tried > 0;
+                let failure = failure.with(format!("{count} messages were sent before it"));
+                Err(match unknown {
+                    false => failure.with(format!("go on with line {next}")),
+                    true => failure.with(format!(
+                        "whether lines {next} to {} were sent is not known: look into the queue, \
+                         and go on with line {next} or {}",
+                        count + tried,
+                        next + tried
+                    )),
+                })
             }
         }
     }
 
     /// Sends the lines of stdin batch by batch; each goes in whole or not at all. `sent` has those
-    /// that went in also when a later one fails.
-    async fn send_batches(&self, target: &Target, sent: &mut Vec<SentView>) -> Result<(), Failure> {
+    /// that went in also when a later one fails, `tried` how many lines that one had.
+    async fn send_batches(
+        &self,
+        target: &Target,
+        sent: &mut Vec<SentView>,
+        tried: &mut usize,
+    ) -> Result<(), Failure> {
         let (mut batch, mut bytes) = (Vec::new(), 0);
         for line in std::io::stdin().lock().split(b'\n') {
             let line = line.map_err(Failure::failed)?;
             bytes += line.len();
             batch.push(self.message(&line));
             if batch.len() == BATCH_MESSAGES || bytes > BATCH_BYTES {
+                *tried = batch.len();
                 sent.extend(self.send(target, std::mem::take(&mut batch)).await?);
-                bytes = 0;
+                (*tried, bytes) = (0, 0);
             }
         }
         if !batch.is_empty() {
+            *tried = batch.len();
             sent.extend(self.send(target, batch).await?);
         }
         Ok(())

@@ -95,7 +95,7 @@ impl AdminStore for FaultyStore {
     }
 
     async fn purge(&self, queue: QueueId, limit: u32, sent_until: Timestamp) -> Result<u64, Error> {
-        self.inner.purge(queue, limit, sent_until).await
+        self.through(Verb::Purge, self.inner.purge(queue, limit, sent_until)).await
     }
 
     async fn move_messages(
@@ -103,7 +103,7 @@ impl AdminStore for FaultyStore {
         request: MoveRequest,
         now: Timestamp,
     ) -> Result<Vec<(QueueId, u64)>, Error> {
-        self.inner.move_messages(request, now).await
+        self.through(Verb::MoveMessages, self.inner.move_messages(request, now)).await
     }
 
     async fn move_chosen(

@@ -41,6 +41,8 @@ pub enum Verb {
     Expire,
     Prune,
     Kick,
+    Purge,
+    MoveMessages,
     MoveChosen,
     Check,
     Stats,

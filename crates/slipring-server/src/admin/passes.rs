@@ -2,6 +2,8 @@
 //! object per line, so that the caller sees how far they are.
 
 use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::Json;
 use axum::body::{Body, Bytes};
@@ -34,7 +36,7 @@ pub(super) async fn purge(
     Ok(in_lines(&api, move |lines| async move {
         let tell = |messages| {
             deed.so_far(messages);
-            report(&lines, Progress { messages, ..Progress::default() });
+            lines.report(Progress { messages, ..Progress::default() });
         };
         let purged = queue.purge(tell).await?;
         deed.done(purged);
@@ -100,7 +102,7 @@ async fn move_all(
     engine: &Engine,
     request: MoveRequest,
     steps: &Steps,
-    lines: &Sender<Progress>,
+    lines: &Lines,
     deed: &mut Deed,
 ) -> Result<u64, Error> {
     let mut total = 0;
@@ -113,7 +115,7 @@ async fn move_all(
         total += moved;
         deed.so_far(total);
         let left = Some(steps.left(total));
-        report(lines, Progress { messages: total, left, ..Progress::default() });
+        lines.report(Progress { messages: total, left, ..Progress::default() });
     }
     Ok(total)
 }
@@ -145,18 +147,30 @@ fn move_chosen(api: &Api, request: ChosenMove, name: &str, who: Who) -> Response
     })
 }
 
-/// Tells how far it is, unless the reader is behind; the last line always arrives.
-fn report(lines: &Sender<Progress>, progress: Progress) {
-    let _ = lines.try_send(progress);
+/// Where a long operation tells how far it is.
+#[derive(Clone)]
+struct Lines {
+    to: Sender<Progress>,
+    /// What it told last, for the last line where it fails.
+    messages: Arc<AtomicU64>,
+}
+
+impl Lines {
+    /// Tells how far it is, unless the reader is behind; the last line always arrives.
+    fn report(&self, progress: Progress) {
+        self.messages.store(progress.messages, Ordering::Relaxed);
+        let _ = self.to.try_send(progress);
+    }
 }
 
 /// Runs `work` and answers with its lines, the last of which it answers itself. It ends early when
 /// the caller leaves or the server stops; what was done by then stays done.
-fn in_lines<F>(api: &Api, work: impl FnOnce(Sender<Progress>) -> F) -> Response
+fn in_lines<F>(api: &Api, work: impl FnOnce(Lines) -> F) -> Response
 where
     F: Future<Output = Result<Progress, Error>> + std::marker::Send + 'static,
 {
-    let (lines, reader) = mpsc::channel(1);
+    let (to, reader) = mpsc::channel(1);
+    let lines = Lines { to, messages: Arc::default() };
     let work = work(lines.clone());
     let api = api.clone();
     tokio::spawn(async move {
@@ -166,14 +180,17 @@ where
                 Failure::from(error)
             }),
             () = api.stop().cancelled() => Err(Failure::stopping()),
-            () = lines.closed() => return,
+            () = lines.to.closed() => return,
         };
         let last = match result {
             Ok(progress) => Progress { done: true, ..progress },
-            Err(error) => Progress { error: Some(error), ..Progress::default() },
+            Err(error) => {
+                let messages = lines.messages.load(Ordering::Relaxed);
+                Progress { messages, error: Some(error), ..Progress::default() }
+            }
         };
         // Nobody reads when the caller has left.
-        let _ = lines.send(last).await;
+        let _ = lines.to.send(last).await;
     });
     let body = stream::unfold(reader, |mut reader| async move {
         let line = reader.recv().await?;
