@@ -25,7 +25,9 @@ const CLOSE_WITHIN: Duration = Duration::from_millis(1_500);
 const ADMIN_FULL: Full = Full {
     content_type: "application/json",
     header: None,
-    body: "{\"kind\":\"limit_exceeded\",\"message\":\"connections_max\"}",
+    body: "{\"kind\":\"limit_exceeded\",\
+           \"message\":\"the server has all the connections it may have\",\
+           \"operation\":\"\",\"context\":{\"limit\":\"connections_max\"},\"retry\":\"later\"}",
 };
 
 /// Most bytes of answers that clients have not read yet, of all protocols, unless it is set.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use admin_support::memory_engine;
 use serde_json::Value;
 use slipring::{Clock, Engine, Queue, QueueSettings, SystemClock};
-use slipring_server::admin::{BODY_BYTES_MAX, Settings};
+use slipring_server::admin::{BODY_BYTES_MAX, Failure, MayRetry, Settings};
 use slipring_server::{AdminOptions, Server, ServerOptions, Stopped};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -186,6 +186,9 @@ async fn a_connection_too_many_is_told_so() {
     let mut second = TcpStream::connect(&running.address).await.unwrap();
     let (status, body) = read_answer(&mut second).await;
     assert_eq!((status, body.contains("connections_max")), (503, true));
+    // As clients read every error.
+    let failure: Failure = serde_json::from_str(&body).unwrap();
+    assert_eq!((failure.kind.as_str(), failure.retry), ("limit_exceeded", MayRetry::Later));
 }
 
 #[tokio::test]
