@@ -166,6 +166,9 @@ async fn a_paused_queue_hands_out_nothing_until_it_is_resumed() {
     assert_eq!(paused["settings"]["paused"], true);
     let none = api.post("/v1/queues/q/receive", &json!({})).await.ok();
     assert_eq!(none["deliveries"], json!([]));
+    // One with an end does not end one that has none.
+    let both = api.post("/v1/queues/q/pause", &json!({ "for_ms": 1 })).await.ok();
+    assert_eq!(both["settings"]["paused"], true);
     api.post("/v1/queues/q/resume", &Value::Null).await.ok();
     let for_a_while = api.post("/v1/queues/q/pause", &json!({ "for_ms": 600_000 })).await.ok();
     assert!(for_a_while["settings"]["paused_until"].is_u64());
