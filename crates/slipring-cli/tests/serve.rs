@@ -9,7 +9,8 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 use binary::{Client, Folder, until};
-use nix::sys::signal::Signal;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 #[test]
 fn the_first_line_tells_what_listens_where_and_what_is_stored() {
@@ -68,9 +69,9 @@ fn an_address_others_can_reach_needs_a_word_of_consent() {
 }
 
 #[test]
-fn sigterm_and_sigint_end_waiting_receives_and_exit_with_0() {
+fn sigterm_sigint_and_sighup_end_waiting_receives_and_exit_with_0() {
     let folder = Folder::new();
-    for signal in [Signal::SIGTERM, Signal::SIGINT] {
+    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
         let server = folder.serve(&[]);
         let mut waiting: Vec<Client> = (0..20).map(|_| server.client()).collect();
         for client in &mut waiting {
@@ -82,6 +83,38 @@ fn sigterm_and_sigint_end_waiting_receives_and_exit_with_0() {
         let (status, _) = server.ended(Duration::from_secs(5));
         assert_eq!(status.code(), Some(0), "{}", folder.log());
         assert!(folder.log().contains("stopped; the store is closed"), "{}", folder.log());
+    }
+}
+
+#[test]
+fn a_hang_up_that_is_ignored_at_the_start_stays_so() {
+    let folder = Folder::new();
+    let listen = "--sqs off --beanstalkd 127.0.0.1:0 --admin off";
+    let text = format!("trap '' HUP && exec \"$0\" serve --store memory: {listen}");
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", &text, env!("CARGO_BIN_EXE_slipring")]).current_dir(folder.path());
+    let server = folder.start_command(command);
+    server.signal(Signal::SIGHUP);
+    server.stop();
+    assert!(!folder.log().contains("SIGHUP"), "{}", folder.log());
+}
+
+#[test]
+fn a_server_that_waits_for_its_store_ends_with_0_when_it_is_told_to() {
+    let folder = Folder::new();
+    // A database that takes connections and says nothing.
+    let database = TcpListener::bind("127.0.0.1:0").unwrap();
+    let store = format!("postgres://me@{}/q?sslmode=disable", database.local_addr().unwrap());
+    let listen = ["--sqs", "off", "--beanstalkd", "127.0.0.1:0", "--admin", "off"];
+    for signal in [Signal::SIGTERM, Signal::SIGHUP] {
+        let mut command = folder.command(&[&["serve", "--store", &store][..], &listen].concat());
+        let mut child = command.stderr(std::process::Stdio::null()).spawn().unwrap();
+        let (_connection, _) = database.accept().unwrap();
+        let pid = Pid::from_raw(child.id().try_into().unwrap());
+        kill(pid, Signal::SIGUSR1).unwrap();
+        kill(pid, signal).unwrap();
+        until("it has ended", || child.try_wait().unwrap().is_some());
+        assert_eq!(child.wait().unwrap().code(), Some(0));
     }
 }
 

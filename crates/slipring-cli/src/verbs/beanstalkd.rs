@@ -69,6 +69,12 @@ impl BeanstalkdArgs {
             _ => "debug",
         };
         logging::start(filter, LogFormat::Human)?;
+        running::run(self.start()).await
+    }
+
+    /// Opens the listener and then the store; answers what the server is started with, and its
+    /// first line.
+    async fn start(self) -> Result<(ServerOptions, String), Failure> {
         process::raise_open_files();
         let address = self.listen_address()?;
         let reach = if self.insecure == Some(true) { Reach::Anybody } else { Reach::Loopback };
@@ -96,7 +102,7 @@ impl BeanstalkdArgs {
         let beanstalkd = Some(BeanstalkdOptions { listener, settings });
         let (sqs, admin, leaving_bytes_max, audit) = (None, None, None, None);
         let options = ServerOptions { engine, sqs, beanstalkd, admin, leaving_bytes_max, audit };
-        running::run(options, &ready).await
+        Ok((options, ready))
     }
 
     fn listen_address(&self) -> Result<ListenAddress, Failure> {

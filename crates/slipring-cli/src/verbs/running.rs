@@ -1,6 +1,7 @@
 //! A server from its start to its stop: the first line, signals, the exit.
 
 use std::io::Write;
+use std::pin::pin;
 use std::time::Duration;
 
 use slipring_server::{Server, ServerOptions, Stopped};
@@ -12,17 +13,37 @@ use crate::{print, service_manager};
 /// How often a terminal is told how far a stop is.
 const SHOWN_EVERY: Duration = Duration::from_millis(100);
 
-/// Runs a server until SIGTERM or SIGINT. `ready` is the first line on stdout; it is written when
-/// every listener is open. SIGUSR1 starts drain mode.
+/// Makes a server ready and runs it until SIGTERM, SIGINT or SIGHUP. `start` answers what it is
+/// started with and the first line on stdout, which is written when every listener is open.
+/// SIGUSR1 starts drain mode. One that is told to stop before it is ready is never started.
 ///
 /// # Errors
-/// Signals that cannot be listened to.
-pub async fn run(options: ServerOptions, ready: &str) -> Result<(), Failure> {
+/// Signals that cannot be listened to; those of `start`.
+pub async fn run(
+    start: impl Future<Output = Result<(ServerOptions, String), Failure>>,
+) -> Result<(), Failure> {
     let mut signals = Signals::listen()?;
+    let mut drain = false;
+    let mut start = pin!(start);
+    let (options, ready) = loop {
+        tokio::select! {
+            started = &mut start => break started?,
+            event = signals.next() => match event {
+                Event::Drain => drain = true,
+                Event::Stop(name) => {
+                    tracing::info!("{name}: stopped before it was ready");
+                    return Ok(());
+                }
+            },
+        }
+    };
     let server = Server::start(options);
-    tell(ready);
+    if drain {
+        server.drain();
+    }
+    tell(&ready);
     tracing::info!("{ready}");
-    let alive = service_manager::ready(ready);
+    let alive = service_manager::ready(&ready);
     let name = loop {
         match signals.next().await {
             Event::Drain => server.drain(),
@@ -68,6 +89,8 @@ enum Event {
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
+    /// None where it was ignored when the process began, as `nohup` has it.
+    hang_up: Option<Signal>,
     drain: Signal,
 }
 
@@ -78,6 +101,10 @@ impl Signals {
         Ok(Signals {
             terminate: listen(SignalKind::terminate())?,
             interrupt: listen(SignalKind::interrupt())?,
+            hang_up: match is_hang_up_ignored() {
+                true => None,
+                false => Some(listen(SignalKind::hangup())?),
+            },
             drain: listen(SignalKind::user_defined1())?,
         })
     }
@@ -86,6 +113,7 @@ impl Signals {
         tokio::select! {
             _ = self.terminate.recv() => Event::Stop("SIGTERM"),
             _ = self.interrupt.recv() => Event::Stop("SIGINT"),
+            _ = hung_up(&mut self.hang_up) => Event::Stop("SIGHUP"),
             _ = self.drain.recv() => Event::Drain,
         }
     }
@@ -97,4 +125,21 @@ impl Signals {
             }
         }
     }
+}
+
+/// Ends with the signal; never where it is not listened to.
+async fn hung_up(signal: &mut Option<Signal>) {
+    match signal {
+        Some(signal) => drop(signal.recv().await),
+        None => std::future::pending().await,
+    }
+}
+
+/// Whether whoever started this process has it ignore SIGHUP. A handler would end that.
+fn is_hang_up_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    // Signals count from 1, and SIGHUP is the first.
+    ignored.is_some_and(|mask| mask & 1 == 1)
 }

@@ -34,26 +34,32 @@ impl ServeArgs {
         let settings = Settings::load(self.settings, given)?;
         logging::start(&settings.logs.log.value, settings.logs.log_format.value)?;
         settings.check_listeners()?;
-        process::raise_open_files();
-        let mut places = Vec::new();
-        let sqs = sqs_listener(&settings, &mut places).await?;
-        let beanstalkd = beanstalkd_listener(&settings, &mut places).await?;
-        let admin = admin_listener(&settings, &mut places).await?;
-        let audit_file = settings.logs.audit_file.value.as_deref().map(audit::open).transpose()?;
-        // The store comes last: a busy port must not touch the file.
-        let engine = settings.store.value.open(true).await?;
-        let audit = Audit::new(Arc::clone(engine.clock()), audit_file);
-        declare(&settings.queues.value, &engine, &audit).await?;
-        let ready = format!(
-            "slipring is ready: {}, storing in {}",
-            places.join(", "),
-            settings.store.value.in_words(Durability::Full),
-        );
-        let leaving_bytes_max = Some(count(&settings.limits.leaving_bytes_max));
-        let audit = Some(audit);
-        let options = ServerOptions { engine, sqs, beanstalkd, admin, leaving_bytes_max, audit };
-        running::run(options, &ready).await
+        running::run(start(&settings)).await
     }
+}
+
+/// Opens the listeners and then the store; answers what the server is started with, and its first
+/// line.
+async fn start(settings: &Settings) -> Result<(ServerOptions, String), Failure> {
+    process::raise_open_files();
+    let mut places = Vec::new();
+    let sqs = sqs_listener(settings, &mut places).await?;
+    let beanstalkd = beanstalkd_listener(settings, &mut places).await?;
+    let admin = admin_listener(settings, &mut places).await?;
+    let audit_file = settings.logs.audit_file.value.as_deref().map(audit::open).transpose()?;
+    // The store comes last: a busy port must not touch the file.
+    let engine = settings.store.value.open(true).await?;
+    let audit = Audit::new(Arc::clone(engine.clock()), audit_file);
+    declare(&settings.queues.value, &engine, &audit).await?;
+    let ready = format!(
+        "slipring is ready: {}, storing in {}",
+        places.join(", "),
+        settings.store.value.in_words(Durability::Full),
+    );
+    let leaving_bytes_max = Some(count(&settings.limits.leaving_bytes_max));
+    let audit = Some(audit);
+    let options = ServerOptions { engine, sqs, beanstalkd, admin, leaving_bytes_max, audit };
+    Ok((options, ready))
 }
 
 /// Makes and changes the queues that the file declares, before the first client is served.
