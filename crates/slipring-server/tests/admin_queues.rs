@@ -5,10 +5,14 @@
 
 mod admin_support;
 
+use std::sync::Arc;
+
 use admin_support::{TestApi, described_operations};
 use http::Method;
 use serde_json::{Value, json};
-use slipring::{Obstacle, ObstacleKind, Obstacles, QueueName};
+use slipring::stores::MemoryStore;
+use slipring::{Engine, EngineOptions, Obstacle, ObstacleKind, Obstacles, QueueName};
+use slipring_conformance::fault::{Fault, FaultyStore, Verb};
 use slipring_server::admin::Api;
 
 #[tokio::test]
@@ -153,6 +157,26 @@ async fn a_list_is_sorted_filtered_and_paged() {
         let refused = api.get(&format!("/v1/queues?{bad}")).await.refused();
         assert_eq!(refused, (400, "invalid".into()), "{bad}");
     }
+}
+
+#[tokio::test]
+async fn a_page_whose_queues_are_all_gone_is_not_the_last() {
+    let store = FaultyStore::new(MemoryStore::shared());
+    let engine = Engine::open(store.clone(), EngineOptions::default()).await.unwrap();
+    let api = Arc::new(TestApi { api: Api::in_process(engine.clone()), engine });
+    for name in ["a", "b"] {
+        api.post("/v1/queues", &json!({ "name": name })).await.ok();
+    }
+    store.plan(Verb::Stats, 1, Fault::Hang);
+    let listing = tokio::spawn({
+        let api = Arc::clone(&api);
+        async move { api.get("/v1/queues?limit=1").await.ok() }
+    });
+    store.hanging(1).await;
+    let gone = api.engine.queue("a").await.unwrap();
+    api.engine.delete_queue(&gone).await.unwrap();
+    store.release();
+    assert_eq!(listing.await.unwrap(), json!({ "queues": [], "next": "a" }));
 }
 
 #[tokio::test]

@@ -58,7 +58,8 @@ pub(super) async fn list(
         }
     }
     if wanted.next().is_some() {
-        page.next = page.queues.last().map(|queue| queue.name.clone());
+        // Also where it was deleted meanwhile: the page ends there.
+        page.next = queues.last().map(|queue| queue.name().to_string());
     }
     Ok(Json(page))
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use slipring::{Engine, Error, ErrorKind, Queue, QueueStats, StoreSpace, Timestamp, WaitSnapshot};
+use slipring::{Engine, Error, ErrorKind, QueueStats, StoreSpace, Timestamp, WaitSnapshot};
 
 use crate::audit::Audit;
 use crate::process::Usage;
@@ -99,8 +99,10 @@ impl Metrics {
     }
 
     async fn stored(&self, filter: Option<Filter>) -> Result<Stored, Error> {
-        let (metrics, all) = (self.clone(), self.engine.queues().await?);
-        let chosen = beside(move || metrics.choose(&all, filter.as_ref())).await?;
+        // Takes over the store's list of queues, where others have changed it.
+        self.engine.queues().await?;
+        let metrics = self.clone();
+        let chosen = beside(move || metrics.choose(filter.as_ref())).await?;
         let stats = self.engine.stats_of(&chosen.seen).await?;
         if let Err(error) = self.engine.check().await
             // It answers, and figures of a disk that is nearly full are wanted most.
@@ -111,8 +113,11 @@ impl Metrics {
         Ok(Stored { chosen, stats, space: self.engine.space().await? })
     }
 
-    fn choose(&self, all: &[Queue], filter: Option<&Filter>) -> Chosen {
-        Chosen::of(all, filter, &mut self.others.lock())
+    fn choose(&self, filter: Option<&Filter>) -> Chosen {
+        // The list is not older than that of the look before: what that has counted of a queue
+        // which is not in this one would be counted again.
+        let mut others = self.others.lock();
+        Chosen::of(&self.engine.known_queues(), filter, &mut others)
     }
 
     fn write(&self, stored: Option<Stored>, filter: Option<&Filter>) -> String {
@@ -125,7 +130,7 @@ impl Metrics {
                 chosen.write_counts(&mut text);
                 write_space(&mut text, space);
             }
-            None => self.choose(&self.engine.known_queues(), filter).write_counts(&mut text),
+            None => self.choose(filter).write_counts(&mut text),
         }
         waits(&mut text, &self.engine.waits());
         self.protocols(&mut text);
@@ -277,6 +282,35 @@ mod tests {
             names(&up).into_iter().filter(|name| !names(&away).contains(name)).collect();
         assert!(lost.iter().all(|name| name.starts_with("slipring_queue")), "{lost:?}");
         assert_eq!(lost.len(), 9);
+    }
+
+    // Nothing else on this thread takes the lock.
+    #[allow(clippy::await_holding_lock)]
+    #[tokio::test]
+    async fn scrapes_at_the_same_time_count_a_new_queue_once() {
+        let engine = Engine::open(MemoryStore::shared(), Default::default()).await.unwrap();
+        for number in 0..=QUEUES_MAX {
+            let name = format!("q{number:04}");
+            engine.create_queue(&name, Default::default()).await.unwrap();
+        }
+        let audit = Audit::new(Arc::clone(engine.clock()), None);
+        let metrics = Metrics::new(engine.clone(), Vec::new(), audit);
+        let late = metrics.clone();
+        let late = {
+            let mut others = metrics.others.lock();
+            let late = tokio::spawn(async move { late.render(None).await });
+            for _ in 0..100 {
+                tokio::task::yield_now().await;
+            }
+            let new = engine.create_queue("z", Default::default()).await.unwrap();
+            new.send(slipring::NewMessage::new("x")).await.unwrap();
+            Chosen::of(&engine.known_queues(), None, &mut others);
+            late
+        };
+        late.await.unwrap().unwrap();
+        let text = metrics.render(None).await.unwrap();
+        let sent = "slipring_messages_sent_total{queue=\"\"} 1";
+        assert!(text.lines().any(|line| line == sent), "{text}");
     }
 
     #[test]
