@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clap::Args;
 use nix::unistd::{User, getuid};
 use slipring::SystemClock;
-use slipring_server::audit::{Act, Audit, AuditFile, Who};
+use slipring_server::audit::{Act, Audit, AuditFile, Deed, Who};
 
 use crate::failure::Failure;
 
@@ -50,7 +50,7 @@ pub fn me() -> Who {
     Who { protocol: "command line", principal, ..Who::default() }
 }
 
-/// Writes down what a verb did to a store.
-pub fn store(file: Option<AuditFile>, act: Act, store: &str) {
-    Audit::new(Arc::new(SystemClock::new()), file).store(act, store, &me());
+/// Writes down that a verb begins with a store; the end is written by what is answered.
+pub fn begin(file: Option<AuditFile>, act: Act, store: &str) -> Deed {
+    Audit::new(Arc::new(SystemClock::new()), file).begin_store(act, store, me())
 }

@@ -197,8 +197,18 @@ fn verbs_on_a_file_name_the_user_who_runs_them() {
     for verb in [&["queue", "create", "q"][..], &["queue", "purge", "q", "--yes"], &["compact"]] {
         folder.run(&[verb, &store].concat()).ok();
     }
-    let expected =
-        ["create done q null", "purge started q null", "purge done q 0", "compact done - null"];
+    // There is nothing to compact: that it was tried is known all the same.
+    let none = ["compact", "--store", "sqlite:none.db", "--audit-file", FILE];
+    assert_eq!(folder.run(&none).code(), 1);
+    let expected = [
+        "create done q null",
+        "purge started q null",
+        "purge done q 0",
+        "compact started - null",
+        "compact done - null",
+        "compact started - null",
+        "compact broken_off - null",
+    ];
     assert_eq!(shorts(&folder), expected);
     let me = nix::unistd::User::from_uid(nix::unistd::getuid()).unwrap().unwrap().name;
     for act in acts(&folder) {
@@ -206,7 +216,7 @@ fn verbs_on_a_file_name_the_user_who_runs_them() {
         assert_eq!(act["peer"], Value::Null);
         assert_eq!(act["principal"].as_str(), Some(me.as_str()));
     }
-    assert_eq!(acts(&folder)[3]["store"], "sqlite:a.db");
+    assert_eq!(acts(&folder)[4]["store"], "sqlite:a.db");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Verbs that fail half way over a server: what they say was done, and what is not known.
+//! What verbs say of messages that are gone, or may be: a failure half way, an ack after printing.
 
 // Helpers of tests may fail like tests.
 #![allow(clippy::unwrap_used, clippy::panic)]
@@ -65,6 +65,22 @@ fn lines_whose_fate_is_not_known_are_named() {
     // Nobody was asked.
     let done = folder.run_with(&["send", "q", "--lines", "--admin", "127.0.0.1:1"], b"a\n");
     assert!(done.stderr().trim_end().ends_with(known), "{}", done.stderr());
+}
+
+#[test]
+fn what_is_acked_is_printed_whole() {
+    let folder = Folder::new();
+    let store = ["--store", "sqlite:s.db"];
+    folder.run(&[&["queue", "create", "q"][..], &store].concat()).ok();
+    let text = "x".repeat(600);
+    let header = format!("{}={text}", "n".repeat(70));
+    let send = ["send", "q", "body", "--header", &header];
+    folder.run(&[&send[..], &store].concat()).ok();
+    let shown = format!("{}: {text}\n", "n".repeat(70));
+    let looked_at = folder.run(&[&["receive", "q", "--lease", "0s"][..], &store].concat()).ok();
+    assert!(!looked_at.contains(&shown), "{looked_at}");
+    let acked = folder.run(&[&["receive", "q", "--wait", "5s", "--ack"][..], &store].concat()).ok();
+    assert!(acked.contains(&shown), "{acked}");
 }
 
 #[test]

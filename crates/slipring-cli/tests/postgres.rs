@@ -11,7 +11,7 @@ use std::net::TcpStream;
 
 use binary::{Done, Folder, until};
 use nix::sys::signal::Signal;
-use serde_json::Value;
+use serde_json::{Value, json};
 use slipring_testbed::{Cluster, Database, OWNER, catalogue, one, run};
 
 /// The address of a database as its owner, password and all.
@@ -182,9 +182,11 @@ async fn a_database_of_another_cluster_is_taken_into_use_by_import_and_not_by_ch
     }
     let done = folder.run(&["import", "--store", &store, "--audit-file", "acts"]).ok();
     assert!(done.starts_with("1 queues are ready for use; "), "{done}");
-    let act = std::fs::read_to_string(folder.path().join("acts")).unwrap();
-    let act: Value = serde_json::from_str(&act).unwrap();
-    assert_eq!(act["act"], "import");
+    let acts = std::fs::read_to_string(folder.path().join("acts")).unwrap();
+    let mut acts = acts.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    assert_eq!(acts.next().unwrap()["outcome"], "started");
+    let act = acts.next().unwrap();
+    assert_eq!((&act["act"], &act["outcome"]), (&json!("import"), &json!("done")));
     let place = act["store"].as_str().unwrap();
     assert!(place.contains(&database.name) && !place.contains(":test@"), "{place}");
     folder.run(&["send", "kept", "after", "--store", &store]).ok();

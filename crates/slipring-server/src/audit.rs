@@ -143,15 +143,19 @@ impl Audit {
         self.write(act, Outcome::Done, (Some(queue), None), messages, who);
     }
 
-    /// Writes down what was done to a store.
-    pub fn store(&self, act: Act, store: &str, who: &Who) {
-        self.write(act, Outcome::Done, (None, Some(store)), None, who);
-    }
-
     /// Writes down that an act begins that takes time; its end is written by what is answered.
     pub(crate) fn begin(&self, act: Act, queue: &str, who: Who) -> Deed {
-        self.write(act, Outcome::Started, (Some(queue), None), None, &who);
-        Deed { audit: self.clone(), act, queue: queue.to_owned(), who, messages: 0, done: false }
+        self.begin_on(act, Subject { queue: Some(queue.to_owned()), store: None }, Some(0), who)
+    }
+
+    /// The same for an act on a store as a whole.
+    pub fn begin_store(&self, act: Act, store: &str, who: Who) -> Deed {
+        self.begin_on(act, Subject { queue: None, store: Some(store.to_owned()) }, None, who)
+    }
+
+    fn begin_on(&self, act: Act, subject: Subject, messages: Option<u64>, who: Who) -> Deed {
+        self.write(act, Outcome::Started, subject.names(), None, &who);
+        Deed { audit: self.clone(), act, subject, who, messages, done: false }
     }
 
     fn write(
@@ -187,26 +191,44 @@ fn since_epoch(now: Timestamp) -> Duration {
     Duration::from_millis(now.as_millis())
 }
 
+/// What an act is done to.
+#[derive(Debug)]
+struct Subject {
+    queue: Option<String>,
+    store: Option<String>,
+}
+
+impl Subject {
+    fn names(&self) -> (Option<&str>, Option<&str>) {
+        (self.queue.as_deref(), self.store.as_deref())
+    }
+}
+
 /// An act under way. When it is dropped, its end is written down.
 #[derive(Debug)]
-pub(crate) struct Deed {
+pub struct Deed {
     audit: Audit,
     act: Act,
-    queue: String,
+    subject: Subject,
     who: Who,
-    messages: u64,
+    messages: Option<u64>,
     done: bool,
 }
 
 impl Deed {
     /// So many messages so far.
     pub(crate) fn so_far(&mut self, messages: u64) {
-        self.messages = messages;
+        self.messages = Some(messages);
     }
 
     /// All of it is done, with so many messages.
     pub(crate) fn done(mut self, messages: u64) {
-        self.messages = messages;
+        self.so_far(messages);
+        self.done = true;
+    }
+
+    /// All of it is done, by an act that counts no messages.
+    pub fn finished(mut self) {
         self.done = true;
     }
 }
@@ -214,8 +236,7 @@ impl Deed {
 impl Drop for Deed {
     fn drop(&mut self) {
         let outcome = if self.done { Outcome::Done } else { Outcome::BrokenOff };
-        let subject = (Some(self.queue.as_str()), None);
-        self.audit.write(self.act, outcome, subject, Some(self.messages), &self.who);
+        self.audit.write(self.act, outcome, self.subject.names(), self.messages, &self.who);
     }
 }
 
@@ -317,10 +338,10 @@ mod tests {
         assert_eq!(lines(&path), ["before", kick]);
         let principal = Some("me".to_owned());
         let me = Who { protocol: "command line", principal, ..Who::default() };
-        audit.store(Act::Compact, "sqlite:a.db", &me);
+        audit.begin_store(Act::Compact, "sqlite:a.db", me).finished();
         let compact = "\"outcome\":\"done\",\"store\":\"sqlite:a.db\",\
                        \"protocol\":\"command line\",\"principal\":\"me\"}";
-        assert!(lines(&path)[2].ends_with(compact), "{:?}", lines(&path));
+        assert!(lines(&path)[3].ends_with(compact), "{:?}", lines(&path));
     }
 
     #[test]

@@ -42,9 +42,10 @@ impl CompactArgs {
         // What the store warns of would be lost otherwise.
         logging::start("warn", LogFormat::Human)?;
         let audit_file = self.audit.open()?;
+        let deed = audit::begin(audit_file, Act::Compact, &shown);
         let compact = move || slipring_sqlite::compact(&path, &SqliteOptions::default());
         let done = tokio::task::spawn_blocking(compact).await.map_err(Failure::failed)??;
-        audit::store(audit_file, Act::Compact, &shown);
+        deed.finished();
         let (before, after) = (done.before_bytes, done.after_bytes);
         if self.json {
             return print::json(&json!({ "before_bytes": before, "after_bytes": after }));

@@ -22,8 +22,9 @@ impl ImportArgs {
     pub async fn run(self) -> Result<(), Failure> {
         let (address, options) = self.database.find()?;
         let audit_file = self.audit.open()?;
+        let deed = audit::begin(audit_file, Act::Import, &address.to_string());
         let done = slipring_postgres::import(&address, options).await?;
-        audit::store(audit_file, Act::Import, &address.to_string());
+        deed.finished();
         print::line(&format!(
             "{} queues are ready for use; numbers of transactions are raised by {}",
             done.queues, done.xid_base

@@ -72,8 +72,10 @@ impl ReceiveArgs {
             if !self.ack {
                 lines.push(format!("  receipt  {}", delivery.receipt));
             }
+            // What is acked is to be seen nowhere else.
+            let (name_max, text_max) = if self.ack { (usize::MAX, usize::MAX) } else { (60, 500) };
             for (name, text) in &message.headers {
-                let (name, text) = (print::short(name, 60), print::short(text, 500));
+                let (name, text) = (print::short(name, name_max), print::short(text, text_max));
                 lines.push(format!("  header   {name}: {text}"));
             }
             let (kind, text) = match &message.content {
