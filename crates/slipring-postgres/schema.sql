@@ -718,6 +718,7 @@ FUNCTION aside_recount(p_queue slipring.queue) RETURNS void
 FUNCTION aside_row(p_queue slipring.queue, p_kind text, p_why text, p_messages bigint, p_kept jsonb, p_table regclass, p_ctid tid) RETURNS void
 FUNCTION aside_rows(p_queue slipring.queue, p_now_ms bigint) RETURNS TABLE(kind text, why text, messages bigint)
 FUNCTION await(IN queue text, IN at_most interval DEFAULT '00:00:20'::interval) RETURNS 
+FUNCTION backoff_ms(p_queue slipring.queue, p_attempts bigint, p_jitter double precision) RETURNS bigint
 FUNCTION caller() RETURNS name
 FUNCTION claim_beside(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_up_to integer[], p_lease_ms bigint[], p_session boolean[], p_holder bigint, p_ready bigint, p_differences bigint) RETURNS TABLE(demand integer, id bigint, fence bigint, deadline_ms bigint, sent_ms bigint, priority bigint, attempts bigint, first_received_ms bigint, delay_ms bigint, lease_ms bigint, group_name text, dedup_id text, headers text, source text, body bytea, end_kind text, ids bigint[], sents_ms bigint[], bodies bytea[], groups text[], dedup_ids text[], headers_each text[], ns integer[], firsts bigint[], counts integer[], place bigint)
 FUNCTION claim_feed(p_queue slipring.queue, p_state slipring.state, p_mark slipring.mark, p_done int8multirange, p_limit bigint) RETURNS slipring.feed
@@ -1017,7 +1018,9 @@ FUNCTION rotate_places(p_after integer, p_now_ms bigint, p_bytes_min bigint, p_a
 FUNCTION rotate_queue(p_queue slipring.queue, p_moved boolean, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint) RETURNS boolean
 FUNCTION rotate_queues(p_after integer, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint, OUT done boolean, OUT after integer) RETURNS record
 FUNCTION rotate_shelf(p_after integer, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint, OUT done boolean, OUT after integer) RETURNS record
+FUNCTION rotation_due(p_bytes bigint, p_worth boolean, p_since_ms bigint, p_now_ms bigint, p_bytes_min bigint, p_age_ms bigint) RETURNS boolean
 FUNCTION rotation_wait(p_since regclass, p_queue integer, p_now_ms bigint) RETURNS integer
+FUNCTION rotation_worth(p_bytes bigint, p_bytes_min bigint) RETURNS boolean
 FUNCTION row_fault(p_state text) RETURNS boolean
 FUNCTION send(queue text, body bytea, priority bigint DEFAULT 1024, delay interval DEFAULT NULL::interval, "group" text DEFAULT NULL::text, dedup_id text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb) RETURNS bigint SECURITY DEFINER
 FUNCTION send(queue text, body jsonb, priority bigint DEFAULT 1024, delay interval DEFAULT NULL::interval, "group" text DEFAULT NULL::text, dedup_id text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb) RETURNS bigint

@@ -277,3 +277,26 @@ async fn a_part_that_fails_keeps_no_other_from_its_turn() {
     };
     soon("the journal, a later part", rotated).await;
 }
+
+#[tokio::test]
+async fn a_generation_is_left_for_its_size_or_for_its_age_where_it_is_worth_while() {
+    let (_database, _store, client) = Cluster::shared().opened().await;
+    // Of 64 MiB or, with 1 MiB, after a minute; and with limits below 1 MiB.
+    const MIB: i64 = 1 << 20;
+    for (bytes, least, age_ms, wanted) in [
+        (64 * MIB, 64 * MIB, 0, true),
+        (64 * MIB - 1, 64 * MIB, 59_999, false),
+        (MIB, 64 * MIB, 60_000, true),
+        (MIB - 1, 64 * MIB, 60_000, false),
+        (999, 1000, 60_000, false),
+        (1000, 1000, 0, true),
+        // The clock has gone back by more than two clocks differ.
+        (MIB, 64 * MIB, -3_600_001, true),
+        (MIB, 64 * MIB, -3_600_000, false),
+    ] {
+        let sql = "SELECT slipring.rotation_due($1, slipring.rotation_worth($1, $2),
+            10000000, 10000000 + $3, $2, 60000)";
+        let due: bool = client.query_one(sql, &[&bytes, &least, &age_ms]).await.unwrap().get(0);
+        assert_eq!(due, wanted, "{bytes} of {least} bytes, {age_ms} ms old");
+    }
+}

@@ -21,13 +21,7 @@ BEGIN
         RETURN;
     END IF;
     IF p_kind = 'nack' THEN
-        delay_ms := coalesce(p_delay_ms, CASE p_queue.backoff_kind
-            WHEN 'fixed' THEN p_queue.backoff_base_ms
-            WHEN 'exponential' THEN ceil(least(
-                p_queue.backoff_base_ms * 2::float8 ^ least(greatest(p_attempts - 1, 0), 31),
-                p_queue.backoff_max_ms)
-                * (0.5 + 0.5 * least(greatest(coalesce(p_jitter, 0), 0), 1)))::bigint
-            ELSE 0 END);
+        delay_ms := coalesce(p_delay_ms, slipring.backoff_ms(p_queue, p_attempts, p_jitter));
     END IF;
     next := CASE WHEN delay_ms > 0 THEN 'delayed' ELSE 'ready' END;
 END $$;

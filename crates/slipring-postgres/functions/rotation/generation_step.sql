@@ -3,11 +3,10 @@
 --          everybody who may write to the old one only is done.
 -- Inputs:  p_now, the sequence of the generation that is written; p_low, that of the oldest one;
 --          p_mark, p_since, those of the mark and of the time since when it is written; p_bytes of
---          it, or how many of these count; p_worth, whether leaving it for its age is worth while;
+--          it, or how many of these count; p_worth, see rotation_due;
 --          p_last, the table without slot that every reader of a generation locks first: when it is free,
 --          no transaction reads the generation before the oldest one; null where readers do not matter;
---          the rest as store_rotate. The
---          caller has looked at nothing yet, see store_rotate.
+--          the rest as store_rotate. The caller has looked at nothing yet, see store_rotate.
 -- Lock:    the caller holds the lock of rotation; that of tables_lock on p_last, which is only tried.
 -- Index:   none.
 -- Answers: whether it did a step; null when nobody writes to the old generation any more.
@@ -21,8 +20,8 @@ DECLARE
     v_mark bigint := pg_sequence_last_value(p_mark);
 BEGIN
     IF v_now = pg_sequence_last_value(p_low) THEN
-        IF p_bytes < p_bytes_min AND (NOT p_worth
-                OR NOT slipring.generation_aged(pg_sequence_last_value(p_since), p_now_ms, p_age_ms)) THEN
+        IF NOT slipring.rotation_due(p_bytes, p_worth, pg_sequence_last_value(p_since), p_now_ms,
+                p_bytes_min, p_age_ms) THEN
             RETURN false;
         END IF;
         -- A transaction may still read it that began when it was present: see generations_enter.

@@ -1,5 +1,5 @@
 -- Purpose: whether the journal has more rows than one state for each queue, so that an idle store
---          does not rotate.
+--          does not rotate: for the journal what rotation_worth is for other tables.
 -- Inputs:  p_slot that is written now.
 -- Lock:    none.
 -- Index:   none, all of place; the sizes of the tables are compared with the number of queues.

@@ -38,8 +38,9 @@ BEGIN
     IF v_now = v_low THEN
         -- A transaction may still read the table before that began when it counted, be it empty: see
         -- place_enter.
-        IF v_bytes < p_bytes_min AND (v_bytes < least(p_bytes_min, {{GENERATION_BYTES_AGED}})
-                OR NOT slipring.generation_aged(p_place.since_ms, p_now_ms, p_age_ms)) OR NOT slipring.tables_lock(v_before) THEN
+        IF NOT slipring.rotation_due(v_bytes, slipring.rotation_worth(v_bytes, p_bytes_min),
+                p_place.since_ms, p_now_ms, p_bytes_min, p_age_ms)
+            OR NOT slipring.tables_lock(v_before) THEN
             RETURN false;
         END IF;
         UPDATE slipring.place_rotation r SET since_ms = p_now_ms, mark = NULL WHERE r.place = p_place.place;

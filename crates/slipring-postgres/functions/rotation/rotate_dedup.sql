@@ -26,7 +26,7 @@ BEGIN
     END IF;
     v_step := slipring.generation_step('slipring.dedup_now', 'slipring.dedup_low',
         'slipring.dedup_mark', 'slipring.dedup_since', v_bytes,
-        v_bytes >= least(p_bytes_min, {{GENERATION_BYTES_AGED}}), p_now_ms, p_bytes_min, p_age_ms);
+        slipring.rotation_worth(v_bytes, p_bytes_min), p_now_ms, p_bytes_min, p_age_ms);
     IF v_step IS NOT NULL THEN
         RETURN v_step;
     ELSIF NOT v_settled THEN

@@ -62,7 +62,7 @@ BEGIN
     JOIN slipring.queue q ON q.queue_id = p.queue_id AND q.place = p.place AND q.place_also IS NULL
     WHERE p.shared AND p.reserved AND p.queues > 0 AND p_now_ms >= r.since_ms + 10 * p_age_ms
         AND NOT EXISTS (SELECT FROM slipring.place_move m WHERE m.queue_id = q.queue_id)
-        AND least(p_bytes_min, {{GENERATION_BYTES_AGED}}) > slipring.place_bytes(p.place);
+        AND NOT slipring.rotation_worth(slipring.place_bytes(p.place), p_bytes_min);
     done := FOUND;
     after := NULL;
 END $$;

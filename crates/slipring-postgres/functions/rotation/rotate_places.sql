@@ -19,7 +19,7 @@ BEGIN
         RETURN;
     END IF;
     FOR v_place IN SELECT * FROM slipring.place_rotation r WHERE r.place > p_after
-        AND least(p_bytes_min, {{GENERATION_BYTES_AGED}}) <= slipring.place_bytes(r.place)
+        AND slipring.rotation_worth(slipring.place_bytes(r.place), p_bytes_min)
         ORDER BY r.place
     LOOP
         -- One set is tried however long the look for it took.

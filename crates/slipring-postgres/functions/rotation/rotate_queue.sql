@@ -22,8 +22,8 @@ BEGIN
     IF v_now = v_state.generation_low THEN
         v_bytes := pg_relation_size(format('slipring.message_%s_%s', p_queue.place,
             v_now % 3)::regclass);
-        IF v_bytes < p_bytes_min AND (v_bytes < least(p_bytes_min, {{GENERATION_BYTES_AGED}})
-                OR NOT slipring.generation_aged(v_state.generation_since_ms, p_now_ms, p_age_ms)) THEN
+        IF NOT slipring.rotation_due(v_bytes, slipring.rotation_worth(v_bytes, p_bytes_min),
+                v_state.generation_since_ms, p_now_ms, p_bytes_min, p_age_ms) THEN
             RETURN false;
         END IF;
         v_state.seq := v_state.seq + 1;

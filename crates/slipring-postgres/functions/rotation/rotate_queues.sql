@@ -28,7 +28,7 @@ BEGIN
         FROM slipring.queue q CROSS JOIN LATERAL (SELECT s.generation_mark, s.generation_low
             FROM state s WHERE s.queue_id = q.queue_id ORDER BY s.seq DESC LIMIT 1) s
         WHERE q.queue_id > p_after AND q.generation_low IS NULL
-            AND least(p_bytes_min, {{GENERATION_BYTES_AGED}}) <= slipring.place_bytes(q.place)
+            AND slipring.rotation_worth(slipring.place_bytes(q.place), p_bytes_min)
         ORDER BY q.queue_id
     LOOP
         -- One queue is tried however long the look for it took. A mark has to be higher than what

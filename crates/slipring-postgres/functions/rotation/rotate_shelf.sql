@@ -22,7 +22,7 @@ DECLARE
 BEGIN
     done := coalesce(slipring.generation_empty(v_low, slipring.shelf_tables()),
         slipring.generation_step('slipring.shelf', 'slipring.shelf_low', 'slipring.shelf_mark',
-            'slipring.shelf_since', v_bytes, v_bytes >= least(p_bytes_min, {{GENERATION_BYTES_AGED}}), p_now_ms,
+            'slipring.shelf_since', v_bytes, slipring.rotation_worth(v_bytes, p_bytes_min), p_now_ms,
             p_bytes_min, p_age_ms, 'mark'));
     IF done IS NOT NULL THEN
         RETURN;
