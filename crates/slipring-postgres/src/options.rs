@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use slipring::{Randomness, SystemRandomness, Waits};
 
+use crate::constants;
+
 /// When opening a store brings the schema up to date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WhenToMigrate {
@@ -50,8 +52,8 @@ impl Default for PostgresOptions {
             connections: 16,
             connect_timeout: Duration::from_secs(5),
             statement_timeout: Duration::from_secs(30),
-            rotate_bytes: 64 << 20,
-            rotate_age: Duration::from_secs(60),
+            rotate_bytes: constants::ROTATE_BYTES.unsigned_abs(),
+            rotate_age: Duration::from_millis(constants::ROTATE_AGE_MS.unsigned_abs()),
             migrate: WhenToMigrate::default(),
         }
     }

@@ -13,6 +13,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
 use crate::aside;
+use crate::constants;
 use crate::fault::garbled;
 use crate::patience::Patience;
 use crate::queries;
@@ -32,7 +33,7 @@ const REST_MS_MAX: i64 = 50_000;
 const ROTATING: [&str; 7] = ["queues", "shared", "moves", "journal", "shelf", "dedup", "places"];
 
 /// A part of the deadlines looks at so many queues.
-const DEADLINES_PART: i32 = 500;
+const DEADLINES_PART: i32 = constants::DEADLINES_STEP as i32;
 
 /// A pass over all queues handles about so many messages.
 const MESSAGES_MAX: u64 = 10_000;

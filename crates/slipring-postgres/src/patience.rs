@@ -4,13 +4,16 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
+use crate::constants;
+
 /// A limit is waited for in so many parts.
 const PARTS: u32 = 10;
 
-/// The first wait of a statement for a lock, as in `queue_try.sql`, and the longest one. Each try
+/// The first wait of a statement for a lock, and the longest one. Each try
 /// in vain doubles the wait, if [`crate::seats::Seats::patient`] permits: a statement gets a lock
 /// for which other transactions queue only if it waits longer than those before it hold it.
-pub(crate) const LOCK_WAIT_MIN: Duration = Duration::from_millis(50);
+pub(crate) const LOCK_WAIT_MIN: Duration =
+    Duration::from_millis(constants::LOCK_WAIT_MS.unsigned_abs());
 pub(crate) const LOCK_WAIT_MAX: Duration = Duration::from_millis(3200);
 
 /// How long a statement comes again for a lock that others hold.

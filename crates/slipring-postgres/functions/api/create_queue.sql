@@ -13,8 +13,8 @@ DECLARE
     v_created boolean;
 BEGIN
     IF NOT slipring.queue_name_ok(name) THEN
-        PERFORM slipring.fail('SR007', format('queue name %s is not 1 to 200 of a-z, A-Z, 0-9 and '
-            '- + / ; . $ _ ( ), not beginning with -', slipring.name_shown(name)), '{}');
+        PERFORM slipring.fail('SR007', format('queue name %s is not 1 to {{QUEUE_NAME_MAX}} of a-z, A-Z, 0-9 '
+            'and - + / ; . $ _ ( ), not beginning with -', slipring.name_shown(name)), '{}');
     END IF;
     IF name LIKE '%.fifo' THEN
         v_settings := v_settings || '{"fifo": true}';

@@ -13,7 +13,7 @@ BEGIN
     IF v_seconds < 0 OR v_seconds > {{DURATION_SECONDS_MAX}} THEN
         v_seconds := trim_scale(v_seconds);
         v_facts := jsonb_strip_nulls(jsonb_build_object('asked', v_seconds, 'queue',
-            coalesce(left(p_queue, 200), (SELECT q.name FROM slipring.receipt_open(
+            coalesce(left(p_queue, {{QUEUE_NAME_MAX}}), (SELECT q.name FROM slipring.receipt_open(
                 ARRAY(SELECT r FROM unnest(p_receipts) r LIMIT 1)) o
                 JOIN slipring.queue q ON q.queue_id = o.queue))));
         IF v_seconds < 0 THEN

@@ -15,7 +15,7 @@ DECLARE
     v_rotated record;
 BEGIN
     PERFORM slipring.isolation_check(), slipring.in_turn(0, CASE WHEN step IN ('due', 'lapse')
-        THEN slipring.turn_wait(at, v_now, {{QUEUE_WAIT_MS}}) ELSE 50 END);
+        THEN slipring.turn_wait(at, v_now, {{QUEUE_WAIT_MS}}) ELSE {{LOCK_WAIT_MS}} END);
     IF at IS NULL OR step IS NULL OR step <> ALL (ARRAY['due', 'lapse', 'retention', 'load',
         'queues', 'shared', 'moves', 'journal', 'shelf', 'dedup', 'places']) THEN
         PERFORM slipring.fail('SR007', format('%s at %s is no step; take one that maintenance '
@@ -27,11 +27,11 @@ BEGIN
     WHEN 'lapse' THEN
         v_next := (SELECT min(d.next_ms) FROM slipring.store_expire_in(at, v_now) d);
     WHEN 'retention' THEN
-        v_next := (SELECT p.next_ms FROM slipring.store_prune(at, v_now, 1000) p);
+        v_next := (SELECT p.next_ms FROM slipring.store_prune(at, v_now, {{TURN_MESSAGES_MAX}}) p);
     WHEN 'load' THEN
         -- A load to which nothing was appended for 24 hours ends (S15).
         v_next := (SELECT CASE WHEN p.ended THEN v_now END
-            FROM slipring.store_load_prune(v_now - 86400000) p);
+            FROM slipring.store_load_prune(v_now - {{LOAD_KEPT_MS}}) p);
     ELSE
         -- A crash undoes the last steps, and they are done again.
         PERFORM set_config('synchronous_commit', 'off', true);

@@ -20,7 +20,7 @@ DECLARE
     v_queues int[] := '{}';
 BEGIN
     WHILE v_after IS NOT NULL LOOP
-        FOR v_row IN SELECT * FROM slipring.store_deadlines(v_after, 500) LOOP
+        FOR v_row IN SELECT * FROM slipring.store_deadlines(v_after, {{DEADLINES_STEP}}) LOOP
             v_after := CASE WHEN coalesce(v_row.due_ms, v_row.lapse_ms) IS NULL
                 THEN v_row.queue END;
             IF v_row.due_ms <= v_now THEN

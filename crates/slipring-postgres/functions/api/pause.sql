@@ -9,7 +9,8 @@ SET jit = off AS $$
 BEGIN
     IF until < timestamptz '1970-01-01 00:00:00+00' THEN
         PERFORM slipring.fail('SR007', format('until is %s; give a time to come, or null for until '
-            'resume is called', until), jsonb_build_object('queue', left(queue, 200), 'asked', until));
+            'resume is called', until), jsonb_build_object('queue',
+                left(queue, {{QUEUE_NAME_MAX}}), 'asked', until));
     END IF;
     PERFORM slipring.configure(queue, CASE WHEN until IS NULL OR until = 'infinity'
         THEN '{"paused": true}'

@@ -13,7 +13,7 @@ DECLARE
     v_now bigint := pg_sequence_last_value('slipring.journal');
 BEGIN
     IF (SELECT count(DISTINCT f) FROM unnest(p_fences) f) BETWEEN 1 AND {{LOCKS_COUNTED}}
-        AND slipring.now_ms() < pg_sequence_last_value('slipring.older_acks') + 3600000
+        AND slipring.now_ms() < pg_sequence_last_value('slipring.older_acks') + {{OLDER_ACKS_MS}}
         AND (SELECT bool_and(pg_try_advisory_xact_lock(slipring.ack_key(p_queue.lock_key, f)))
              FROM (SELECT DISTINCT f FROM unnest(p_fences) f) f) THEN
         -- As ack_queue does: whichever of the two generations the ack knows, it meets the row.

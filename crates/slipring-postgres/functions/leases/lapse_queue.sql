@@ -51,7 +51,7 @@ BEGIN
             EXIT;
         END IF;
         v_part := v_ids[:{{PICTURES_STEP}}];
-        v_ids := v_ids[251:];
+        v_ids := v_ids[{{PICTURES_STEP}} + 1:];
         v_items := slipring.lapse_items(p_queue, v_target, v_part, p_now_ms);
         busy := busy
             OR v_items.ready + v_items.dead + v_items.parked < cardinality(v_part);

@@ -10,6 +10,6 @@ BEGIN
         format('queue %s does not exist', CASE WHEN p_name IS NULL THEN 'number ' || p_queue
             ELSE slipring.name_shown(p_name) END),
         -- A name is whole here unless it is longer than any queue's.
-        jsonb_strip_nulls(jsonb_build_object('queue', CASE WHEN length(p_name) > 200
-            THEN left(p_name, 200) || '...' ELSE p_name END)));
+        jsonb_strip_nulls(jsonb_build_object('queue', CASE WHEN length(p_name) > {{QUEUE_NAME_MAX}}
+            THEN left(p_name, {{QUEUE_NAME_MAX}}) || '...' ELSE p_name END)));
 END $$;

@@ -4,14 +4,14 @@
 -- Lock:    the queue's lock. The caller holds no other.
 -- Index:   queue_pkey.
 -- Answers: the queue; null where others keep its lock, or it is gone.
-CREATE OR REPLACE FUNCTION slipring.queue_try(p_queue int, p_wait_ms int DEFAULT 50)
+CREATE OR REPLACE FUNCTION slipring.queue_try(p_queue int, p_wait_ms int DEFAULT {{LOCK_WAIT_MS}})
 RETURNS slipring.queue LANGUAGE plpgsql AS $$
 DECLARE
     v_queue slipring.queue;
 BEGIN
     PERFORM slipring.in_turn(p_queue, p_wait_ms);
     v_queue := slipring.queue_lock(p_queue, false);
-    PERFORM slipring.in_turn(p_queue, 50);
+    PERFORM slipring.in_turn(p_queue, {{LOCK_WAIT_MS}});
     RETURN v_queue;
 EXCEPTION WHEN lock_not_available THEN
     RETURN NULL;

@@ -15,11 +15,11 @@ DECLARE
     v_limit text := current_setting('lock_timeout');
 BEGIN
     IF v_limit::interval NOT BETWEEN '1 ms'
-        AND (CASE WHEN p_by_user THEN interval '50 ms' ELSE '2 s' END)
+        AND (CASE WHEN p_by_user THEN interval '{{LOCK_WAIT_MS}} ms' ELSE '{{QUEUE_WAIT_MAX_MS}} ms' END)
     THEN
         FOR v_try IN 1..20 LOOP
             BEGIN
-                PERFORM slipring.in_turn(p_queue, 50);
+                PERFORM slipring.in_turn(p_queue, {{LOCK_WAIT_MS}});
                 PERFORM slipring.queue_stand(p_queue);
                 IF slipring.queue_lock_is_row(p_queue) THEN
                     RAISE EXCEPTION USING ERRCODE = 'SR100';

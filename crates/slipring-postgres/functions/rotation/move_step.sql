@@ -20,7 +20,7 @@ DECLARE
     v_left text;
     v_queue slipring.queue;
 BEGIN
-    PERFORM slipring.in_turn(0, 50);
+    PERFORM slipring.in_turn(0, {{LOCK_WAIT_MS}});
     IF p_move.step IN (0, 4) THEN
         LOCK TABLE slipring.lock_administration IN SHARE UPDATE EXCLUSIVE MODE NOWAIT;
         PERFORM FROM slipring.place_move m WHERE m.queue_id = p_move.queue_id AND m.step = p_move.step;

@@ -10,5 +10,5 @@ CREATE OR REPLACE FUNCTION slipring.rotation_wait(
     p_since regclass, p_queue int, p_now_ms bigint)
 RETURNS int LANGUAGE sql VOLATILE AS $$
     SELECT slipring.turn_wait(p_queue, p_now_ms,
-        least(2000, (p_now_ms - pg_sequence_last_value(p_since)) / 100))
+        least({{QUEUE_WAIT_MAX_MS}}, (p_now_ms - pg_sequence_last_value(p_since)) / 100))
 $$;

@@ -16,7 +16,7 @@ BEGIN
         RETURN;
     END IF;
     IF v_copied.unseen <> v_generation THEN
-        v_copied.turn := -9223372036854775808;
+        v_copied.turn := {{BIGINT_MIN}};
         v_copied.id := v_copied.turn;
     END IF;
     -- The first one is taken whatever its size, so that it gets on.

@@ -8,5 +8,6 @@
 --          such queues do not take the time of the others.
 CREATE OR REPLACE FUNCTION slipring.turn_wait(p_queue int, p_now_ms bigint, p_most_ms bigint)
 RETURNS int LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE WHEN (p_queue + p_now_ms / 4096) % 4 = 0 THEN greatest(50, p_most_ms)::int ELSE 50 END
+    SELECT CASE WHEN (p_queue + p_now_ms / 4096) % 4 = 0
+        THEN greatest({{LOCK_WAIT_MS}}, p_most_ms)::int ELSE {{LOCK_WAIT_MS}} END
 $$;

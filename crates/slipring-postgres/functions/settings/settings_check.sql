@@ -18,7 +18,7 @@ BEGIN
             jsonb_build_object('queue', p_queue));
     END IF;
     SELECT min(format('%s is %s; give a whole number from %s to %s', s.name,
-        left((p_settings -> s.name)::text, 200), s.low, s.high))
+        left((p_settings -> s.name)::text, {{SETTING_SHOWN_MAX}}), s.low, s.high))
     INTO v_bad
     FROM (VALUES ('visibility_timeout_ms', 0, {{DURATION_MS_MAX}}),
         ('delay_ms', 0, {{DURATION_MS_MAX}}), ('dedup_window_ms', 0, {{DURATION_MS_MAX}}),
@@ -31,7 +31,7 @@ BEGIN
         AND NOT (p_settings -> s.name = 'null' AND s.name IN ('retention_ms', 'max_attempts',
             'messages_max', 'bytes_max', 'paused_until'));
     SELECT coalesce(v_bad, min(format('%s is %s; give %s', s.name, left((p_settings -> s.name)::text,
-        200), s.wanted))) INTO v_bad
+        {{SETTING_SHOWN_MAX}}), s.wanted))) INTO v_bad
     FROM (VALUES
         ('fifo', jsonb_typeof(p_settings -> 'fifo') = 'boolean', 'true or false'),
         ('paused', jsonb_typeof(p_settings -> 'paused') = 'boolean', 'true or false'),

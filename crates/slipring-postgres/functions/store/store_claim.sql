@@ -54,7 +54,7 @@ BEGIN
     IF v_others THEN
         SELECT t.ready, t.leased, t.differences INTO v_ready, v_leased, v_differences
         FROM slipring.items_count(p_queue) t;
-        IF v_differences >= 250 THEN
+        IF v_differences >= {{TALLY_FOLD_CLAIM}} THEN
             -- Of senders with delays, where nothing is due yet.
             PERFORM slipring.tally_fold(v_queue);
         END IF;

@@ -16,7 +16,7 @@ DECLARE
     v_loads int[];
 BEGIN
     PERFORM slipring.administration_lock();
-    PERFORM slipring.in_turn(p_queue, 50);
+    PERFORM slipring.in_turn(p_queue, {{LOCK_WAIT_MS}});
     v_queue := slipring.queue_lock(p_queue);
     DELETE FROM slipring.queue q WHERE q.queue_id = p_queue;
     DELETE FROM slipring.grantee g WHERE g.queue_id = p_queue;

@@ -5,5 +5,5 @@
 -- Index:   none.
 CREATE OR REPLACE FUNCTION slipring.turn_over(p_began timestamptz, p_bytes bigint DEFAULT 0)
 RETURNS boolean LANGUAGE sql VOLATILE AS $$
-    SELECT p_bytes >= {{TURN_BYTES_MAX}} OR clock_timestamp() >= p_began + interval '20 ms'
+    SELECT p_bytes >= {{TURN_BYTES_MAX}} OR clock_timestamp() >= p_began + interval '{{TURN_MS}} ms'
 $$;
