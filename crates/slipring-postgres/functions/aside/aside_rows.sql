@@ -1,7 +1,8 @@
 -- Purpose: sets rows of a queue aside that cannot be what the store has written, however they came,
 --          so that the others are served. Called where such a row has raised an error, see row_fault.
 -- Inputs:  p_queue; p_now_ms.
--- Lock:    the caller holds the queue's lock.
+-- Lock:    the caller holds the queue's lock. A table that is published and has no replica identity is
+--          given one before a row of it is deleted, with ACCESS EXCLUSIVE on it.
 -- Index:   see aside_acks, aside_messages, aside_leases, aside_items: each bounded by about 300 ms,
 --          or by what was handed out since the last rotation.
 -- Answers: what was set aside.
@@ -10,11 +11,23 @@ RETURNS TABLE (kind text, why text, messages bigint) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
     v_before bigint := (SELECT coalesce(max(a.aside_id), 0) FROM slipring.aside a);
+    v_table text;
 BEGIN
-    PERFORM slipring.aside_acks(p_queue);
-    PERFORM slipring.aside_messages(p_queue);
-    PERFORM slipring.aside_leases(p_queue, p_now_ms);
-    PERFORM slipring.aside_items(p_queue);
+    LOOP
+        BEGIN
+            PERFORM slipring.aside_acks(p_queue);
+            PERFORM slipring.aside_messages(p_queue);
+            PERFORM slipring.aside_leases(p_queue, p_now_ms);
+            PERFORM slipring.aside_items(p_queue);
+            EXIT;
+        EXCEPTION WHEN SQLSTATE 'SR101' THEN
+            IF SQLERRM = v_table THEN
+                RAISE;
+            END IF;
+            v_table := SQLERRM;
+        END;
+        EXECUTE format('ALTER TABLE %s REPLICA IDENTITY FULL', v_table);
+    END LOOP;
     IF EXISTS (SELECT FROM slipring.aside a WHERE a.queue_id = p_queue.queue_id
             AND a.aside_id > v_before AND a.kind IN ('message', 'picture')) THEN
         PERFORM slipring.aside_recount(p_queue);
