@@ -15,8 +15,9 @@ mod grants {
 use grants::ground::{ground, refused};
 use slipring_postgres::{PostgresOptions, migrate};
 use slipring_testbed::{one, run};
+use tokio_postgres::Client;
 
-const PRODUCER: [&str; 11] = [
+const PRODUCER: [&str; 13] = [
     "SELECT slipring.send('{q}', 'a'::text)",
     "SELECT slipring.send('{q}', '\\x00'::bytea)",
     "SELECT slipring.send('{q}', '1'::jsonb, delay => '1 s')",
@@ -25,36 +26,47 @@ const PRODUCER: [&str; 11] = [
     "SELECT slipring.send_batch('{q}', ARRAY['1']::jsonb[])",
     "SELECT slipring.load_begin('{q}')",
     "SELECT slipring.load_append({load}, 0, ARRAY['a'])",
+    "SELECT slipring.load_append({load}, 0, ARRAY['\\x00']::bytea[])",
+    "SELECT slipring.load_append({load}, 0, ARRAY['1']::jsonb[])",
     "SELECT slipring.load_reserve({load}, 1024)",
     "SELECT slipring.load_publish({load}, 0)",
     "SELECT slipring.load_abandon({load})",
 ];
-const CONSUMER: [&str; 9] = [
+const CONSUMER: [&str; 11] = [
     "SELECT * FROM slipring.receive('{q}')",
     "SELECT slipring.ack('{receipt}')",
     "SELECT slipring.ack(ARRAY['{receipt}'])",
     "SELECT slipring.nack('{receipt}')",
     "SELECT slipring.nack(ARRAY['{receipt}'])",
+    "SELECT slipring.nack('{receipt}', '0 s', 'why')",
+    "SELECT slipring.nack(ARRAY['{receipt}'], '0 s', 'why')",
     "SELECT slipring.extend('{receipt}')",
     "SELECT slipring.extend(ARRAY['{receipt}'])",
     "SELECT slipring.ready('{q}')",
     "CALL slipring.await('{q}', '1 ms')",
 ];
-const ADMIN: [&str; 8] = [
+const ADMIN: [&str; 10] = [
     "SELECT slipring.configure('{q}', '{\"max_attempts\": 9}')",
     "SELECT slipring.pause('{q}')",
     "SELECT slipring.resume('{q}')",
     "SELECT slipring.purge('{q}')",
     "SELECT slipring.redrive('{q}')",
+    "SELECT slipring.redrive('{q}', ARRAY[{id}])",
     "SELECT * FROM slipring.peek('{q}')",
     "SELECT * FROM slipring.stats('{q}')",
     "SELECT slipring.set_aside('{q}')",
+    "SELECT * FROM slipring.findings('{q}')",
 ];
+/// Of all queues that the caller may administer.
+const ADMINISTERED: [&str; 2] =
+    ["SELECT * FROM slipring.queues()", "SELECT * FROM slipring.findings()"];
 /// About no queue, for those who have rights in all.
-const WHOLE: [&str; 5] = [
+const WHOLE: [&str; 7] = [
     "SELECT slipring.create_queue('new')",
     "SELECT * FROM slipring.maintenance()",
     "CALL slipring.maintain()",
+    "SELECT slipring.maintain_step('journal', 0)",
+    "SELECT * FROM slipring.failures(1)",
     "SELECT slipring.grant('admin', 'slipring_consumer')",
     "SELECT slipring.revoke('admin', 'slipring_consumer')",
 ];
@@ -67,6 +79,35 @@ fn may(kind: &str) -> Vec<(&'static [&'static str], bool)> {
         (&CONSUMER[..], has(&["consumer", "admin"])),
         (&ADMIN[..], has(&["admin"])),
     ]
+}
+
+/// The functions of the schema that a right is to call, each in every form, are called by the
+/// tests below.
+#[tokio::test]
+async fn the_calls_are_of_all_functions_that_a_right_is_to_call() {
+    let g = ground().await;
+    let calls: Vec<&str> = [&PRODUCER[..], &CONSUMER, &ADMIN, &ADMINISTERED, &WHOLE].concat();
+    let forms = "SELECT f, (SELECT count(*) FROM pg_proc p
+            WHERE p.pronamespace = 'slipring'::regnamespace AND p.proname = f)
+        FROM unnest(slipring.right_functions('admin', true)) f";
+    for row in g.owner.query(forms, &[]).await.unwrap() {
+        let (name, forms): (String, i64) = (row.get(0), row.get(1));
+        let call = format!("slipring.{name}(");
+        let found = calls.iter().filter(|text| text.contains(&call)).count();
+        assert!(found as i64 >= forms.max(1), "{found} of {forms} forms of {name}");
+    }
+}
+
+/// What is asked of all queues that the caller may administer.
+async fn administered(user: &Client, kind: &str) {
+    for call in ADMINISTERED {
+        if kind == "admin" {
+            run(user, call).await;
+        } else {
+            let why = refused(user, call).await;
+            assert!(why.starts_with("42501 permission denied for "), "{kind}: {call}: {why}");
+        }
+    }
 }
 
 #[tokio::test]
@@ -95,6 +136,7 @@ async fn a_right_in_one_queue_is_a_right_in_no_other() {
                 }
             }
         }
+        administered(&user, kind).await;
         for call in WHOLE {
             let why = refused(&user, call).await;
             assert!(why.starts_with("42501 permission denied for "), "{kind}: {call}: {why}");
@@ -132,6 +174,7 @@ async fn a_right_in_all_queues_is_one_in_this_database() {
                 }
             }
         }
+        administered(&user, kind).await;
         if kind == "admin" {
             for call in WHOLE {
                 run(&user, call).await;

@@ -35,7 +35,7 @@ impl Ground {
         self.user(name, &self.database.name).await
     }
 
-    /// A call with the queue's name, a receipt of its own, a load of its own.
+    /// A call with the queue's name, a receipt, a message and a load of its own.
     pub async fn call(&self, text: &str, queue: &str) -> String {
         let mut text = text.replace("{q}", queue);
         if text.contains("{receipt}") {
@@ -47,6 +47,10 @@ impl Ground {
             let sql = format!("SELECT receipt FROM slipring.receive('{queue}')");
             let receipt: String = self.owner.query_one(&sql, &[]).await.unwrap().get(0);
             text = text.replace("{receipt}", &receipt);
+        }
+        if text.contains("{id}") {
+            let sent = format!("SELECT slipring.send('{queue}', 'x'::text)");
+            text = text.replace("{id}", &one(&self.owner, &sent).await.to_string());
         }
         if text.contains("{load}") {
             let load = one(&self.owner, &format!("SELECT slipring.load_begin('{queue}')")).await;
