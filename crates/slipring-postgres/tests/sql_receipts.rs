@@ -12,6 +12,7 @@ use slipring::{AdminStore, Fence, MessageId, QueueId, Receipt};
 use slipring_conformance::verbs::at;
 use slipring_testbed::{Cluster, Database, refused_with, run};
 use tokio_postgres::Client;
+use tokio_postgres::types::Type;
 
 async fn setup() -> (&'static Cluster, Database, Client) {
     let cluster = Cluster::shared();
@@ -92,6 +93,21 @@ async fn a_list_without_a_type_is_taken_where_the_answer_can_be_given() {
         }
     }
     refused(&client, "SELECT slipring.nack('{a,NULL}')", "SR005", "given here").await;
+}
+
+#[tokio::test]
+async fn a_parameter_without_a_type_is_a_list_for_ack() {
+    // S10.6: what psycopg sends for `slipring.ack(%s)` and a list.
+    let (_, _, client) = setup().await;
+    let held = held(&client, 3).await;
+    let list = format!("{{{}}}", held[..2].join(","));
+    for parameter in [&list, &held[2]] {
+        let ack = "SELECT slipring.ack($1) IS NULL";
+        let rows = client.query_typed(ack, &[(parameter, Type::UNKNOWN)]).await.unwrap();
+        assert!(rows[0].get::<_, bool>(0));
+    }
+    let left = "SELECT count(*)::text FROM slipring.peek('q', 'leased')";
+    assert_eq!(text(&client, left).await, "0");
 }
 
 #[tokio::test]
