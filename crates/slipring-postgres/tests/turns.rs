@@ -133,22 +133,6 @@ async fn a_rotation_passes_over_the_queue_that_somebody_holds() {
 }
 
 #[tokio::test]
-async fn a_step_of_background_work_has_the_lock_of_one_queue() {
-    let ground = Ground::with(5).await;
-    let worker = ground.cluster.client(&ground.database).await;
-    let mut held = Vec::new();
-    for part in ["queues", "journal", "shelf"] {
-        for _ in 0..20 {
-            run(&worker, "BEGIN").await;
-            slipring_testbed::rotation_step(&worker, part, at(1)).await;
-            held.push(ground.held().await);
-            run(&worker, "COMMIT").await;
-        }
-    }
-    assert_eq!(held.iter().max(), Some(&1), "{held:?}");
-}
-
-#[tokio::test]
 async fn a_step_of_the_rotation_tries_a_queue_however_long_the_look_for_it_took() {
     let ground = Ground::with(3).await;
     // As where a look at thousands of queues takes all of the turn.
