@@ -83,6 +83,7 @@ pub struct Server {
     engine: Engine,
     stop: CancellationToken,
     tasks: TaskTracker,
+    acts: TaskTracker,
     beanstalkd: Option<beanstalkd::Server>,
     protocols: Vec<Arc<dyn Counted>>,
 }
@@ -97,11 +98,14 @@ pub enum Stopped {
     OutOfTime,
 }
 
-/// What the listeners of a process share: room for answers that are not read yet, and the audit.
+/// What the listeners of a process share: room for answers that are not read yet, the audit, and
+/// the acts that are under way.
 #[derive(Debug, Clone)]
 pub(crate) struct SharedParts {
     pub(crate) leaving: Budget,
     pub(crate) audit: Audit,
+    /// Those of clients that have left too: a stop waits until they are written down.
+    pub(crate) acts: TaskTracker,
 }
 
 impl SharedParts {
@@ -110,6 +114,7 @@ impl SharedParts {
         SharedParts {
             leaving: Budget::new(LEAVING_BYTES_MAX, 0),
             audit: Audit::new(Arc::clone(engine.clock()), None),
+            acts: TaskTracker::new(),
         }
     }
 }
@@ -124,7 +129,7 @@ impl Server {
             shared.leaving = Budget::new(bytes, 0);
         }
         let stop = CancellationToken::new();
-        let tasks = TaskTracker::new();
+        let (tasks, acts) = (TaskTracker::new(), shared.acts.clone());
         let mut protocols: Vec<Arc<dyn Counted>> = Vec::new();
         if let Some(options) = sqs {
             let server = sqs::Server::sharing(engine.clone(), options.settings, shared.clone());
@@ -152,11 +157,12 @@ impl Server {
                 deadlines: settings.deadlines,
                 audit: shared.audit,
                 caller: admin::protocol(),
+                acts: shared.acts,
             };
             let api = Api::new(engine.clone(), parts);
             tasks.spawn(serve_admin(api, options, calls, stop.clone()));
         }
-        Server { engine, stop, tasks, beanstalkd, protocols }
+        Server { engine, stop, tasks, acts, beanstalkd, protocols }
     }
 
     /// Enters drain mode: beanstalkd's `put` is refused from now on, everything else goes on.
@@ -172,7 +178,8 @@ impl Server {
     }
 
     /// Stops accepting, lets connections finish what is in hand, releases those who wait, writes
-    /// back and closes the store. Returns within five seconds, whatever clients and disk do.
+    /// back, closes the store, and lets acts be written down. Returns within five seconds, whatever
+    /// clients and disk do.
     pub async fn stop(&self) -> Stopped {
         let clock = Arc::clone(self.engine.clock());
         self.stop.cancel();
@@ -182,7 +189,12 @@ impl Server {
             tracing::warn!("some connections did not finish in time; they are cut");
             stopped = Stopped::OutOfTime;
         }
-        if !within(&*clock, CLOSE_WITHIN, self.engine.shutdown()).await {
+        let close = async {
+            self.engine.shutdown().await;
+            self.acts.close();
+            self.acts.wait().await;
+        };
+        if !within(&*clock, CLOSE_WITHIN, close).await {
             tracing::warn!("the store did not close in time; nothing acknowledged is lost");
             stopped = Stopped::OutOfTime;
         }
@@ -216,5 +228,85 @@ async fn within(clock: &dyn Clock, limit: Duration, work: impl Future<Output = (
     tokio::select! {
         () = work => true,
         () = clock.sleep_until(clock.now().after(limit)) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use slipring::stores::MemoryStore;
+    use slipring::{EngineOptions, ManualClock, QueueSettings, Timestamp};
+    use slipring_conformance::fault::{Fault, FaultyStore, Verb};
+    use tokio::io::AsyncWriteExt as _;
+    use tokio::net::TcpStream;
+
+    use crate::audit::AuditFile;
+
+    use super::*;
+
+    /// More than a stop takes of a runtime with one thread.
+    const TURNS: usize = 200;
+
+    async fn listen() -> (TcpListener, std::net::SocketAddr) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        (listener, address)
+    }
+
+    /// Deletes a queue by a protocol, leaves before the answer, and stops the server: it has to
+    /// wait for what is left to do.
+    async fn left_and_stopped(by_sqs: bool, request: &str) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("acts");
+        let store = FaultyStore::new(MemoryStore::shared());
+        let clock: Arc<dyn Clock> = Arc::new(ManualClock::at(Timestamp::from_millis(1_000)));
+        let given = EngineOptions { clock: Some(Arc::clone(&clock)), ..EngineOptions::default() };
+        let engine = Engine::open(store.clone(), given).await.unwrap();
+        engine.create_queue("q", QueueSettings::default()).await.unwrap();
+        let (sqs, admin) = (listen().await, listen().await);
+        let address = if by_sqs { sqs.1 } else { admin.1 };
+        let server = Server::start(ServerOptions {
+            engine,
+            sqs: Some(SqsOptions { listener: sqs.0, settings: sqs::Settings::default() }),
+            beanstalkd: None,
+            admin: Some(AdminOptions { listener: admin.0, settings: admin::Settings::default() }),
+            leaving_bytes_max: None,
+            audit: Some(Audit::new(clock, Some(AuditFile::open(&file).unwrap()))),
+        });
+        store.plan(Verb::DeleteQueue, 1, Fault::HangAfter);
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        store.hanging(1).await;
+        drop(stream);
+        while server.connections() > 0 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(server.acts.len(), 1, "{request}");
+        // As an act that has its answer and is not written down yet.
+        let slow = server.acts.token();
+        let mut stop = pin!(server.stop());
+        store.release();
+        for _ in 0..TURNS {
+            assert!(futures::poll!(stop.as_mut()).is_pending(), "{request}");
+            tokio::task::yield_now().await;
+        }
+        drop(slow);
+        assert_eq!(stop.await, Stopped::Clean, "{request}");
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(text.contains("\"act\":\"delete\",\"outcome\":\"done\""), "{request}: {text}");
+    }
+
+    #[tokio::test]
+    async fn a_stop_waits_until_acts_whose_clients_have_left_are_written_down() {
+        // S16.5
+        let head = "HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/";
+        let form = "Action=DeleteQueue&QueueUrl=http://localhost/000000000000/q";
+        let by_sqs = format!(
+            "POST / {head}x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{form}",
+            form.len()
+        );
+        left_and_stopped(true, &by_sqs).await;
+        left_and_stopped(false, &format!("DELETE /v1/queues/q {head}json\r\n\r\n")).await;
     }
 }

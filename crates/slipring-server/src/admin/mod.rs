@@ -25,6 +25,7 @@ use axum::body::{Body, Bytes};
 use axum::http::{Request, Response};
 use slipring::{Engine, Error, ErrorKind, Queue, QueueId};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
 use crate::audit::{Audit, AuditFile, Who};
@@ -104,6 +105,8 @@ struct Shared {
     refusals: Refusals,
     /// Who calls, where a request does not say.
     caller: Who,
+    /// Acts under way, also of callers that have left.
+    acts: TaskTracker,
 }
 
 /// What an API works with beside the engine.
@@ -118,18 +121,8 @@ pub(crate) struct Parts {
     pub(crate) audit: Audit,
     /// Who calls, where a request does not say.
     pub(crate) caller: Who,
-}
-
-/// Runs an act and its line of the audit to their end, also when the caller leaves meanwhile: the
-/// engine does its part all the same.
-async fn to_the_end<T, E>(act: impl Future<Output = Result<T, E>> + Send + 'static) -> Result<T, E>
-where
-    T: Send + 'static,
-    E: From<Error> + Send + 'static,
-{
-    let ended = tokio::spawn(act).await;
-    let broken = |_| Err(Error::new(ErrorKind::Internal, "the act was broken off").into());
-    ended.unwrap_or_else(broken)
+    /// Where acts under way are counted.
+    pub(crate) acts: TaskTracker,
 }
 
 /// Callers of a listener before one has come.
@@ -152,12 +145,13 @@ impl Api {
             deadlines: Deadlines::default(),
             audit: Audit::new(Arc::clone(engine.clock()), file),
             caller,
+            acts: TaskTracker::new(),
         };
         Api::new(engine, parts)
     }
 
     pub(crate) fn new(engine: Engine, parts: Parts) -> Api {
-        let Parts { protocols, stop, leaving, deadlines, audit, caller } = parts;
+        let Parts { protocols, stop, leaving, deadlines, audit, caller, acts } = parts;
         let metrics = Metrics::new(engine.clone(), protocols, audit.clone());
         let arriving = Budget::new(ARRIVING_BYTES_MAX, BODY_BYTES_MAX);
         let failures = FailureLog::of("admin");
@@ -173,6 +167,7 @@ impl Api {
             audit,
             refusals,
             caller,
+            acts,
         }))
     }
 
@@ -230,6 +225,21 @@ impl Api {
         if failure::is_servers(error.kind()) {
             self.0.failures.note(error, self.engine().clock().now());
         }
+    }
+
+    /// Runs an act and its line of the audit to their end, also when the caller leaves meanwhile:
+    /// the engine does its part all the same. A stop of the server waits for them.
+    async fn to_the_end<T, E>(
+        &self,
+        act: impl Future<Output = Result<T, E>> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+    {
+        let ended = self.0.acts.spawn(act).await;
+        let broken = |_| Err(Error::new(ErrorKind::Internal, "the act was broken off").into());
+        ended.unwrap_or_else(broken)
     }
 
     /// Where acts are written down.

@@ -14,10 +14,10 @@ use futures::stream;
 use slipring::{ChosenMove, Engine, Error, MessageId, MoveRequest};
 use tokio::sync::mpsc::{self, Sender};
 
+use super::Api;
 use super::failure::Failure;
 use super::input::{By, InPath, Input, NoInput};
 use super::model::{Kick, Kicked, MovedView, Progress, Redrive};
-use super::{Api, to_the_end};
 use crate::audit::{Act, Deed, Who};
 
 /// Messages of one step: small enough that others get their turn in between.
@@ -126,13 +126,13 @@ fn move_chosen(api: &Api, request: ChosenMove, name: &str, who: Who) -> Response
     in_lines(&api.clone(), move |_| async move {
         let ids = request.messages.clone();
         // In one step, which the engine takes also when the caller leaves.
-        let (messages, answers) = to_the_end(async move {
+        let acting = api.to_the_end(async move {
             let answers = engine.move_chosen(request).await?;
             let messages = answers.iter().filter(|answer| answer.is_ok()).count() as u64;
             deed.done(messages);
             Ok::<_, Error>((messages, answers))
-        })
-        .await?;
+        });
+        let (messages, answers) = acting.await?;
         let mut results = Vec::with_capacity(answers.len());
         for (id, answer) in ids.into_iter().zip(answers) {
             let queue = match &answer {
@@ -173,6 +173,7 @@ where
     let lines = Lines { to, messages: Arc::default() };
     let work = work(lines.clone());
     let api = api.clone();
+    let acting = api.0.acts.token();
     tokio::spawn(async move {
         let result = tokio::select! {
             result = work => result.map_err(|error| {
@@ -182,6 +183,8 @@ where
             () = api.stop().cancelled() => Err(Failure::stopping()),
             () = lines.to.closed() => return,
         };
+        // Its end is written down; nobody has to wait for whoever reads the last line.
+        drop(acting);
         let last = match result {
             Ok(progress) => Progress { done: true, ..progress },
             Err(error) => {
@@ -216,13 +219,14 @@ pub(super) async fn kick(
     if limit == 0 || limit > KICK_MAX {
         return Err(Failure::invalid(format!("limit is {limit}; use 1 to {KICK_MAX}")));
     }
-    to_the_end(async move {
-        let queue = api.engine().queue(&name).await?;
-        let kicked = queue.kick(limit).await?;
-        if kicked > 1 {
-            api.audit().queue(Act::Kick, &name, Some(kicked), &who);
-        }
-        Ok(Json(Kicked { kicked }))
-    })
-    .await
+    api.clone()
+        .to_the_end(async move {
+            let queue = api.engine().queue(&name).await?;
+            let kicked = queue.kick(limit).await?;
+            if kicked > 1 {
+                api.audit().queue(Act::Kick, &name, Some(kicked), &who);
+            }
+            Ok(Json(Kicked { kicked }))
+        })
+        .await
 }

@@ -11,10 +11,10 @@ use slipring::{ErrorKind, Queue, QueueSettings, QueueStats};
 
 use crate::declared::{changed, dead_letter, is_there, plain_settings};
 
+use super::Api;
 use super::failure::Failure;
 use super::input::{By, InPath, Input, NoInput, Params};
 use super::model::{NewQueue, Pause, QueuePage, QueueView};
-use super::{Api, to_the_end};
 use crate::audit::Act;
 
 /// Most queues on a page; each costs a look at its statistics.
@@ -88,25 +88,26 @@ pub(super) async fn create(
     By(who): By,
     Input(new): Input<NewQueue>,
 ) -> Result<(StatusCode, Json<QueueView>), Failure> {
-    to_the_end(async move {
-        let engine = api.engine();
-        let plain = plain_settings(&new.name);
-        let there = engine.queue(&new.name).await.is_ok();
-        let queue = match new.settings {
-            None => engine.queue_or_create(&new.name, &plain).await?,
-            Some(given) => {
-                let settings = changed(&plain, &given).map_err(Failure::invalid)?;
-                check_dead_letter(&api, &settings).await?;
-                engine.create_queue(&new.name, settings).await?
+    api.clone()
+        .to_the_end(async move {
+            let engine = api.engine();
+            let plain = plain_settings(&new.name);
+            let there = engine.queue(&new.name).await.is_ok();
+            let queue = match new.settings {
+                None => engine.queue_or_create(&new.name, &plain).await?,
+                Some(given) => {
+                    let settings = changed(&plain, &given).map_err(Failure::invalid)?;
+                    check_dead_letter(&api, &settings).await?;
+                    engine.create_queue(&new.name, settings).await?
+                }
+            };
+            let status = if there { StatusCode::OK } else { StatusCode::CREATED };
+            if !there {
+                api.audit().queue(Act::Create, queue.name().as_str(), None, &who);
             }
-        };
-        let status = if there { StatusCode::OK } else { StatusCode::CREATED };
-        if !there {
-            api.audit().queue(Act::Create, queue.name().as_str(), None, &who);
-        }
-        Ok((status, Json(shown(&queue).await?)))
-    })
-    .await
+            Ok((status, Json(shown(&queue).await?)))
+        })
+        .await
 }
 
 /// A dead-letter queue is there, and messages get to it. The engine asks for neither: there a queue
@@ -136,17 +137,18 @@ pub(super) async fn change(
     By(who): By,
     Input(changes): Input<Map<String, Value>>,
 ) -> Result<Json<QueueView>, Failure> {
-    to_the_end(async move {
-        let queue = api.engine().queue(&name).await?;
-        if changes.keys().any(|key| key == "dead_letter" || key == "max_attempts") {
-            let wanted = changed(&queue.info().settings, &changes).map_err(Failure::invalid)?;
-            check_dead_letter(&api, &wanted).await?;
-        }
-        queue.change(|present| changed(present, &changes)).await?.map_err(Failure::invalid)?;
-        api.audit().queue(Act::Configure, &name, None, &who);
-        Ok(Json(shown(&queue).await?))
-    })
-    .await
+    api.clone()
+        .to_the_end(async move {
+            let queue = api.engine().queue(&name).await?;
+            if changes.keys().any(|key| key == "dead_letter" || key == "max_attempts") {
+                let wanted = changed(&queue.info().settings, &changes).map_err(Failure::invalid)?;
+                check_dead_letter(&api, &wanted).await?;
+            }
+            queue.change(|present| changed(present, &changes)).await?.map_err(Failure::invalid)?;
+            api.audit().queue(Act::Configure, &name, None, &who);
+            Ok(Json(shown(&queue).await?))
+        })
+        .await
 }
 
 pub(super) async fn delete(
@@ -155,14 +157,15 @@ pub(super) async fn delete(
     By(who): By,
     Input(_): NoInput,
 ) -> Result<StatusCode, Failure> {
-    to_the_end(async move {
-        let queue = api.engine().queue(&name).await?;
-        let messages = queue.stats().await.ok().map(|stats| stats.total());
-        api.engine().delete_queue(&queue).await?;
-        api.audit().queue(Act::Delete, &name, messages, &who);
-        Ok(StatusCode::NO_CONTENT)
-    })
-    .await
+    api.clone()
+        .to_the_end(async move {
+            let queue = api.engine().queue(&name).await?;
+            let messages = queue.stats().await.ok().map(|stats| stats.total());
+            api.engine().delete_queue(&queue).await?;
+            api.audit().queue(Act::Delete, &name, messages, &who);
+            Ok(StatusCode::NO_CONTENT)
+        })
+        .await
 }
 
 pub(super) async fn pause(
@@ -171,27 +174,28 @@ pub(super) async fn pause(
     By(who): By,
     Input(pause): Input<Pause>,
 ) -> Result<Json<QueueView>, Failure> {
-    to_the_end(async move {
-        let queue = api.engine().queue(&name).await?;
-        let until = match pause.for_ms.map(std::time::Duration::from_millis) {
-            Some(time) => {
-                api.engine().limits().check_duration("duration_seconds_max", time)?;
-                Some(api.engine().clock().now().after(time))
-            }
-            None => None,
-        };
-        let paused = |present: &QueueSettings| {
-            let present = present.clone();
-            Ok::<_, Infallible>(match until {
-                Some(_) => QueueSettings { paused_until: until, ..present },
-                None => QueueSettings { paused: true, ..present },
-            })
-        };
-        let Ok(_) = queue.change(paused).await?;
-        api.audit().queue(Act::Pause, &name, None, &who);
-        Ok(Json(shown(&queue).await?))
-    })
-    .await
+    api.clone()
+        .to_the_end(async move {
+            let queue = api.engine().queue(&name).await?;
+            let until = match pause.for_ms.map(std::time::Duration::from_millis) {
+                Some(time) => {
+                    api.engine().limits().check_duration("duration_seconds_max", time)?;
+                    Some(api.engine().clock().now().after(time))
+                }
+                None => None,
+            };
+            let paused = |present: &QueueSettings| {
+                let present = present.clone();
+                Ok::<_, Infallible>(match until {
+                    Some(_) => QueueSettings { paused_until: until, ..present },
+                    None => QueueSettings { paused: true, ..present },
+                })
+            };
+            let Ok(_) = queue.change(paused).await?;
+            api.audit().queue(Act::Pause, &name, None, &who);
+            Ok(Json(shown(&queue).await?))
+        })
+        .await
 }
 
 pub(super) async fn resume(
@@ -200,18 +204,19 @@ pub(super) async fn resume(
     By(who): By,
     Input(_): NoInput,
 ) -> Result<Json<QueueView>, Failure> {
-    to_the_end(async move {
-        let queue = api.engine().queue(&name).await?;
-        let resumed = |present: &QueueSettings| {
-            Ok::<_, Infallible>(QueueSettings {
-                paused: false,
-                paused_until: None,
-                ..present.clone()
-            })
-        };
-        let Ok(_) = queue.change(resumed).await?;
-        api.audit().queue(Act::Resume, &name, None, &who);
-        Ok(Json(shown(&queue).await?))
-    })
-    .await
+    api.clone()
+        .to_the_end(async move {
+            let queue = api.engine().queue(&name).await?;
+            let resumed = |present: &QueueSettings| {
+                Ok::<_, Infallible>(QueueSettings {
+                    paused: false,
+                    paused_until: None,
+                    ..present.clone()
+                })
+            };
+            let Ok(_) = queue.change(resumed).await?;
+            api.audit().queue(Act::Resume, &name, None, &who);
+            Ok(Json(shown(&queue).await?))
+        })
+        .await
 }

@@ -126,7 +126,7 @@ impl Server {
 
     /// A server whose answers share their room with those of others, and that has their audit.
     pub(crate) fn sharing(engine: Engine, settings: Settings, shared: SharedParts) -> Server {
-        let SharedParts { leaving, audit } = shared;
+        let SharedParts { leaving, audit, .. } = shared;
         let message_bytes_max =
             u32::try_from(engine.limits().message_bytes_max).unwrap_or(JOB_BYTES_MAX);
         let job_bytes_max = settings.job_bytes_max.min(message_bytes_max).min(JOB_BYTES_MAX);

@@ -81,7 +81,8 @@ impl Call<'_> {
     }
 
     /// Runs an act to its end, with its line of the audit and all that is remembered of it, also
-    /// when the client leaves meanwhile: the engine does its part all the same.
+    /// when the client leaves meanwhile: the engine does its part all the same. A stop of the
+    /// server waits for them.
     pub(super) async fn to_the_end(
         &self,
         act: impl for<'a> FnOnce(&'a Call<'a>) -> BoxFuture<'a, Result<Answer, SqsError>>
@@ -91,7 +92,7 @@ impl Call<'_> {
         let (shared, stop) = (Arc::clone(self.shared), self.stop.clone());
         let (host, client) = (self.host.to_owned(), self.client.cloned());
         let access_key = self.access_key.map(str::to_owned);
-        let task = tokio::spawn(async move {
+        let task = self.shared.acts.spawn(async move {
             let call = Call {
                 shared: &shared,
                 host: &host,
@@ -199,6 +200,7 @@ mod tests {
     use slipring::stores::MemoryStore;
     use slipring::{Engine, QueueSettings};
     use slipring_wire::sqs::{Head, Request};
+    use tokio_util::task::TaskTracker;
 
     use crate::audit::{Audit, AuditFile};
     use crate::budget::Budget;
@@ -220,7 +222,8 @@ mod tests {
         engine.create_queue("q", QueueSettings::default()).await.unwrap();
         let file_of = AuditFile::open(file).unwrap();
         let audit = Audit::new(Arc::clone(engine.clock()), Some(file_of));
-        let parts = SharedParts { leaving: Budget::new(1 << 20, 0), audit };
+        let leaving = Budget::new(1 << 20, 0);
+        let parts = SharedParts { leaving, audit, acts: TaskTracker::new() };
         let shared = Server::sharing(engine.clone(), Settings::default(), parts).shared();
         let head = Head {
             method: "POST",

@@ -8,6 +8,7 @@ use slipring::Engine;
 use slipring_wire::sqs::{Action, ErrorCode};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use super::Settings;
 use super::moves::Moves;
@@ -44,6 +45,8 @@ pub(super) struct Shared {
     pub(super) settings: Settings,
     pub(super) failures: FailureLog,
     pub(super) audit: Audit,
+    /// Acts under way, also of clients that have left.
+    pub(super) acts: TaskTracker,
     pub(super) refusals: Refusals,
     /// Bodies that are arriving.
     pub(super) arriving: Budget,
@@ -102,12 +105,13 @@ impl Server {
 
     /// A server whose answers share their room with those of others, and that has their audit.
     pub(crate) fn sharing(engine: Engine, settings: Settings, shared: SharedParts) -> Server {
-        let SharedParts { leaving, audit } = shared;
+        let SharedParts { leaving, audit, acts } = shared;
         let mut instance = [0; 8];
         engine.randomness().fill(&mut instance);
         Server(Arc::new(Shared {
             failures: FailureLog::of("sqs"),
             audit,
+            acts,
             refusals: Refusals::of("sqs", Arc::clone(engine.clock())),
             places: Places::new(settings.connections_max, settings.peer_share_percent),
             arriving: Budget::new(settings.arriving_bytes_max, BODY_BYTES_MAX),
