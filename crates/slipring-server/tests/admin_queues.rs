@@ -250,7 +250,7 @@ async fn an_operation_that_takes_no_fields_refuses_any_and_does_nothing() {
         (Method::DELETE, "/v1/queues/q".to_owned()),
     ];
     for (method, path) in &calls {
-        for body in [json!({ "limit": 10 }), json!(7)] {
+        for body in [json!({ "limit": 10 }), json!(7), json!([])] {
             let refused = api.call(method.clone(), path, &body).await.refused();
             assert_eq!(refused, (400, "invalid".into()), "{method} {path} {body}");
         }

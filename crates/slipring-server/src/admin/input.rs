@@ -9,6 +9,7 @@ use axum::http::StatusCode;
 use axum::http::request::Parts;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
 use crate::audit::Who;
 use crate::bodies::{Bodies, Refused};
@@ -39,9 +40,21 @@ impl<T: DeserializeOwned> FromRequest<Api> for Input<T> {
 /// field wants something else than what would be done.
 pub(super) type NoInput = Input<Option<NoFields>>;
 
+/// An object without members. By way of a map, for a structure is read from an array too.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct NoFields {}
+#[serde(try_from = "Map<String, Value>")]
+pub(super) struct NoFields;
+
+impl TryFrom<Map<String, Value>> for NoFields {
+    type Error = String;
+
+    fn try_from(members: Map<String, Value>) -> Result<NoFields, String> {
+        match members.keys().next() {
+            Some(name) => Err(format!("unknown field `{name}`, there are no fields")),
+            None => Ok(NoFields),
+        }
+    }
+}
 
 async fn read(body: Body, api: &Api) -> Result<(Bytes, Room), Failure> {
     let bodies = Bodies {
