@@ -124,6 +124,31 @@ async fn an_act_whose_caller_leaves_is_written_down_if_it_is_done() {
 }
 
 #[tokio::test]
+async fn a_deletion_whose_caller_leaves_before_it_begins_is_not_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("acts");
+    let store = FaultyStore::new(MemoryStore::shared());
+    let engine = Engine::open(store.clone(), EngineOptions::default()).await.unwrap();
+    let api = Api::audited(engine.clone(), Some(AuditFile::open(&file).unwrap()), Who::default());
+    engine.create_queue("q", QueueSettings::default()).await.unwrap();
+    // It counts the messages first.
+    store.plan(Verb::Stats, 1, Fault::Hang);
+    {
+        let mut call = pin!(api.call(request(&Method::DELETE, "/v1/queues/q", &json!({}))));
+        tokio::select! {
+            answer = call.as_mut() => panic!("{answer:?}"),
+            () = store.hanging(1) => {}
+        }
+    }
+    store.release();
+    for _ in 0..TURNS {
+        tokio::task::yield_now().await;
+    }
+    assert!(engine.known_queue("q").is_some());
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "");
+}
+
+#[tokio::test]
 async fn a_redrive_of_chosen_messages_whose_caller_leaves_has_their_number_in_the_audit() {
     // S16.5
     let folder = tempfile::tempdir().unwrap();

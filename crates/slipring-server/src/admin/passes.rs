@@ -219,14 +219,14 @@ pub(super) async fn kick(
     if limit == 0 || limit > KICK_MAX {
         return Err(Failure::invalid(format!("limit is {limit}; use 1 to {KICK_MAX}")));
     }
-    api.clone()
-        .to_the_end(async move {
-            let queue = api.engine().queue(&name).await?;
-            let kicked = queue.kick(limit).await?;
-            if kicked > 1 {
-                api.audit().queue(Act::Kick, &name, Some(kicked), &who);
-            }
-            Ok(Json(Kicked { kicked }))
-        })
-        .await
+    let queue = api.engine().queue(&name).await?;
+    let audit = api.audit().clone();
+    let kicking = api.to_the_end(async move {
+        let kicked = queue.kick(limit).await?;
+        if kicked > 1 {
+            audit.queue(Act::Kick, &name, Some(kicked), &who);
+        }
+        Ok::<_, Failure>(Json(Kicked { kicked }))
+    });
+    kicking.await
 }

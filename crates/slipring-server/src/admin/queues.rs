@@ -1,7 +1,5 @@
 //! Queues: list, make, show, change, delete, pause.
 
-use std::convert::Infallible;
-
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -15,7 +13,7 @@ use super::Api;
 use super::failure::Failure;
 use super::input::{By, InPath, Input, NoInput, Params};
 use super::model::{NewQueue, Pause, QueuePage, QueueView};
-use crate::audit::Act;
+use crate::audit::{Act, Who};
 
 /// Most queues on a page; each costs a look at its statistics.
 const PAGE_MAX: usize = 1000;
@@ -88,26 +86,30 @@ pub(super) async fn create(
     By(who): By,
     Input(new): Input<NewQueue>,
 ) -> Result<(StatusCode, Json<QueueView>), Failure> {
-    api.clone()
-        .to_the_end(async move {
-            let engine = api.engine();
-            let plain = plain_settings(&new.name);
-            let there = engine.queue(&new.name).await.is_ok();
-            let queue = match new.settings {
-                None => engine.queue_or_create(&new.name, &plain).await?,
-                Some(given) => {
-                    let settings = changed(&plain, &given).map_err(Failure::invalid)?;
-                    check_dead_letter(&api, &settings).await?;
-                    engine.create_queue(&new.name, settings).await?
-                }
-            };
-            let status = if there { StatusCode::OK } else { StatusCode::CREATED };
-            if !there {
-                api.audit().queue(Act::Create, queue.name().as_str(), None, &who);
-            }
-            Ok((status, Json(shown(&queue).await?)))
-        })
-        .await
+    let (engine, audit) = (api.engine().clone(), api.audit().clone());
+    let plain = plain_settings(&new.name);
+    let there = engine.queue(&new.name).await.is_ok();
+    let given = match &new.settings {
+        None => None,
+        Some(given) => {
+            let settings = changed(&plain, given).map_err(Failure::invalid)?;
+            check_dead_letter(&api, &settings).await?;
+            Some(settings)
+        }
+    };
+    let creating = api.to_the_end(async move {
+        let queue = match given {
+            None => engine.queue_or_create(&new.name, &plain).await?,
+            Some(settings) => engine.create_queue(&new.name, settings).await?,
+        };
+        if !there {
+            audit.queue(Act::Create, queue.name().as_str(), None, &who);
+        }
+        Ok::<_, Failure>(queue)
+    });
+    let queue = creating.await?;
+    let status = if there { StatusCode::OK } else { StatusCode::CREATED };
+    Ok((status, Json(shown(&queue).await?)))
 }
 
 /// A dead-letter queue is there, and messages get to it. The engine asks for neither: there a queue
@@ -137,18 +139,31 @@ pub(super) async fn change(
     By(who): By,
     Input(changes): Input<Map<String, Value>>,
 ) -> Result<Json<QueueView>, Failure> {
-    api.clone()
-        .to_the_end(async move {
-            let queue = api.engine().queue(&name).await?;
-            if changes.keys().any(|key| key == "dead_letter" || key == "max_attempts") {
-                let wanted = changed(&queue.info().settings, &changes).map_err(Failure::invalid)?;
-                check_dead_letter(&api, &wanted).await?;
-            }
-            queue.change(|present| changed(present, &changes)).await?.map_err(Failure::invalid)?;
-            api.audit().queue(Act::Configure, &name, None, &who);
-            Ok(Json(shown(&queue).await?))
-        })
-        .await
+    let queue = api.engine().queue(&name).await?;
+    if changes.keys().any(|key| key == "dead_letter" || key == "max_attempts") {
+        let wanted = changed(&queue.info().settings, &changes).map_err(Failure::invalid)?;
+        check_dead_letter(&api, &wanted).await?;
+    }
+    let change = move |present: &QueueSettings| changed(present, &changes);
+    changed_to_the_end(&api, &queue, Act::Configure, who, change).await
+}
+
+/// Changes settings of a queue and writes it down, also when the caller leaves meanwhile.
+async fn changed_to_the_end(
+    api: &Api,
+    queue: &Queue,
+    act: Act,
+    who: Who,
+    change: impl Fn(&QueueSettings) -> Result<QueueSettings, String> + Send + Sync + 'static,
+) -> Result<Json<QueueView>, Failure> {
+    let (changing, audit) = (queue.clone(), api.audit().clone());
+    let acting = api.to_the_end(async move {
+        changing.change(change).await?.map_err(Failure::invalid)?;
+        audit.queue(act, changing.name().as_str(), None, &who);
+        Ok::<_, Failure>(())
+    });
+    acting.await?;
+    Ok(Json(shown(queue).await?))
 }
 
 pub(super) async fn delete(
@@ -157,15 +172,15 @@ pub(super) async fn delete(
     By(who): By,
     Input(_): NoInput,
 ) -> Result<StatusCode, Failure> {
-    api.clone()
-        .to_the_end(async move {
-            let queue = api.engine().queue(&name).await?;
-            let messages = queue.stats().await.ok().map(|stats| stats.total());
-            api.engine().delete_queue(&queue).await?;
-            api.audit().queue(Act::Delete, &name, messages, &who);
-            Ok(StatusCode::NO_CONTENT)
-        })
-        .await
+    let queue = api.engine().queue(&name).await?;
+    let messages = queue.stats().await.ok().map(|stats| stats.total());
+    let (engine, audit) = (api.engine().clone(), api.audit().clone());
+    let deleting = api.to_the_end(async move {
+        engine.delete_queue(&queue).await?;
+        audit.queue(Act::Delete, &name, messages, &who);
+        Ok::<_, Failure>(StatusCode::NO_CONTENT)
+    });
+    deleting.await
 }
 
 pub(super) async fn pause(
@@ -174,28 +189,22 @@ pub(super) async fn pause(
     By(who): By,
     Input(pause): Input<Pause>,
 ) -> Result<Json<QueueView>, Failure> {
-    api.clone()
-        .to_the_end(async move {
-            let queue = api.engine().queue(&name).await?;
-            let until = match pause.for_ms.map(std::time::Duration::from_millis) {
-                Some(time) => {
-                    api.engine().limits().check_duration("duration_seconds_max", time)?;
-                    Some(api.engine().clock().now().after(time))
-                }
-                None => None,
-            };
-            let paused = |present: &QueueSettings| {
-                let present = present.clone();
-                Ok::<_, Infallible>(match until {
-                    Some(_) => QueueSettings { paused_until: until, ..present },
-                    None => QueueSettings { paused: true, ..present },
-                })
-            };
-            let Ok(_) = queue.change(paused).await?;
-            api.audit().queue(Act::Pause, &name, None, &who);
-            Ok(Json(shown(&queue).await?))
+    let queue = api.engine().queue(&name).await?;
+    let until = match pause.for_ms.map(std::time::Duration::from_millis) {
+        Some(time) => {
+            api.engine().limits().check_duration("duration_seconds_max", time)?;
+            Some(api.engine().clock().now().after(time))
+        }
+        None => None,
+    };
+    let paused = move |present: &QueueSettings| {
+        let present = present.clone();
+        Ok(match until {
+            Some(_) => QueueSettings { paused_until: until, ..present },
+            None => QueueSettings { paused: true, ..present },
         })
-        .await
+    };
+    changed_to_the_end(&api, &queue, Act::Pause, who, paused).await
 }
 
 pub(super) async fn resume(
@@ -204,19 +213,9 @@ pub(super) async fn resume(
     By(who): By,
     Input(_): NoInput,
 ) -> Result<Json<QueueView>, Failure> {
-    api.clone()
-        .to_the_end(async move {
-            let queue = api.engine().queue(&name).await?;
-            let resumed = |present: &QueueSettings| {
-                Ok::<_, Infallible>(QueueSettings {
-                    paused: false,
-                    paused_until: None,
-                    ..present.clone()
-                })
-            };
-            let Ok(_) = queue.change(resumed).await?;
-            api.audit().queue(Act::Resume, &name, None, &who);
-            Ok(Json(shown(&queue).await?))
-        })
-        .await
+    let queue = api.engine().queue(&name).await?;
+    let resumed = |present: &QueueSettings| {
+        Ok(QueueSettings { paused: false, paused_until: None, ..present.clone() })
+    };
+    changed_to_the_end(&api, &queue, Act::Resume, who, resumed).await
 }

@@ -293,8 +293,9 @@ impl Call<'_> {
         let attributes = attributes_by_name(p.attributes);
         queue_type::check_set(&attributes, fifo)?;
         let redrive = self.redrive_in(&attributes, name.as_str(), fifo).await?;
-        self.change(&queue, |settings| apply(settings, &attributes, redrive.as_ref())).await?;
-        Ok(Answer::Nothing)
+        let set =
+            move |settings: &mut QueueSettings| apply(settings, &attributes, redrive.as_ref());
+        self.change(&queue, set).await
     }
 }
 

@@ -62,13 +62,6 @@ impl Call<'_> {
             Action::StartMessageMoveTask(p) => self.start_move(p).await,
             Action::CancelMessageMoveTask(p) => self.cancel_move(p).await,
             Action::ListMessageMoveTasks(p) => self.list_moves(p).await,
-            act => self.to_the_end(move |call| Box::pin(call.run_act(act))).await,
-        }
-    }
-
-    /// What changes a queue as a whole.
-    async fn run_act(&self, action: Action) -> Result<Answer, SqsError> {
-        match action {
             Action::AddPermission(p) => self.add_permission(p).await,
             Action::RemovePermission(p) => self.remove_permission(p).await,
             Action::CreateQueue(p) => self.create_queue(p).await,
@@ -83,6 +76,9 @@ impl Call<'_> {
     /// Runs an act to its end, with its line of the audit and all that is remembered of it, also
     /// when the client leaves meanwhile: the engine does its part all the same. A stop of the
     /// server waits for them.
+    ///
+    /// What may wait long before the act begins, such as for the turn of another, has no place in
+    /// it: nobody who has left begins one.
     pub(super) async fn to_the_end(
         &self,
         act: impl for<'a> FnOnce(&'a Call<'a>) -> BoxFuture<'a, Result<Answer, SqsError>>
@@ -129,19 +125,26 @@ impl Call<'_> {
         }
     }
 
-    /// Changes some of a queue's settings; `change` is asked again when somebody was faster.
+    /// Changes some of a queue's settings, to the end; `change` is asked again when somebody was
+    /// faster.
     pub(super) async fn change(
         &self,
         queue: &Queue,
-        change: impl Fn(&mut QueueSettings) -> Result<(), SqsError>,
-    ) -> Result<(), SqsError> {
-        let changed = |present: &QueueSettings| {
+        change: impl Fn(&mut QueueSettings) -> Result<(), SqsError> + Send + Sync + 'static,
+    ) -> Result<Answer, SqsError> {
+        let queue = queue.clone();
+        let changed = move |present: &QueueSettings| {
             let mut settings = present.clone();
             change(&mut settings).map(|()| settings)
         };
-        queue.change(changed).await.map_err(|error| self.refused(&error))?.map(drop)?;
-        self.audit(Act::Configure, queue, None);
-        Ok(())
+        self.to_the_end(move |call| {
+            Box::pin(async move {
+                queue.change(changed).await.map_err(|error| call.refused(&error))?.map(drop)?;
+                call.audit(Act::Configure, &queue, None);
+                Ok(Answer::Nothing)
+            })
+        })
+        .await
     }
 
     /// Writes down what was done to a queue.
@@ -216,15 +219,28 @@ mod tests {
     /// An act, its request, and how to see that it took effect.
     type Case<'a> = (&'a str, &'a str, fn(&Engine) -> bool);
 
-    /// Makes a call, leaves it after so many looks, and answers whether it was over before that.
-    async fn left_after(looks: usize, file: &Path, (act, body, done): Case<'_>) -> bool {
-        let engine = Engine::open(MemoryStore::shared(), Default::default()).await.unwrap();
-        engine.create_queue("q", QueueSettings::default()).await.unwrap();
-        let file_of = AuditFile::open(file).unwrap();
-        let audit = Audit::new(Arc::clone(engine.clock()), Some(file_of));
+    /// A server over the engine, with this file for its audit.
+    fn shared(engine: &Engine, file: &Path) -> Arc<Shared> {
+        let file = AuditFile::open(file).unwrap();
+        let audit = Audit::new(Arc::clone(engine.clock()), Some(file));
         let leaving = Budget::new(1 << 20, 0);
         let parts = SharedParts { leaving, audit, acts: TaskTracker::new() };
-        let shared = Server::sharing(engine.clone(), Settings::default(), parts).shared();
+        Server::sharing(engine.clone(), Settings::default(), parts).shared()
+    }
+
+    fn call<'c>(shared: &'c Arc<Shared>, stop: &'c CancellationToken) -> Call<'c> {
+        Call {
+            shared,
+            host: "localhost",
+            client: None,
+            access_key: None,
+            stop,
+            polls: AtomicBool::new(false),
+            room: Mutex::new(shared.leaving.room()),
+        }
+    }
+
+    fn action(body: &str) -> Action {
         let head = Head {
             method: "POST",
             path: "/",
@@ -233,18 +249,24 @@ mod tests {
             target: None,
             trace: None,
         };
-        let request = Request::parse(&head, body.as_bytes()).unwrap();
+        Request::parse(&head, body.as_bytes()).unwrap().action
+    }
+
+    async fn turns() {
+        for _ in 0..TURNS {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Makes a call, leaves it after so many looks, and answers whether it was over before that.
+    async fn left_after(looks: usize, file: &Path, (act, body, done): Case<'_>) -> bool {
+        let engine = Engine::open(MemoryStore::shared(), Default::default()).await.unwrap();
+        engine.create_queue("q", QueueSettings::default()).await.unwrap();
+        let shared = shared(&engine, file);
         let over = {
-            let call = Call {
-                shared: &shared,
-                host: "localhost",
-                client: None,
-                access_key: None,
-                stop: &CancellationToken::new(),
-                polls: AtomicBool::new(false),
-                room: Mutex::new(shared.leaving.room()),
-            };
-            let mut run = pin!(call.run(request.action));
+            let stop = CancellationToken::new();
+            let call = call(&shared, &stop);
+            let mut run = pin!(call.run(action(body)));
             let mut over = false;
             for _ in 0..looks {
                 over = futures::poll!(run.as_mut()).is_ready();
@@ -255,9 +277,7 @@ mod tests {
             }
             over
         };
-        for _ in 0..TURNS {
-            tokio::task::yield_now().await;
-        }
+        turns().await;
         let text = std::fs::read_to_string(file).unwrap();
         let line = text.contains(&format!("\"act\":\"{act}\",\"outcome\":\"done\""));
         assert_eq!(line, done(&engine), "{act} left after {looks} looks: {text}");
@@ -293,6 +313,32 @@ mod tests {
                 assert!(looks < TURNS, "{} does not end", act.0);
             }
             assert!(looks > 1, "{} was left in the middle", act.0);
+        }
+    }
+
+    #[tokio::test]
+    async fn an_act_that_waits_for_its_turn_is_not_done_for_a_client_that_has_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let engine = Engine::open(MemoryStore::shared(), Default::default()).await.unwrap();
+        engine.create_queue("q", QueueSettings::default()).await.unwrap();
+        let shared = shared(&engine, &folder.path().join("acts"));
+        let stop = CancellationToken::new();
+        for body in [format!("Action=DeleteQueue&{URL}"), "Action=CreateQueue&QueueName=new".into()]
+        {
+            let turn = shared.changes.lock().await;
+            {
+                let call = call(&shared, &stop);
+                let mut run = pin!(call.run(action(&body)));
+                for _ in 0..TURNS {
+                    assert!(futures::poll!(run.as_mut()).is_pending(), "{body}");
+                    tokio::task::yield_now().await;
+                }
+            }
+            drop(turn);
+            turns().await;
+            assert!(shared.acts.is_empty(), "{body}");
+            assert!(engine.known_queue("q").is_some(), "{body}");
+            assert!(engine.known_queue("new").is_none(), "{body}");
         }
     }
 }

@@ -6,7 +6,8 @@
 //! receives) and the list of move tasks live here, in memory, and are gone after a restart.
 //! `docs/protocols/sqs.md` says what is supported and what differs.
 //!
-//! A request is answered by the task of its connection; only move tasks have tasks of their own.
+//! A request is answered by the task of its connection; move tasks, purges, and acts from their
+//! call of the engine on have tasks of their own.
 //! Lock order: the mutex of changes to queues is held across awaits and taken before all others;
 //! the other locks are never held across an await, and only that of the move tasks while another
 //! (a task's, the engine's registry) is taken.

@@ -47,7 +47,7 @@ impl Call<'_> {
             "Action": one_or_many(actions.collect()),
             "Resource": arn,
         });
-        let add = |settings: &mut QueueSettings| {
+        let add = move |settings: &mut QueueSettings| {
             let mut policy = policy_of(settings);
             let mut all = statements(&policy);
             if all.iter().any(|statement| has_label(statement, &p.label)) {
@@ -60,13 +60,12 @@ impl Call<'_> {
             keep(settings, POLICY, &Value::Object(policy).to_string());
             Ok(())
         };
-        self.change(&queue, add).await?;
-        Ok(Answer::Nothing)
+        self.change(&queue, add).await
     }
 
     pub(super) async fn remove_permission(&self, p: RemovePermission) -> Result<Answer, SqsError> {
         let queue = self.queue(&p.queue_url).await?;
-        let remove = |settings: &mut QueueSettings| {
+        let remove = move |settings: &mut QueueSettings| {
             let mut policy = policy_of(settings);
             let mut all = statements(&policy);
             let before = all.len();
@@ -82,7 +81,6 @@ impl Call<'_> {
             keep(settings, POLICY, &Value::Object(policy).to_string());
             Ok(())
         };
-        self.change(&queue, remove).await?;
-        Ok(Answer::Nothing)
+        self.change(&queue, remove).await
     }
 }

@@ -1,10 +1,13 @@
 //! CreateQueue, DeleteQueue, GetQueueUrl, ListQueues, PurgeQueue, and the reset of test mode.
 
+use std::sync::Arc;
+
 use slipring::{Error, Queue};
 use slipring_wire::sqs::{
     Answer, CreateQueue, CreateQueueAnswer, DeleteQueue, ErrorCode, GetQueueUrl, GetQueueUrlAnswer,
     ListQueues, ListQueuesAnswer, PurgeQueue, SqsError, attributes_by_name,
 };
+use tokio::sync::OwnedMutexGuard;
 
 use super::attributes::{apply, as_shown, first_other, fresh_settings};
 use super::call::Call;
@@ -22,7 +25,7 @@ impl Call<'_> {
         let redrive = self.redrive_in(&attributes, &p.queue_name, fifo).await?;
         let queue_url = self.url_of(&p.queue_name);
         let answer = Answer::CreateQueue(CreateQueueAnswer { queue_url });
-        let _turn = self.shared.changes.lock().await;
+        let turn = self.turn().await;
         // Another server may have deleted the queue; the answer is that there is one.
         let noted = self.shared.engine.note_deletions().await;
         noted.map_err(|error| self.refused(&error))?;
@@ -47,10 +50,21 @@ impl Call<'_> {
         settings.fifo = fifo;
         apply(&mut settings, &attributes, redrive.as_ref())?;
         tag(&mut settings, &p.queue_name, p.tags.into_map(), self.limits())?;
-        let created = self.shared.engine.create_queue(&p.queue_name, settings).await;
-        let created = created.map_err(|error| self.refused(&error))?;
-        self.audit(Act::Create, &created, None);
-        Ok(answer)
+        self.to_the_end(move |call| {
+            Box::pin(async move {
+                let _turn = turn;
+                let created = call.shared.engine.create_queue(&p.queue_name, settings).await;
+                let created = created.map_err(|error| call.refused(&error))?;
+                call.audit(Act::Create, &created, None);
+                Ok(answer)
+            })
+        })
+        .await
+    }
+
+    /// The turn to make or delete queues, for an act that keeps it to its end.
+    async fn turn(&self) -> OwnedMutexGuard<()> {
+        Arc::clone(&self.shared.changes).lock_owned().await
     }
 
     /// Checks the name of a queue that is to be made.
@@ -77,15 +91,21 @@ impl Call<'_> {
     }
 
     pub(super) async fn delete_queue(&self, p: DeleteQueue) -> Result<Answer, SqsError> {
-        let _turn = self.shared.changes.lock().await;
+        let turn = self.turn().await;
         let queue = self.queue(&p.queue_url).await?;
-        self.delete_whole(&queue).await?;
-        self.shared.deleted.note(queue.name().to_string(), self.now());
-        Ok(Answer::Nothing)
+        let messages = messages_in(&queue).await;
+        self.to_the_end(move |call| {
+            Box::pin(async move {
+                let _turn = turn;
+                call.delete_whole(&queue, messages).await?;
+                call.shared.deleted.note(queue.name().to_string(), call.now());
+                Ok(Answer::Nothing)
+            })
+        })
+        .await
     }
 
-    async fn delete_whole(&self, queue: &Queue) -> Result<(), SqsError> {
-        let messages = queue.stats().await.ok().map(|stats| stats.total());
+    async fn delete_whole(&self, queue: &Queue, messages: Option<u64>) -> Result<(), SqsError> {
         let deleted = self.shared.engine.delete_queue(queue).await;
         deleted.map_err(|error| self.refused(&error))?;
         self.shared.moves.forget(queue.id());
@@ -140,13 +160,20 @@ impl Call<'_> {
 
     /// Deletes every queue, for test suites.
     pub(super) async fn reset(&self) -> Result<Answer, SqsError> {
-        let _turn = self.shared.changes.lock().await;
-        for queue in self.all_queues().await? {
-            self.delete_whole(&queue).await?;
-        }
-        self.shared.purges.clear();
-        self.shared.deleted.clear();
-        Ok(Answer::Nothing)
+        let turn = self.turn().await;
+        let queues = self.all_queues().await?;
+        self.to_the_end(move |call| {
+            Box::pin(async move {
+                let _turn = turn;
+                for queue in queues {
+                    call.delete_whole(&queue, messages_in(&queue).await).await?;
+                }
+                call.shared.purges.clear();
+                call.shared.deleted.clear();
+                Ok(Answer::Nothing)
+            })
+        })
+        .await
     }
 
     /// All queues, by name.
@@ -154,6 +181,11 @@ impl Call<'_> {
         let queues: Result<Vec<Queue>, Error> = self.shared.engine.queues().await;
         queues.map_err(|error| self.refused(&error))
     }
+}
+
+/// How many messages a queue has, where that can be said.
+async fn messages_in(queue: &Queue) -> Option<u64> {
+    queue.stats().await.ok().map(|stats| stats.total())
 }
 
 fn exists(attribute: &str) -> SqsError {

@@ -55,7 +55,7 @@ pub(super) struct Shared {
     pub(super) sizes: Sizes,
     places: Arc<Places>,
     /// Held while queues are made and deleted: whether there is one is looked at before.
-    pub(super) changes: tokio::sync::Mutex<()>,
+    pub(super) changes: Arc<tokio::sync::Mutex<()>>,
     pub(super) purges: Purges,
     /// When queues were deleted, by name.
     pub(super) deleted: Recent<String>,
@@ -117,7 +117,7 @@ impl Server {
             arriving: Budget::new(settings.arriving_bytes_max, BODY_BYTES_MAX),
             leaving,
             sizes: Sizes::default(),
-            changes: tokio::sync::Mutex::new(()),
+            changes: Arc::default(),
             purges: Purges::default(),
             deleted: Recent::default(),
             replays: Replays::default(),

@@ -141,7 +141,7 @@ impl Service {
             if caller == Caller::Browser {
                 return Err(kept_out(&Refused::Page));
             }
-            let answer = call.to_the_end(|call| Box::pin(call.reset())).await?;
+            let answer = call.reset().await?;
             return Ok(("Reset", answer, call.room.into_inner()));
         }
         let Request { action, .. } = Request::parse(head, &body)?;

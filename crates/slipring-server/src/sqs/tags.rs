@@ -31,23 +31,22 @@ pub(super) fn tag(
 impl Call<'_> {
     pub(super) async fn tag_queue(&self, p: TagQueue) -> Result<Answer, SqsError> {
         let queue = self.queue(&p.queue_url).await?;
-        let name = queue.name();
+        let (name, limits) = (queue.name(), self.limits().clone());
         let tags = p.tags.into_map();
-        self.change(&queue, |settings| tag(settings, name.as_str(), tags.clone(), self.limits()))
-            .await?;
-        Ok(Answer::Nothing)
+        let add =
+            move |settings: &mut QueueSettings| tag(settings, name.as_str(), tags.clone(), &limits);
+        self.change(&queue, add).await
     }
 
     pub(super) async fn untag_queue(&self, p: UntagQueue) -> Result<Answer, SqsError> {
         let queue = self.queue(&p.queue_url).await?;
-        let untag = |settings: &mut QueueSettings| {
+        let untag = move |settings: &mut QueueSettings| {
             for key in p.tag_keys.iter() {
                 settings.attributes.remove(&format!("{KEY}{key}"));
             }
             Ok(())
         };
-        self.change(&queue, untag).await?;
-        Ok(Answer::Nothing)
+        self.change(&queue, untag).await
     }
 
     pub(super) async fn list_tags(&self, p: ListQueueTags) -> Result<Answer, SqsError> {
