@@ -11,8 +11,9 @@ use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use futures::stream;
-use slipring::{ChosenMove, Engine, Error, MessageId, MoveRequest};
+use slipring::{ChosenMove, Engine, Error, MessageId, MoveRequest, Retry};
 use tokio::sync::mpsc::{self, Sender};
+use tokio_util::sync::CancellationToken;
 
 use super::Api;
 use super::failure::Failure;
@@ -33,7 +34,7 @@ pub(super) async fn purge(
 ) -> Result<Response, Failure> {
     let queue = api.engine().queue(&name).await?;
     let mut deed = api.audit().begin(Act::Purge, &name, who);
-    Ok(in_lines(&api, move |lines| async move {
+    Ok(in_lines(&api, api.stop(), move |lines| async move {
         let tell = |messages| {
             deed.so_far(messages);
             lines.report(Progress { messages, ..Progress::default() });
@@ -76,7 +77,7 @@ pub(super) async fn redrive(
     };
     let engine = api.engine().clone();
     let mut deed = api.audit().begin(Act::Redrive, &name, who);
-    Ok(in_lines(&api, move |lines| async move {
+    Ok(in_lines(&api, api.stop(), move |lines| async move {
         let request = MoveRequest { source: queue.id(), target, limit: STEP };
         let moved = move_all(&engine, request, &steps, &lines, &mut deed).await?;
         deed.done(moved);
@@ -123,9 +124,10 @@ async fn move_all(
 fn move_chosen(api: &Api, request: ChosenMove, name: &str, who: Who) -> Response {
     let deed = api.audit().begin(Act::Redrive, name, who);
     let (engine, api) = (api.engine().clone(), api.clone());
-    in_lines(&api.clone(), move |_| async move {
+    // One step, which the engine takes also when the caller leaves or the server stops: it is
+    // waited for.
+    in_lines(&api.clone(), &CancellationToken::new(), move |_| async move {
         let ids = request.messages.clone();
-        // In one step, which the engine takes also when the caller leaves.
         let acting = api.to_the_end(async move {
             let answers = engine.move_chosen(request).await?;
             let messages = answers.iter().filter(|answer| answer.is_ok()).count() as u64;
@@ -164,15 +166,15 @@ impl Lines {
 }
 
 /// Runs `work` and answers with its lines, the last of which it answers itself. It ends early when
-/// the caller leaves or the server stops; what was done by then stays done.
-fn in_lines<F>(api: &Api, work: impl FnOnce(Lines) -> F) -> Response
+/// the caller leaves or at `stop`; what was done by then stays done.
+fn in_lines<F>(api: &Api, stop: &CancellationToken, work: impl FnOnce(Lines) -> F) -> Response
 where
     F: Future<Output = Result<Progress, Error>> + std::marker::Send + 'static,
 {
     let (to, reader) = mpsc::channel(1);
     let lines = Lines { to, messages: Arc::default() };
     let work = work(lines.clone());
-    let api = api.clone();
+    let (api, stop) = (api.clone(), stop.clone());
     let acting = api.0.acts.token();
     tokio::spawn(async move {
         let result = tokio::select! {
@@ -180,7 +182,8 @@ where
                 api.note(&error);
                 Failure::from(error)
             }),
-            () = api.stop().cancelled() => Err(Failure::stopping()),
+            // The engine ends the step that it is at.
+            () = stop.cancelled() => Err(Error::closed().with_retry(Retry::Unknown).into()),
             () = lines.to.closed() => return,
         };
         // Its end is written down; nobody has to wait for whoever reads the last line.
@@ -229,4 +232,73 @@ pub(super) async fn kick(
         Ok::<_, Failure>(Json(Kicked { kicked }))
     });
     kicking.await
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::to_bytes;
+    use axum::http::Request;
+    use serde_json::{Value, json};
+    use slipring::stores::MemoryStore;
+    use slipring::{EngineOptions, NewMessage, QueueSettings};
+    use slipring_conformance::fault::{Fault, FaultyStore, Verb};
+    use tokio_util::task::TaskTracker;
+
+    use crate::admin::{MayRetry, Parts, protocol};
+    use crate::audit::Audit;
+    use crate::budget::Budget;
+    use crate::deadlines::Deadlines;
+
+    use super::*;
+
+    /// More than any call here takes of a runtime with one thread.
+    const TURNS: usize = 200;
+
+    fn stopped_by(engine: &Engine, stop: &CancellationToken) -> Api {
+        let parts = Parts {
+            protocols: Vec::new(),
+            stop: stop.clone(),
+            leaving: Budget::new(1 << 20, 0),
+            deadlines: Deadlines::default(),
+            audit: Audit::new(Arc::clone(engine.clock()), None),
+            caller: protocol(),
+            acts: TaskTracker::new(),
+        };
+        Api::new(engine.clone(), parts)
+    }
+
+    /// The last line of a redrive of one message when the server stops in the middle of its step.
+    async fn stopped_at(verb: Verb, body: impl FnOnce(MessageId) -> Value) -> Progress {
+        let store = FaultyStore::new(MemoryStore::shared());
+        let engine = Engine::open(store.clone(), EngineOptions::default()).await.unwrap();
+        let queue = engine.create_queue("q", QueueSettings::default()).await.unwrap();
+        engine.create_queue("target", QueueSettings::default()).await.unwrap();
+        let sent = queue.send(NewMessage::new("x")).await.unwrap();
+        let stop = CancellationToken::new();
+        let api = stopped_by(&engine, &stop);
+        store.plan(verb, 1, Fault::HangAfter);
+        let request = Request::post("/v1/queues/q/redrive");
+        let request = request.header(CONTENT_TYPE, "application/json");
+        let request = request.body(Bytes::from(body(sent.id).to_string())).unwrap();
+        let answer = api.call(request).await;
+        store.hanging(1).await;
+        stop.cancel();
+        for _ in 0..TURNS {
+            tokio::task::yield_now().await;
+        }
+        store.release();
+        let lines = to_bytes(answer.into_body(), usize::MAX).await.unwrap();
+        let last = lines.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().unwrap();
+        serde_json::from_slice(last).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_stop_breaks_no_step_of_chosen_messages_off_and_leaves_open_what_another_did() {
+        let chosen = |id: MessageId| json!({ "target": "target", "ids": [id.0] });
+        let last = stopped_at(Verb::MoveChosen, chosen).await;
+        assert_eq!((last.done, last.messages), (true, 1), "{last:?}");
+        let last = stopped_at(Verb::MoveMessages, |_| json!({ "target": "target" })).await;
+        assert_eq!((last.done, last.messages), (false, 0), "{last:?}");
+        assert_eq!(last.error.unwrap().retry, MayRetry::Unknown);
+    }
 }
