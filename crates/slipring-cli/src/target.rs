@@ -244,9 +244,12 @@ impl Target {
             pending.extend_from_slice(&data);
             while let Some(end) = pending.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = pending.drain(..=end).collect();
-                let line: Progress = parse(&line)?;
+                let line: Progress = parse(&line).map_err(|failure| so_far(failure, done))?;
                 match (&line.error, line.done) {
-                    (Some(error), _) => return Err(so_far(refusal(error), line.messages)),
+                    // An older server says 0 beside its error.
+                    (Some(error), _) => {
+                        return Err(so_far(refusal(error), done.max(line.messages)));
+                    }
                     (None, true) => return Ok(line),
                     (None, false) => {
                         done = line.messages;
@@ -255,7 +258,8 @@ impl Target {
                 }
             }
             if pending.len() > LINE_BYTES_MAX {
-                return Err(Failure::failed("the server answers with something else than lines"));
+                let failure = "the server answers with something else than lines";
+                return Err(so_far(Failure::failed(failure), done));
             }
         }
         let ended = Failure::failed("the answer ended before the operation was done");

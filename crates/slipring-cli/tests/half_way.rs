@@ -89,7 +89,10 @@ fn a_purge_or_redrive_that_fails_half_way_says_how_much_is_done() {
     let step = "{\"messages\":1000,\"done\":false}\n";
     let error = failure("later");
     let failed = format!("{step}{{\"messages\":2000,\"done\":false,\"error\":{error}}}\n");
+    let uncounted = format!("{step}{{\"messages\":0,\"done\":false,\"error\":{error}}}\n");
     for (lines, told) in [
+        (uncounted, "away; 1000 messages were done before it"),
+        (format!("{step}{{}}\n"), "column 2; 1000 messages were done before it"),
         (failed, "away; 2000 messages were done before it"),
         (step.to_owned(), "the operation was done; 1000 messages were done before it"),
     ] {
