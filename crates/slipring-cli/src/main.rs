@@ -54,7 +54,8 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(failure) => {
             // An address may stand where none belongs, with its password.
-            let failure = failure.shown_by(secrets::hidden);
+            let hidden = |text: &str| secrets::hidden_with(text, std::env::args_os().skip(1));
+            let failure = failure.shown_by(hidden);
             logging::last_words(&match failure.format() {
                 LogFormat::Human => format!("error: {failure}\n"),
                 LogFormat::Json => in_json(&failure),
@@ -72,7 +73,7 @@ fn in_json(failure: &Failure) -> String {
 /// repeated without its password.
 fn refused(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
-    let shown = secrets::hidden(&text);
+    let shown = secrets::hidden_with(&text, std::env::args_os().skip(1));
     let asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
     let json = !asked_for && logging::is_json_asked_for(std::env::args_os());
     if !json && shown == text {

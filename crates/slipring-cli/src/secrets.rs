@@ -1,7 +1,29 @@
 //! Passwords in texts that are shown: an address may stand where no address belongs.
 
+use std::ffi::OsString;
+
 /// What stands in the place of a password.
 const HIDDEN: &str = "***";
+/// What a path may stand behind.
+const BEFORE_PATHS: [&str; 2] = ["sqlite:", "unix:"];
+
+/// [`hidden`] of a text that may repeat some of these arguments: one that may be an address is
+/// hidden as a whole, for a password may have what ends a word.
+pub fn hidden_with(text: &str, arguments: impl IntoIterator<Item = OsString>) -> String {
+    let values = arguments.into_iter().map(|argument| argument.to_string_lossy().into_owned());
+    let mut values: Vec<(String, String)> = values
+        .map(|argument| value_of(&argument).to_owned())
+        .filter(|value| may_be_address(value))
+        .map(|value| (hidden_in_word(&value), value))
+        .filter(|(shown, value)| shown != value)
+        .collect();
+    // One may be a part of another.
+    values.sort_by_key(|(_, value)| std::cmp::Reverse(value.len()));
+    let replaced = values
+        .iter()
+        .fold(text.to_owned(), |text, (shown, value)| text.replace(value.as_str(), shown));
+    hidden(&replaced)
+}
 
 /// The text with `***` for what may be a password: between `:` and `@` of anything that looks like
 /// an address, with a scheme or without, behind the host of one that has no `@`, and behind
@@ -22,11 +44,37 @@ pub fn hidden(text: &str) -> String {
     shown
 }
 
+fn may_be_address(value: &str) -> bool {
+    let marks = ["@", "://", "password="];
+    let value = value.to_ascii_lowercase();
+    marks.iter().any(|mark| value.contains(mark))
+}
+
+/// What stands behind `=` in `--flag=value`; of any other word all of it.
+fn value_of(word: &str) -> &str {
+    let flag = word.strip_prefix("--").and_then(|flag| flag.split_once('='));
+    flag.map_or(word, |(_, value)| value)
+}
+
+/// Whether a word is a path for sure, in which `@` may stand. `//` begins an address, and no path
+/// has the parts `user:password@host`.
+fn is_path(word: &str) -> bool {
+    let value = value_of(word);
+    let path = BEFORE_PATHS.iter().find_map(|before| value.strip_prefix(before));
+    path.is_some_and(|path| {
+        let (before, _) = path.rsplit_once('@').unwrap_or_default();
+        path.starts_with(['/', '.', '~']) && !path.starts_with("//") && !before.contains(':')
+    })
+}
+
 fn hidden_in_word(word: &str) -> String {
     // All that follows: whatever ends the password may be a part of it.
     if let Some(at) = word.to_ascii_lowercase().find("password=") {
         let (before, _) = word.split_at(at + "password=".len());
         return format!("{}{HIDDEN}", hidden_in_address(before));
+    }
+    if is_path(word) {
+        return word.to_owned();
     }
     hidden_in_address(word)
 }
@@ -79,10 +127,36 @@ mod tests {
             }),
             ("at http://localhost:9325; start", "at http://localhost:9325; start"),
             ("", ""),
+            ("sqlite:/srv/ann@corp.example/q.db", "sqlite:/srv/ann@corp.example/q.db"),
+            ("--store=sqlite:./a@b.db: gone", "--store=sqlite:./a@b.db: gone"),
+            ("'unix:/run/a@b.sock' and unix:~/a@b", "'unix:/run/a@b.sock' and unix:~/a@b"),
+            ("sqlite://me:secret@db/q", "sqlite://me:***@db/q"),
+            ("unix:/me:secret@db", "unix:***@db"),
+            ("unix:me@db", "unix:***@db"),
         ] {
             assert_eq!(hidden(text), shown);
         }
         let query = hidden("postgres://me@db/q?Password=secret");
         assert!(!query.contains("secret"), "{query}");
+    }
+
+    #[test]
+    fn a_password_that_ends_a_word_is_hidden_where_an_argument_is_repeated() {
+        let secret = "postgres://me:a'b`c \"d e@db:5432";
+        let flag = format!("--store={secret}");
+        for (arguments, text, shown) in [
+            (vec![secret], format!("no '{secret}' here"), "no 'postgres://me:***@db:5432' here"),
+            (vec![&flag], format!("no '{flag}'"), "no '--store=postgres://me:***@db:5432'"),
+            (vec![&flag], format!("no '{secret}'"), "no 'postgres://me:***@db:5432'"),
+            (vec!["me:a@db", "me:a@db'x:b@c"], "'me:a@db'x:b@c'".to_owned(), "'me:***@c'"),
+            (vec!["--sqs=Password='a b'"], "'Password='a b''".to_owned(), "'Password=***'"),
+            (vec!["postgres://me:a'b"], "'postgres://me:a'b'".to_owned(), "'postgres://me:***'"),
+            (vec!["sqlite:/a b@c", "http://x:1/y"], "at http://x:1/y".to_owned(), {
+                "at http://x:1/y"
+            }),
+        ] {
+            let arguments = arguments.into_iter().map(OsString::from);
+            assert_eq!(hidden_with(&text, arguments), shown);
+        }
     }
 }
