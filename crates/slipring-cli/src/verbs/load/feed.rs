@@ -69,9 +69,25 @@ pub async fn known_parts(load: &Load) -> Result<BTreeMap<u32, PartInfo>, Failure
 
 /// Publishes a load of so many messages. It may be tried again, for a load is published once.
 pub async fn publish(load: &Load, messages: u64) -> Result<LoadInfo, Broken> {
-    patiently(|| load.publish(messages)).await.map_err(|error| match error.retry() {
-        Retry::Unknown => Broken::Unknown(error.into()),
-        _ => Broken::Failed(error.into()),
+    published(|| load.publish(messages)).await
+}
+
+/// Calls the store as [`patiently`] does. What a try without an answer has done, the refusals of
+/// later ones do not undo.
+async fn published<T, F: Future<Output = Result<T, Error>>>(
+    call: impl Fn() -> F,
+) -> Result<T, Broken> {
+    let may_be_done = AtomicBool::new(false);
+    let noted = || async {
+        call().await.inspect_err(|error| {
+            if error.retry() == Retry::Unknown {
+                may_be_done.store(true, Ordering::Relaxed);
+            }
+        })
+    };
+    patiently(noted).await.map_err(|error| match may_be_done.load(Ordering::Relaxed) {
+        true => Broken::Unknown(error.into()),
+        false => Broken::Failed(error.into()),
     })
 }
 
@@ -226,5 +242,24 @@ fn refused(chunk: &Chunk, error: Error) -> Broken {
     match index {
         Some(index) => Broken::Line { line: chunk.line_of(index), why: error.message().to_owned() },
         None => Broken::Failed(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is told of a publication whose tries end with these errors, the last one first.
+    async fn told_of(errors: Vec<Error>) -> Broken {
+        let errors = Mutex::new(errors);
+        published(|| async { Err::<(), _>(errors.lock().await.pop().unwrap()) }).await.unwrap_err()
+    }
+
+    #[tokio::test]
+    async fn a_try_without_an_answer_is_not_forgotten_for_the_refusals_of_later_ones() {
+        let lost = || Error::new(ErrorKind::StorageUnavailable, "cut").with_retry(Retry::Unknown);
+        let refused = || Error::new(ErrorKind::StorageFull, "no room").with_retry(Retry::Later);
+        assert!(matches!(told_of(vec![refused(), lost()]).await, Broken::Unknown(_)));
+        assert!(matches!(told_of(vec![refused()]).await, Broken::Failed(_)));
     }
 }
