@@ -255,6 +255,33 @@ async fn a_load_that_waits_for_its_publication_can_be_interrupted_and_gone_on_wi
     assert_eq!(place.ready(), 3);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_load_that_is_interrupted_while_it_is_ended_is_not_said_to_be_open() {
+    let cluster = Cluster::shared();
+    let database = cluster.database().await;
+    let folder = Folder::new();
+    let place = Place::of(&folder, &cluster.url(OWNER, "test", &database.name));
+    let mut command = folder.command(&place.with(&["-"]));
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    until("it has begun", || !place.loads().is_empty());
+    let load = place.loads()[0]["id"].to_string();
+    // As one who appends a part: nobody ends the load meanwhile.
+    let holder = cluster.begin(&database, "READ COMMITTED").await;
+    run(&holder, &format!("SELECT slipring.load_lock({load}, false)")).await;
+    child.stdin.take().unwrap().write_all(b"oops\n").unwrap();
+    locked(&cluster.client(&database).await, 1).await;
+    let pid = Pid::from_raw(child.id().try_into().unwrap());
+    until("it has ended", || {
+        kill(pid, Signal::SIGINT).unwrap();
+        child.try_wait().unwrap().is_some()
+    });
+    let error = String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap();
+    drop(holder);
+    let told = format!("nothing was loaded; it is not known whether load {load} was ended");
+    assert!(error.contains("error: line 1: ") && error.contains(&told), "{error}");
+}
+
 const COUNT: u64 = 40_000;
 
 /// A load that is killed half way can be gone on with.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use slipring::clock::monotonic_ns;
-use slipring::{Engine, Load, LoadId, LoadInfo, LoadState, Queue};
+use slipring::{Engine, Error, ErrorKind, Load, LoadId, LoadInfo, LoadState, Queue, Retry};
 
 use crate::failure::Failure;
 use crate::logging::{self, LogFormat};
@@ -207,11 +207,15 @@ impl LoadArgs {
             Broken::Line { line, why } if !self.keep => {
                 let failure = Failure::failed(format!("line {line}: {why}"));
                 let abandoned = tokio::select! {
-                    abandoned = load.abandon() => abandoned.map_err(|error| error.to_string()),
-                    _ = tokio::signal::ctrl_c() => Err("interrupted".to_owned()),
+                    abandoned = load.abandon() => abandoned,
+                    _ = tokio::signal::ctrl_c() => Err(cut_off()),
                 };
                 match abandoned {
                     Ok(()) => failure.with("nothing was loaded"),
+                    Err(error) if error.retry() == Retry::Unknown => failure.with(format!(
+                        "nothing was loaded; it is not known whether load {id} was ended: --list \
+                         tells, and --abandon {id} ends it ({error})"
+                    )),
                     Err(error) => failure.with(format!("{open} ({error})")),
                 }
             }
@@ -247,6 +251,11 @@ impl LoadArgs {
         }
         print::line(&table.to_string())
     }
+}
+
+/// The error of a call whose answer is not waited for any more.
+fn cut_off() -> Error {
+    Error::new(ErrorKind::Closed, "interrupted").with_retry(Retry::Unknown)
 }
 
 /// A bar over the bytes of the file, or a count of what came from stdin.
