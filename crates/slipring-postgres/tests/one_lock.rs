@@ -14,7 +14,8 @@ use slipring::{QueueId, QueueSettings};
 use slipring_conformance::verbs::{at, claim, queue, send};
 use slipring_postgres::PostgresStore;
 use slipring_testbed::{
-    Cluster, Database, SOON, database_now, one, rotation_step, rotation_step_after, run,
+    Cluster, Database, SOON, database_now, one, rotate_until, rotation_step, rotation_step_after,
+    run,
 };
 use tokio_postgres::Client;
 
@@ -171,4 +172,38 @@ async fn no_step_of_background_work_waits_for_a_queue_while_it_has_another() {
         run(&worker, &both).await;
     }
     assert_eq!(count("stood_with_another").await, 2);
+}
+
+/// Queues that are idle when they are looked for, and are not any more when their locks are there. A
+/// step that finds the first of four not idle copies it alone. The next one asks for the second, for
+/// each of three, and for each of two whose lock it has.
+const NOT_IDLE: &str = "CREATE SEQUENCE asked; GRANT ALL ON SEQUENCE asked TO PUBLIC;
+    ALTER FUNCTION slipring.journal_idle RENAME TO journal_idle_watched;
+    CREATE FUNCTION slipring.journal_idle(p_queue int) RETURNS boolean LANGUAGE sql AS $$
+        SELECT slipring.journal_idle_watched(p_queue) AND nextval('public.asked') = ANY ('{2,3,4,5}') $$";
+
+#[tokio::test]
+async fn a_step_that_copies_no_idle_queue_has_no_lock_when_it_waits_for_one() {
+    let cluster = Cluster::shared();
+    let (database, store, client) = cluster.opened().await;
+    run(&client, "UPDATE slipring.store SET own_tables_max = 0").await;
+    let mut queues = Vec::new();
+    for n in 0..SHARED {
+        queues.push(queue(&store, &format!("q{n}"), &QueueSettings::default()).await);
+    }
+    let admin = cluster.superuser(&database.name).await;
+    run(&admin, NOT_IDLE).await;
+    let worker = cluster.client(&database).await;
+    let asked = async || one(&admin, "SELECT coalesce(pg_sequence_last_value('asked'), 0)").await;
+    // Transactions of other tests may have to end before a new generation is written.
+    rotate_until(&worker, "journal", at(1), async || asked().await == 1).await;
+    let holder = cluster.holder(&database, queues[1]).await;
+    run(&worker, "BEGIN").await;
+    rotation_step(&worker, "journal", at(1)).await;
+    assert_eq!(asked().await, 7, "it had two locks, and went on to wait for the second queue's");
+    let free = "SELECT count(*) FROM (SELECT FROM slipring.lock_row WHERE kind = 0
+        FOR UPDATE SKIP LOCKED) l";
+    assert_eq!(one(&admin, free).await, SHARED as i64 - 1);
+    run(&worker, "COMMIT").await;
+    run(&holder, "COMMIT").await;
 }
