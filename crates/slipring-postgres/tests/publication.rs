@@ -179,6 +179,39 @@ async fn every_verb_of_sql_works_beside_a_publication_for_all_tables() {
 }
 
 #[tokio::test]
+async fn rows_of_published_tables_are_set_aside_once_no_open_transaction_uses_these() {
+    let cluster = Cluster::shared();
+    let (database, store, client) = cluster.opened().await;
+    // Both queues share tables.
+    run(&client, "UPDATE slipring.store SET own_tables_max = 0").await;
+    let q = queue(&store, "q", &QueueSettings::default()).await;
+    queue(&store, "other", &QueueSettings::default()).await;
+    send(&store, q, &["leased", "leased too"]).await;
+    claim(&store, q, 2, at(0)).await;
+    send(&store, q, &["broken"]).await;
+    let wrong = "UPDATE slipring.message SET headers = '{' WHERE body = 'broken';
+        UPDATE slipring.lease SET n = -2 WHERE n = 2";
+    run(&client, wrong).await;
+    let admin = cluster.superuser(&database.name).await;
+    run(&admin, PUBLISH).await;
+    let user = cluster.begin(&database, "READ COMMITTED").await;
+    run(&user, "SELECT slipring.send('other', 'open'::text)").await;
+    let aside = "SELECT slipring.set_aside('q')";
+    assert_eq!(one(&client, aside).await, 0, "the table of messages is in use");
+    let kept = "SELECT count(*) FROM slipring.aside";
+    assert_eq!(one(&client, kept).await, 0);
+    // Nobody stands behind it, also where its transaction stays open.
+    run(&client, &format!("BEGIN; {aside}")).await;
+    run(&user, "SELECT slipring.send('other', 'more'::text); COMMIT").await;
+    run(&client, "COMMIT").await;
+    assert_eq!(one(&client, aside).await, 2, "a message and a lease");
+    let kinds = "SELECT string_agg(kind, ' ' ORDER BY kind) FROM slipring.aside";
+    let kinds: String = client.query_one(kinds, &[]).await.unwrap().get(0);
+    assert_eq!(kinds, "lease message");
+    assert_eq!(one(&client, "SELECT count(*) FROM slipring.receive('other', 9)").await, 2);
+}
+
+#[tokio::test]
 async fn every_table_of_which_rows_change_has_a_replica_identity() {
     let (_database, _store, client) = Cluster::shared().opened().await;
     // The tables, and their partitions, that some function updates or deletes from by name.

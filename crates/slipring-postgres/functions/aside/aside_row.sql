@@ -1,9 +1,8 @@
--- Purpose: sets a row aside: keeps it where an operator finds it, deletes it where it was, and says so
---          in the log of the server.
+-- Purpose: sets a row aside: keeps it where an operator finds it, and deletes it where it was.
 -- Inputs:  p_queue; p_kind of row; p_why; p_messages that it stood for; p_kept, the row; p_table and
 --          p_ctid, where it is.
 -- Lock:    the caller holds the queue's lock. Where the table is published and has no replica
---          identity, the error SR101 says its name, see aside_rows: it is being read here.
+--          identity, the error SR101 says its name, and in its detail what PostgreSQL said, see aside_rows: it is being read here.
 -- Index:   none.
 CREATE OR REPLACE FUNCTION slipring.aside_row(
     p_queue slipring.queue, p_kind text, p_why text, p_messages bigint, p_kept jsonb,
@@ -15,8 +14,6 @@ BEGIN
     BEGIN
         EXECUTE format('DELETE FROM %s WHERE ctid = $1', p_table) USING p_ctid;
     EXCEPTION WHEN object_not_in_prerequisite_state THEN
-        RAISE EXCEPTION USING ERRCODE = 'SR101', MESSAGE = p_table::text;
+        RAISE EXCEPTION USING ERRCODE = 'SR101', MESSAGE = p_table::text, DETAIL = SQLERRM;
     END;
-    RAISE WARNING 'slipring: queue %: a row of % is not as the store writes them (%) and was set '
-        'aside; slipring.findings() shows it', p_queue.name, p_table, p_why;
 END $$;

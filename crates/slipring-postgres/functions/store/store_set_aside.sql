@@ -1,6 +1,6 @@
 -- Purpose: sets rows of a queue aside that cannot be what the store has written.
 -- Inputs:  p_queue; p_now_ms.
--- Lock:    the queue's.
+-- Lock:    the queue's; see aside_rows.
 -- Index:   see aside_rows.
 -- Answers: what was set aside: the kind of row, what is wrong with it, and how many messages it
 --          stood for.
