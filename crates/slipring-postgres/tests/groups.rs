@@ -106,3 +106,41 @@ async fn a_receive_over_several_queues_does_not_wait_for_a_long_group() {
     assert!(one(&client, BROUGHT_IN).await < 20_000, "a turn, and not all of the group");
     soon("the shutdown", engine.shutdown()).await;
 }
+
+/// A clock that stands, as one that was set back does for the store: fences go on with the state's.
+const STANDS: &str = "CREATE OR REPLACE FUNCTION slipring.now_ms() RETURNS bigint LANGUAGE sql AS
+    'SELECT 1700000000000'";
+
+#[tokio::test]
+async fn no_receipt_is_given_twice_though_a_receive_was_rolled_back_and_the_clock_stands() {
+    // S3.2
+    let (_database, _store, client) = fifo().await;
+    run(&client, "SELECT slipring.create_queue('plain')").await;
+    run(&client, "SELECT slipring.send('plain', 'm'::text)").await;
+    run(&client, "SELECT slipring.nack(receipt, '0 s') FROM slipring.receive('plain')").await;
+    fill(&client, "g", 1, 5, 1).await;
+    run(&client, STANDS).await;
+    for queue in ["q", "plain"] {
+        let receive = format!("SELECT receipt FROM slipring.receive('{queue}', 10, '1 hour')");
+        let receipts = async || {
+            let rows = client.query(&receive, &[]).await.unwrap();
+            rows.iter().map(|row| row.get::<_, String>(0)).collect::<Vec<_>>()
+        };
+        let count = if queue == "q" { 5 } else { 1 };
+        let mut seen = Vec::new();
+        for back in ["ROLLBACK", "ROLLBACK TO s", "ROLLBACK", "ROLLBACK TO s", "COMMIT"] {
+            run(&client, "BEGIN; SAVEPOINT s").await;
+            seen.extend(receipts().await);
+            run(&client, back).await;
+            if back == "ROLLBACK TO s" {
+                seen.extend(receipts().await);
+                run(&client, "ROLLBACK").await;
+            }
+        }
+        assert_eq!(seen.len(), 7 * count, "{queue}");
+        let all = seen.len();
+        seen.sort();
+        seen.dedup();
+        assert_eq!(seen.len(), all, "{queue}: a receipt was given twice: {seen:?}");
+    }
+}

@@ -59,6 +59,12 @@ BEGIN
             PERFORM slipring.tally_fold(v_queue);
         END IF;
     END IF;
+    IF p_holder IS NULL THEN
+        -- A user's transaction may take its hand-outs back, with the state that has their fences. A number of
+        -- a sequence is not given again, so the next ones are others, also while the clock stands.
+        v_state.fence := greatest(v_state.fence, slipring.fence_least(p_now_ms))
+            + (nextval(v_queue.activity) % {{FENCE_TRIES}}) * {{FENCE_TRY}};
+    END IF;
     IF cardinality(p_lease_ms) = 1 AND NOT v_queue.fifo
         AND v_up_to <= v_queue.in_flight_max - v_state.leased - v_leased THEN
         IF v_ready > 0 THEN
