@@ -692,6 +692,9 @@ FUNCTION ack(receipts text[]) RETURNS bigint SECURITY DEFINER
 FUNCTION ack_enter(p_queue integer, p_generation bigint, p_before bigint, p_messages bigint[], p_fences bigint[], p_whole bigint[], p_ids int8multirange[]) RETURNS bigint
 FUNCTION ack_key(p_lock_key bigint, p_fence bigint) RETURNS bigint
 FUNCTION ack_lease(p_receipts text[]) RETURNS bigint
+FUNCTION ack_locks(p_queue slipring.queue, p_messages bigint[], p_fences bigint[]) RETURNS void
+FUNCTION ack_many_key(p_lock_key bigint, p_n integer) RETURNS bigint
+FUNCTION ack_many_none(p_lock_key bigint) RETURNS boolean
 FUNCTION ack_older(p_queue slipring.queue) RETURNS bigint
 FUNCTION ack_queue(p_queue integer, p_messages bigint[], p_fences bigint[]) RETURNS void
 FUNCTION ack_refused(p_queue slipring.queue, p_message bigint, p_fence bigint) RETURNS void
@@ -710,6 +713,7 @@ FUNCTION append_refused(p_queue slipring.queue, p_now_ms bigint, p_units integer
 FUNCTION append_rows(p_queue slipring.queue, p_now_ms bigint, p_before bigint, p_bodies bytea[], p_priorities bigint[], p_delays_ms bigint[], p_leases_ms bigint[], p_groups text[], p_dedup_ids text[], p_headers text[], p_refused jsonb[], p_first bigint[]) RETURNS void
 FUNCTION aside_acks(p_queue slipring.queue) RETURNS void
 FUNCTION aside_caught(p_queue integer, p_now_ms bigint, p_state text, p_message text) RETURNS boolean
+FUNCTION aside_identity(p_queue slipring.queue, p_table text) RETURNS boolean
 FUNCTION aside_items(p_queue slipring.queue) RETURNS void
 FUNCTION aside_lease_known(p_queue slipring.queue, p_state slipring.state, p_lease slipring.lease) RETURNS slipring.lease
 FUNCTION aside_leases(p_queue slipring.queue, p_now_ms bigint) RETURNS void
@@ -875,6 +879,7 @@ FUNCTION load_show(p_queue integer, p_own bigint) RETURNS bigint
 FUNCTION load_shown_open(p_first bigint, p_past bigint) RETURNS boolean
 FUNCTION lock_row_class(p_secret bytea) RETURNS integer
 FUNCTION locks_fit(p_queue slipring.queue, p_messages bigint[], p_fences bigint[], p_kinds text[]) RETURNS void
+FUNCTION locks_left() RETURNS bigint
 FUNCTION log_any(p_table text, p_lanes bigint[], p_ids int8multirange[]) RETURNS boolean
 FUNCTION log_count(p_from text, p_lane bigint, p_low bigint, p_high bigint, OUT n bigint, OUT urgent bigint, OUT bytes bigint) RETURNS record
 FUNCTION log_cut_out(p_queue slipring.queue, INOUT p_state slipring.state, p_message bigint, OUT lane bigint) RETURNS record

@@ -1,6 +1,6 @@
 -- Purpose: acks messages of one queue inside the caller's transaction.
 -- Inputs:  p_queue; p_messages with p_fences.
--- Lock:    the leases' locks, shared; see ack_whole, ack_enter.
+-- Lock:    see ack_locks, ack_whole, ack_enter.
 -- Index:   see lease_find; item_picture_N_newest; see ack_whole, ack_enter.
 CREATE OR REPLACE FUNCTION slipring.ack_queue(
     p_queue int, p_messages bigint[], p_fences bigint[])
@@ -21,9 +21,7 @@ BEGIN
     ELSIF NOT slipring.right_in_all('slipring.right_consumer'::regtype) THEN
         PERFORM slipring.queue_allow('consumer', v_queue);
     END IF;
-    PERFORM pg_advisory_xact_lock_shared(k.key)
-    FROM (SELECT DISTINCT slipring.lease_key(v_queue.lock_key, a.fence, a.message) AS key
-          FROM unnest(p_messages, p_fences) AS a(message, fence) ORDER BY key) k;
+    PERFORM slipring.ack_locks(v_queue, p_messages, p_fences);
     IF NOT slipring.read_committed() THEN
         v_from := slipring.ack_older(v_queue);
     END IF;

@@ -11,6 +11,6 @@ RETURNS text LANGUAGE sql IMMUTABLE AS $$
         WHEN 'newer' THEN 'another hand-out is newer'
         WHEN 'late' THEN 'its deadline has passed'
         WHEN 'ended' THEN 'it was given back before, or its deadline had passed'
-        WHEN 'acked' THEN 'a transaction that is still open has acked it'
+        WHEN 'acked' THEN 'a transaction that is still open has acked it, or so many messages of the queue that it has no lock for each'
         WHEN 'undone' THEN 'another hand-out is newer, or a crash has undone this one' END
 $$;

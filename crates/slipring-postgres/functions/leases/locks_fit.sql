@@ -7,9 +7,7 @@ CREATE OR REPLACE FUNCTION slipring.locks_fit(
     p_queue slipring.queue, p_messages bigint[], p_fences bigint[], p_kinds text[])
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-    v_most bigint := current_setting('max_locks_per_transaction')::bigint
-        * (current_setting('max_connections')::int
-            + current_setting('max_prepared_transactions')::int) / 2;
+    v_most bigint;
     v_asked record;
 BEGIN
     IF cardinality(p_messages) < {{LOCKS_COUNTED}} THEN
@@ -21,8 +19,7 @@ BEGIN
               u.fence, u.message)) AS keys
           FROM unnest(p_messages, p_fences, p_kinds) AS u(message, fence, kind)
           WHERE u.kind <> 'ack' GROUP BY u.fence) l;
-    v_most := v_most - (SELECT count(*) FROM pg_locks l
-        WHERE l.pid = pg_backend_pid() AND l.locktype = 'advisory');
+    v_most := slipring.locks_left();
     IF v_asked.locks > v_most THEN
         PERFORM slipring.fail('SR006', format('to give back %s messages of %s hand-outs takes %s '
             'locks, and this transaction may take %s: give back fewer in one transaction, of at '
