@@ -826,6 +826,7 @@ FUNCTION journal_idle(p_queue integer) RETURNS boolean
 FUNCTION journal_tables() RETURNS text[]
 FUNCTION lane_oldest(p_from text, p_state slipring.state, p_at integer) RETURNS bigint
 FUNCTION lane_stats(p_queue slipring.queue, p_state slipring.state, p_at integer, OUT ready bigint, OUT urgent bigint, OUT bytes bigint, OUT oldest_ms bigint) RETURNS record
+FUNCTION lane_trim(p_queue slipring.queue, p_state slipring.state, p_lane bigint) RETURNS slipring.state
 FUNCTION lanes_learn(p_queue slipring.queue, p_priorities bigint[]) RETURNS bigint[]
 FUNCTION lanes_of(p_queue slipring.queue, p_priorities bigint[]) RETURNS bigint[]
 FUNCTION lapse_items(p_queue slipring.queue, p_target slipring.queue, p_ids bigint[], p_now_ms bigint, OUT ready bigint, OUT dead bigint, OUT parked bigint) RETURNS record

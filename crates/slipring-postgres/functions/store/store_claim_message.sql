@@ -2,7 +2,7 @@
 -- Inputs:  p_queue, p_message; lease or null; whether the lease ends with the process; p_holder,
 --          the process; p_now_ms; p_waited_ms in earlier tries, see waited_ms.
 -- Lock:    the queue's lock.
--- Index:   item_picture_N_newest; see log_cut_out.
+-- Index:   item_picture_N_newest; see log_cut_out, lane_trim.
 CREATE OR REPLACE FUNCTION slipring.store_claim_message(
     p_queue int, p_message bigint, p_lease_ms bigint, p_session boolean, p_holder bigint,
     p_now_ms bigint, p_waited_ms bigint DEFAULT 0)
@@ -35,7 +35,7 @@ BEGIN
         PERFORM slipring.log_to_items(slipring.live_tables(v_queue, v_state), v_queue,
             ARRAY[v_cut.lane], ARRAY[p_message], ARRAY[1], NULL, NULL, ARRAY[0::bigint],
             ARRAY[0::bigint], NULL, NULL, NULL);
-        v_state := v_cut.p_state;
+        v_state := slipring.lane_trim(v_queue, v_cut.p_state, v_cut.lane);
     ELSIF v_item.queue_id <> p_queue THEN
         PERFORM slipring.message_gone(p_message);
     ELSIF v_item.state = 2 THEN
