@@ -703,8 +703,9 @@ FUNCTION ack_whole(p_queue slipring.queue, p_messages bigint[], p_fences bigint[
 FUNCTION ack_whole_open(p_queue integer, p_messages bigint[], p_fences bigint[]) RETURNS TABLE(fence bigint, ids int8multirange)
 FUNCTION acked(p_message bigint, p_fence bigint) RETURNS boolean
 FUNCTION acks_in(p_queue integer, p_ids int8multirange) RETURNS TABLE(message_id bigint, fence bigint)
-FUNCTION acks_read(p_queue integer, p_ids int8multirange) RETURNS TABLE(message_id bigint, fence bigint, ids int8multirange)
-FUNCTION acks_take(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint) RETURNS slipring.state
+FUNCTION acks_read(p_queue integer, p_ids int8multirange) RETURNS TABLE(id bigint, message_id bigint, fence bigint, ids int8multirange)
+FUNCTION acks_take(p_queue slipring.queue, p_state slipring.state, p_now_ms bigint, p_most bigint DEFAULT NULL::bigint) RETURNS slipring.state
+FUNCTION acks_turn(p_queue slipring.queue, p_now_ms bigint, p_began timestamp with time zone, OUT state slipring.state, OUT done boolean) RETURNS record
 FUNCTION acks_wait(p_queue slipring.queue, p_state slipring.state) RETURNS boolean
 FUNCTION administration_lock() RETURNS void
 FUNCTION append_fits(p_queue slipring.queue, p_before bigint, p_first integer, p_last integer, p_bodies bytea[], p_groups text[], p_dedup_ids text[], p_headers text[], p_firsts bigint[], INOUT p_total bigint, INOUT p_bytes bigint, INOUT p_entered bigint[], OUT p_over jsonb) RETURNS record
@@ -854,6 +855,7 @@ FUNCTION leases_mark(p_queue integer, p_state slipring.state) RETURNS void
 FUNCTION leases_meeting(p_queue integer, p_table text, p_lanes bigint[]) RETURNS SETOF slipring.lease
 FUNCTION leases_members(p_from text, p_leases slipring.lease[], p_limit bigint) RETURNS TABLE(id bigint, lane bigint, fence bigint, deadline_ms bigint, leased_ms bigint, holder bigint)
 FUNCTION leases_own(p_queue slipring.queue, p_state slipring.state, p_messages bigint[], p_fences bigint[], p_leases_ms bigint[]) RETURNS bigint[]
+FUNCTION leases_walk(p_queue integer) RETURNS int8multirange
 FUNCTION live_table_names(p_queue slipring.queue, p_state slipring.state) RETURNS text[]
 FUNCTION live_tables(p_names text[]) RETURNS text
 FUNCTION live_tables(p_queue slipring.queue, p_state slipring.state) RETURNS text

@@ -9,9 +9,9 @@
 use std::sync::Arc;
 
 use slipring::{QueueId, Store, Timestamp};
-use slipring_conformance::verbs::{at, claim, counts, plain};
+use slipring_conformance::verbs::{at, claim, counts, drain, plain};
 use slipring_postgres::PostgresStore;
-use slipring_testbed::{Cluster, Database, locked, one, refused_with, run};
+use slipring_testbed::{Cluster, Database, locked, one, refused_with, rotate_until, run};
 use tokio_postgres::Client;
 
 /// Leases of one message each, more than there are locks left, see [`Ground::begin`].
@@ -142,4 +142,61 @@ async fn where_others_have_the_locks_for_many_each_lease_has_its_own() {
     run(&user, "COMMIT").await;
     claim(&g.store, g.q, 1, at(0)).await;
     assert_eq!(counts(&g.store, g.q).await, [0, 0, 1, 0]);
+}
+
+#[tokio::test]
+async fn a_receive_takes_in_some_of_many_acks_and_none_of_them_is_delivered_again() {
+    // S10.2
+    for receives in [true, false] {
+        let g = Ground::new().await;
+        let leased = "SELECT leased FROM slipring.state ORDER BY seq DESC LIMIT 1";
+        run(&g.other, &format!("SELECT slipring.ack({ALL})")).await;
+        if receives {
+            // Nothing is ready.
+            assert_eq!(claim(&g.store, g.q, 1, at(0)).await.len(), 0);
+            assert_eq!(one(&g.other, leased).await, MANY + 1 - 1000);
+        }
+        assert_eq!(counts(&g.store, g.q).await, [0, 0, 1, 0], "all of them count");
+        let mut ready = 0;
+        while counts(&g.store, g.q).await[2] > 0 {
+            let pass = g.store.expire(FAR).await.unwrap();
+            ready += pass.ready.iter().map(|(_, n)| n).sum::<u64>();
+        }
+        assert_eq!(ready, 1);
+        assert_eq!(counts(&g.store, g.q).await, [1, 0, 0, 0]);
+        assert_eq!(claim(&g.store, g.q, 10, at(0)).await.len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn who_settles_or_extends_sees_all_acks() {
+    // S10.2, S3.5
+    let g = Ground::new().await;
+    let last = "SELECT receipt FROM public.receipts ORDER BY receipt DESC LIMIT 1";
+    let last: String = g.other.query_one(last, &[]).await.unwrap().get(0);
+    run(&g.other, &format!("SELECT slipring.ack({ALL})")).await;
+    claim(&g.store, g.q, 1, at(0)).await;
+    for verb in ["nack", "extend"] {
+        let call = format!("SELECT slipring.{verb}('{last}')");
+        refused_with(&g.other, &call, "SR003", "").await;
+    }
+}
+
+#[tokio::test]
+async fn a_rotation_of_the_journal_takes_in_all_acks_of_the_old_generation() {
+    // S10.2
+    let g = Ground::new().await;
+    run(&g.other, &format!("SELECT slipring.ack({ALL})")).await;
+    let worker = g.cluster.client(&g.database).await;
+    let begun = one(&worker, "SELECT pg_sequence_last_value('slipring.journal')").await;
+    rotate_until(&worker, "journal", at(1), async || {
+        one(&worker, "SELECT pg_sequence_last_value('slipring.journal')").await >= begun + 3
+    })
+    .await;
+    assert_eq!(one(&worker, "SELECT count(*) FROM slipring.ack").await, 0);
+    assert_eq!(counts(&g.store, g.q).await, [0, 0, 1, 0]);
+    while counts(&g.store, g.q).await[2] > 0 {
+        g.store.expire(FAR).await.unwrap();
+    }
+    assert_eq!(drain(&g.store, g.q).await.len(), 1);
 }

@@ -16,9 +16,12 @@ DECLARE
     v_many boolean := false;
 BEGIN
     IF cardinality(v_keys) >= {{LOCKS_COUNTED}} AND cardinality(v_keys) > slipring.locks_left() THEN
-        FOR v_n IN 1..2 LOOP
-            v_many := pg_try_advisory_xact_lock(slipring.ack_many_key(p_queue.lock_key, v_n));
+        -- Others look at both for moments all the time.
+        FOR v_try IN 1..40 LOOP
+            v_many := pg_try_advisory_xact_lock(
+                slipring.ack_many_key(p_queue.lock_key, 1 + v_try % 2));
             EXIT WHEN v_many;
+            PERFORM pg_sleep(0.001);
         END LOOP;
     END IF;
     IF NOT v_many THEN

@@ -1,11 +1,14 @@
 -- Purpose: takes in acks that users' transactions have committed. Hand-outs of theirs that the state has
 --          read are made few ranges: each reader of the state looks a fence up in these for each lease.
--- Inputs:  p_queue, p_state, p_now_ms.
+-- Inputs:  p_queue, p_state, p_now_ms; p_most, how many at most, or null for all. Who gives messages out and
+--          ends no lease may leave some to the next call, so that a transaction that has acked many makes nobody
+--          wait.
 -- Lock:    the caller holds the queue's lock.
 -- Index:   see acks_read, lease_ack_ids, lease_ack.
 -- Answers: the state, changed where there were acks or many ranges; the change is written.
 CREATE OR REPLACE FUNCTION slipring.acks_take(
-    p_queue slipring.queue, p_state slipring.state, p_now_ms bigint)
+    p_queue slipring.queue, p_state slipring.state, p_now_ms bigint,
+    p_most bigint DEFAULT NULL)
 RETURNS slipring.state LANGUAGE plpgsql AS $$
 DECLARE
     v_many boolean := pg_column_size(p_state.taken) > {{TAKEN_BYTES}};
@@ -14,6 +17,7 @@ DECLARE
     v_fences bigint[];
     v_whole_fences bigint[];
     v_whole_ids int8multirange[];
+    v_last bigint;
     v_answer record;
 BEGIN
     IF v_many IS NOT TRUE AND NOT slipring.acks_wait(p_queue, p_state) THEN
@@ -28,9 +32,14 @@ BEGIN
     SELECT array_agg(a.message_id) FILTER (WHERE a.ids IS NULL),
         array_agg(a.fence) FILTER (WHERE a.ids IS NULL),
         array_agg(a.fence) FILTER (WHERE a.ids IS NOT NULL),
-        array_agg(a.ids) FILTER (WHERE a.ids IS NOT NULL)
-    INTO v_messages, v_fences, v_whole_fences, v_whole_ids
-    FROM slipring.acks_read(p_queue.queue_id, p_state.acks * v_done) a;
+        array_agg(a.ids) FILTER (WHERE a.ids IS NOT NULL),
+        CASE WHEN count(*) = p_most THEN max(a.id) END
+    INTO v_messages, v_fences, v_whole_fences, v_whole_ids, v_last
+    FROM (SELECT * FROM slipring.acks_read(p_queue.queue_id, p_state.acks * v_done)
+          -- An ack opens its group, and makes room where there is little: nobody would look again.
+          LIMIT CASE WHEN NOT p_queue.fifo AND p_state.leased
+                  + (slipring.items_count(p_queue.queue_id)).leased < p_queue.in_flight_max / 2
+              THEN p_most END) a;
     IF coalesce(v_messages, v_whole_fences) IS NULL THEN
         IF v_many THEN
             p_state.seq := p_state.seq + 1;
@@ -39,7 +48,7 @@ BEGIN
         RETURN p_state;
     END IF;
     p_state.seq := p_state.seq + 1;
-    p_state.acks := p_state.acks - v_done;
+    p_state.acks := p_state.acks - v_done * int8multirange(int8range(NULL, v_last + 1));
     IF v_whole_fences IS NOT NULL THEN
         v_answer := slipring.lease_ack_ids(p_queue, p_state, v_whole_fences, v_whole_ids);
         p_state := v_answer.p_state;

@@ -1,6 +1,7 @@
 -- Purpose: how far the pictures of a state have been read; at the very beginning where nobody has.
 -- Inputs:  p_queue; p_kind, see mark; 1, 7 and 8 are those of ready pictures: untried, with one to
---          three attempts, and with more, see item_turn; 9 is that of leases, see leases_mark.
+--          three attempts, and with more, see item_turn; 9 and 10 are those of leases, see leases_mark; 6 and 11 say
+--          what is copied, see shelf_copy and journal_copy.
 -- Lock:    the caller's snapshot.
 -- Index:   mark_newest, backwards, one step in each slot.
 CREATE OR REPLACE FUNCTION slipring.mark_read(p_queue int, p_kind int)

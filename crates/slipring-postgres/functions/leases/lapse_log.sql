@@ -32,6 +32,11 @@ BEGIN
     busy := false;
     next := (slipring.settle_next(p_queue, 'lapse', 1, NULL, NULL)).next;
     v_dead := next = 'dead_letter' AND p_target.queue_id IS NOT NULL;
+    IF NOT slipring.ack_many_none(p_queue.lock_key) THEN
+        -- Each lease would be left, see lease_free.
+        busy := true;
+        RETURN;
+    END IF;
     FOR v_lease IN
         SELECT l.* FROM (
             SELECT * FROM lease t WHERE p_holder IS NULL

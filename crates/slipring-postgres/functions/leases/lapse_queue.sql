@@ -26,9 +26,14 @@ DECLARE
     v_cost bigint := 0;
     v_began timestamptz := clock_timestamp();
 BEGIN
-    PERFORM slipring.acks_take(p_queue, slipring.state_read(p_queue), p_now_ms);
-    v_target := slipring.dead_letter_queue(p_queue);
     busy := false;
+    removed := 0;
+    IF NOT (slipring.acks_turn(p_queue, p_now_ms, v_began)).done THEN
+        handled := p_left;
+        RETURN NEXT;
+        RETURN;
+    END IF;
+    v_target := slipring.dead_letter_queue(p_queue);
     IF p_log THEN
         v_log := slipring.lapse_log(p_queue, v_target, p_now_ms, p_left, p_holder);
         busy := v_log.busy;

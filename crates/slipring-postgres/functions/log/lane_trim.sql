@@ -1,8 +1,9 @@
 -- Purpose: keeps the ready messages of a lane few runs of numbers, out of which single messages have been taken:
 --          the state is written whole by each verb. Runs without a message are dropped, and the messages
---          of short ones go to the shelf; not of a FIFO queue, which takes them there in its order.
+--          of short ones go to the shelf: not of a FIFO queue, which takes them there in its order, and not
+--          where users receive without the queue's lock, which they cannot of the shelf.
 -- Inputs:  p_queue; p_state, to be written by the caller; p_lane.
--- Lock:    the caller holds the queue's lock; where users receive without it, the messages' rows as taken_apart.
+-- Lock:    the caller holds the queue's lock.
 -- Index:   the partitions' order indexes, one range for each of up to LANE_TRIM runs; see log_to_items.
 -- Answers: the state, not written.
 CREATE OR REPLACE FUNCTION slipring.lane_trim(
@@ -12,7 +13,6 @@ DECLARE
     v_at int := array_position(p_state.lanes, p_lane);
     v_done int8multirange;
     v_runs int8multirange;
-    v_free int8multirange;
     v_left record;
     v_n int;
 BEGIN
@@ -24,13 +24,6 @@ BEGIN
     SELECT range_agg(r) INTO v_runs FROM (
         SELECT r FROM unnest(p_state.open[v_at]) r WHERE r <@ v_done
         ORDER BY upper(r) - lower(r) LIMIT {{LANE_TRIM}}) s;
-    IF p_state.taken IS NOT NULL AND v_runs IS NOT NULL THEN
-        v_free := (slipring.taken_lane(p_queue, slipring.live_table_names(p_queue, p_state), p_lane,
-            v_runs, {{PICTURES_STEP}} + 1, true)).free;
-        p_state := slipring.taken_read(p_queue, p_state);
-        SELECT range_agg(r) INTO v_runs FROM unnest(v_runs) r
-        WHERE r <@ v_free AND r <@ p_state.open[v_at];
-    END IF;
     EXECUTE format('SELECT range_agg(t.r) AS runs, array_agg(t.id ORDER BY t.id) FILTER (WHERE t.id > 0) AS ids,
             array_agg(t.bytes ORDER BY t.id) FILTER (WHERE t.id > 0) AS sizes
         FROM (SELECT t.*, count(t.id) OVER w AS n_sum, sum(t.bytes) OVER w AS bytes_sum
@@ -41,7 +34,7 @@ BEGIN
         WHERE t.n_sum <= CASE WHEN $3 THEN 0 ELSE {{PICTURES_STEP}} END
             AND coalesce(t.bytes_sum, 0) <= {{TURN_BYTES_MAX}}',
         slipring.log_rows(slipring.live_tables(p_queue, p_state), '$1', 'lower(r)', 'upper(r)'))
-    INTO v_left USING p_lane, v_runs, p_queue.fifo;
+    INTO v_left USING p_lane, v_runs, p_queue.fifo OR p_state.taken IS NOT NULL;
     IF v_left.runs IS NULL THEN
         RETURN p_state;
     END IF;

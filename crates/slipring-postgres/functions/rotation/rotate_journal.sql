@@ -1,5 +1,5 @@
 -- Purpose: one step of the rotation of the journal's tables, if one is due: those of
---          generation_step; then copy what is open, a queue at a time, or many that are idle; let the old generation go;
+--          generation_step; then copy what is open, a part of one queue at a time, or many that are idle; let the old generation go;
 --          empty it once nobody reads it any more.
 -- Inputs:  as store_rotate.
 -- Lock:    the caller holds the lock of rotation; that of the queue that is copied, see rotation_wait and journal_copy_idle;

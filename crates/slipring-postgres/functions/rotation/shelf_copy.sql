@@ -39,7 +39,7 @@ BEGIN
         END IF;
         INSERT INTO slipring.mark (slot, queue_id, kind, seq, turn, id, unseen)
         SELECT p_shelf % 3, m.queue_id, m.kind, slipring.shelf_seq(m.seq), m.turn, m.id, m.unseen
-        FROM unnest(ARRAY[0, 1, 2, 3, 4, 5, 7, 8, 9, 10]) k
+        FROM unnest(ARRAY[0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11]) k
         CROSS JOIN LATERAL slipring.mark_read(p_queue.queue_id, k) m
         WHERE m.slot <> p_shelf % 3;
     ELSE

@@ -36,7 +36,7 @@ DECLARE
     v_leased bigint := 0;
 BEGIN
     p_now_ms := p_now_ms + slipring.waited_ms(v_began, p_waited_ms);
-    v_state := slipring.acks_take(v_queue, v_state, p_now_ms);
+    v_state := slipring.acks_take(v_queue, v_state, p_now_ms, {{ACKS_STEP}});
     IF slipring.queue_paused(v_queue, p_now_ms) THEN
         end_kind := 'paused';
         demand := 0;
@@ -60,10 +60,10 @@ BEGIN
         END IF;
     END IF;
     IF p_holder IS NULL THEN
-        -- A user's transaction may take its hand-outs back, with the state that has their fences. A number of
-        -- a sequence is not given again, so the next ones are others, also while the clock stands.
+        -- A user's transaction may take its hand-outs back, with the state that has their fences. The
+        -- sequence that state_write moved stays, so the next ones are others, also while the clock stands.
         v_state.fence := greatest(v_state.fence, slipring.fence_least(p_now_ms))
-            + (nextval(v_queue.activity) % {{FENCE_TRIES}}) * {{FENCE_TRY}};
+            + (1 + pg_sequence_last_value(v_queue.activity) % {{FENCE_TRIES}}) * {{FENCE_TRY}};
     END IF;
     IF cardinality(p_lease_ms) = 1 AND NOT v_queue.fifo
         AND v_up_to <= v_queue.in_flight_max - v_state.leased - v_leased THEN

@@ -44,7 +44,7 @@ BEGIN
         -- As few ranges as there are open transactions: what is over was read above.
         v_state.taken := v_state.taken - slipring.taken_fences(v_over);
         v_seq := v_state.seq;
-        v_state := slipring.acks_take(v_queue, v_state, slipring.now_ms());
+        v_state := slipring.acks_take(v_queue, v_state, slipring.now_ms(), {{ACKS_STEP}});
         IF v_state.seq = v_seq THEN
             v_state.seq := v_state.seq + 1;
             PERFORM slipring.state_write(v_queue, v_state);
