@@ -14,7 +14,7 @@ pub fn check(facts: &Facts) -> Vec<Violation> {
             by_queue.entry(&hand_out.queue).or_default().push(hand_out);
         }
         for (queue, hand_outs) in by_queue {
-            let found = check_queue(facts, queue, &hand_outs);
+            let found = check_queue(facts, queue, message.since(), &hand_outs);
             let found = found.map(|what| format!("{body} from {queue}: {what}"));
             violations.extend(found.map(|what| Violation { property: "receive count", what }));
         }
@@ -22,7 +22,7 @@ pub fn check(facts: &Facts) -> Vec<Violation> {
     violations
 }
 
-fn check_queue(facts: &Facts, queue: &str, hand_outs: &[&HandOut]) -> Option<String> {
+fn check_queue(facts: &Facts, queue: &str, since: u64, hand_outs: &[&HandOut]) -> Option<String> {
     let mut counted: Vec<(u32, &HandOut)> =
         hand_outs.iter().filter_map(|h| Some((h.count?, *h))).collect();
     counted.sort_by_key(|(count, _)| *count);
@@ -45,7 +45,7 @@ fn check_queue(facts: &Facts, queue: &str, hand_outs: &[&HandOut]) -> Option<Str
     // A count that nobody saw belongs to a hand-out without a count, or to a lost answer.
     let missing = (highest as usize).saturating_sub(counted.len());
     let uncounted = hand_outs.len() - counted.len();
-    let unseen = facts.unseen_before(queue, last.span.end);
+    let unseen = facts.unseen_between(queue, since, last.span.end);
     if missing > uncounted + unseen {
         return Some(format!(
             "count {highest} after {} deliveries and {unseen} lost answers",
@@ -89,5 +89,15 @@ mod tests {
         let mut scenario = Scenario::new();
         scenario.sent("tube", "a").reserved("tube", "a").pass(3000).received("tube", "a", 2);
         assert!(scenario.properties().is_empty());
+    }
+
+    #[test]
+    fn an_answer_that_was_lost_before_the_message_was_sent_explains_nothing() {
+        for (passed_ms, found) in [(100, 0), (5000, 1)] {
+            let mut scenario = Scenario::new();
+            scenario.cut_receive("standard").pass(passed_ms).sent("standard", "a");
+            scenario.received("standard", "a", 2);
+            assert_eq!(scenario.count("receive count"), found, "{passed_ms} ms");
+        }
     }
 }

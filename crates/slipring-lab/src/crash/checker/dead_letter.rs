@@ -27,11 +27,14 @@ pub fn check(facts: &Facts) -> Vec<Violation> {
         if over.is_some() || known > rules.receives_max as usize {
             found(format!("{} deliveries, {} are allowed", own.len(), rules.receives_max));
         }
+        if elsewhere.is_empty() && known >= rules.receives_max as usize && !message.may_be_acked() {
+            found("used up its deliveries, and never came as a dead letter".to_owned());
+        }
         let Some(dead) = elsewhere.iter().find(|h| h.forgotten.is_none()) else { continue };
         if let Some(after) = own.iter().find(|h| h.span.begin > dead.span.end) {
             found(format!("came out of both queues, last at {} ns", after.span.begin));
         }
-        let unseen = facts.unseen_before(rules.name, dead.span.end);
+        let unseen = facts.unseen_between(rules.name, message.since(), dead.span.end);
         let highest = own.iter().filter_map(|h| h.count).max().unwrap_or(0);
         if own.len().max(highest as usize) + unseen < rules.receives_max as usize {
             found(format!("dead after {} deliveries and {unseen} lost answers", own.len()));
@@ -70,6 +73,27 @@ mod tests {
         scenario.cut_receive("poison").received("dead", "a", 1);
         assert!(scenario.properties().is_empty());
         scenario.pass(3000).received("poison", "a", 2);
+        assert_eq!(scenario.properties(), ["dead letter"]);
+    }
+
+    #[test]
+    fn a_message_that_used_up_its_deliveries_and_came_nowhere_is_found() {
+        let of = |scenario: &Scenario| {
+            let found = scenario.properties_undrained();
+            found.iter().filter(|found| **found == "dead letter").count()
+        };
+        assert_eq!(of(&failed(2)), 1);
+        let mut scenario = Scenario::new();
+        scenario.sent("poison", "a").received("poison", "a", 1).nacked("poison", "a", 0);
+        scenario.received("poison", "a", 2).cut_ack("poison", "a");
+        assert_eq!(of(&scenario), 0);
+    }
+
+    #[test]
+    fn an_answer_that_was_lost_long_before_explains_no_early_dead_letter() {
+        let mut scenario = Scenario::new();
+        scenario.cut_receive("poison").pass(5000).sent("poison", "a");
+        scenario.received("poison", "a", 1).nacked("poison", "a", 0).received("dead", "a", 1);
         assert_eq!(scenario.properties(), ["dead letter"]);
     }
 

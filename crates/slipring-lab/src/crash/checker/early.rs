@@ -26,7 +26,7 @@ pub fn check(facts: &Facts) -> Vec<Violation> {
         for nack in message.settlements.iter().filter(|s| s.kind == Kind::Ok) {
             let Some(delay_ms) = nack.nack_delay_ms else { continue };
             let given_back = message.hand_outs.iter().find(|h| h.receipt == nack.receipt);
-            let next = message.hand_outs.iter().find(|h| h.span.begin > nack.span.end);
+            let next = message.hand_outs.iter().find(|h| h.is_after(nack));
             if let Some(next) = next
                 && given_back.is_none_or(|given_back| given_back.queue == next.queue)
             {
@@ -68,6 +68,23 @@ mod tests {
         scenario.pass(500).received("standard", "a", 2);
         assert_eq!(scenario.properties(), ["never early"]);
     }
+
+    #[test]
+    fn a_receive_that_waited_already_when_a_message_was_nacked_is_looked_at() {
+        for (after_ms, found) in [(500, 1), (1000, 0)] {
+            let mut scenario = Scenario::new();
+            scenario.sent("standard", "a").received("standard", "a", 1);
+            scenario.nacked("standard", "a", 1000).pass(after_ms);
+            scenario.received_since(after_ms + 1, "standard", "a", 2);
+            assert_eq!(scenario.count("never early"), found, "{after_ms} ms");
+        }
+        // One that was answered late and whose lease was over when the message was nacked.
+        let mut scenario = Scenario::new();
+        scenario.sent("standard", "a").pass(2500).received("standard", "a", 2);
+        scenario.nacked("standard", "a", 1000).received_since(2502, "standard", "a", 1);
+        assert_eq!(scenario.count("never early"), 0);
+    }
+
     #[test]
     fn a_nack_that_makes_a_dead_letter_delays_nothing() {
         let mut scenario = Scenario::new();

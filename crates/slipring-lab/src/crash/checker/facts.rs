@@ -4,10 +4,15 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{Violation, ns};
 use crate::crash::history::{Delivery, Entry, Event, Kind, Operation, Sending};
+use crate::crash::queues::LEASE_MS;
 
 /// A killed database may have forgotten what it did without a flush for so long before; PostgreSQL
 /// writes such changes after three times 200 ms at the latest.
 const UNFLUSHED_MS: u64 = 1000;
+
+/// A receive may take messages for so long after its client has lost it: a killed server leaves its
+/// statements behind in PostgreSQL, and these wait at most as long as another server stands still.
+const LEFT_BEHIND_MS: u64 = LEASE_MS + 1000;
 
 /// The time between invocation and answer; without an answer it never ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +47,8 @@ pub struct HandOut {
     pub span: Span,
     /// Which receive, as the index of its answer.
     pub receive: u64,
+    /// Place within the answer.
+    pub place: usize,
     /// Its receipt.
     pub receipt: String,
     /// The receive count, where the protocol says.
@@ -116,51 +123,23 @@ pub struct Facts {
     pub messages: BTreeMap<String, Message>,
     /// Bodies by queue and deduplication id.
     pub same_id: HashMap<(String, String), Vec<String>>,
-    /// Receives without an answer, by queue: each may have taken messages nobody saw.
+    /// Receives without an answer, by queue: each may have taken messages nobody saw, until its
+    /// end here at the latest.
     pub unseen: HashMap<String, Vec<Span>>,
+    /// Receives that were rolled back, by queue. They held messages for a moment.
+    pub withdrawn: HashMap<String, Vec<Span>>,
     /// All that did not surely fail.
     pub kicks: Vec<Kick>,
     /// Lines that contradict each other.
     pub malformed: Vec<Violation>,
-    operations: [u64; 4],
-    kicked: u64,
-    kills: Vec<Span>,
-    sessions_ended: u64,
+    pub(super) operations: [u64; 4],
+    pub(super) kicked: u64,
+    pub(super) kills: Vec<Span>,
+    pub(super) sessions_ended: u64,
     /// Kills of a database.
     forgets: Vec<Span>,
     /// When each process left or lost its connection.
     ends: HashMap<u64, u64>,
-}
-
-/// How much a history holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counts {
-    /// Operations by outcome: done, refused, unknown.
-    pub operations: [u64; 3],
-    /// Messages whose send was acknowledged.
-    pub sent: u64,
-    /// Messages whose send has an unknown outcome.
-    pub sent_unknown: u64,
-    /// Hand-outs.
-    pub hand_outs: u64,
-    /// Acks that were answered with success.
-    pub acked: u64,
-    /// Leases that were prolonged.
-    pub extended: u64,
-    /// Messages that were set aside.
-    pub buried: u64,
-    /// Kicks that were answered with success.
-    pub kicked: u64,
-    /// Hand-outs of a message after a nack or a bury.
-    pub after_nack: u64,
-    /// Hand-outs of a message after its holder's connection was cut.
-    pub after_cut: u64,
-    /// Hand-outs of a message after its lease lapsed.
-    pub after_lapse: u64,
-    /// Kills of a server or the database.
-    pub kills: u64,
-    /// Sessions of the database that were ended.
-    pub sessions_ended: u64,
 }
 
 impl Facts {
@@ -218,9 +197,11 @@ impl Facts {
             Operation::Receive { queue, .. } => match answered {
                 Some(answer) => receives.push((begun, answer)),
                 None if kind == Kind::Info => {
+                    let lost = ended.map_or(u64::MAX, |event| event.time + ns(LEFT_BEHIND_MS));
+                    let span = Span { begin: begun.time, end: lost };
                     self.unseen.entry(queue.clone()).or_default().push(span);
                 }
-                None => {}
+                None => self.withdrawn.entry(queue.clone()).or_default().push(span),
             },
             Operation::Ack { strict, entries, .. } => {
                 for entry in entries {
@@ -292,7 +273,7 @@ impl Facts {
     fn hand_out(&mut self, receives: &[(&Event, &Event)]) {
         for (begun, answer) in receives {
             let Operation::Receive { queue, deliveries } = &answer.operation else { continue };
-            for delivery in deliveries {
+            for (place, delivery) in deliveries.iter().enumerate() {
                 let end = delivery.answered_ns.unwrap_or(answer.time);
                 let span = Span { begin: begun.time, end };
                 let lapse = self.lapse(delivery, span);
@@ -307,6 +288,7 @@ impl Facts {
                     queue: queue.clone(),
                     span,
                     receive: answer.index,
+                    place,
                     receipt: delivery.receipt.clone(),
                     count: delivery.count,
                     lapse,
@@ -360,41 +342,20 @@ impl Facts {
         })
     }
 
-    /// How many receives of a queue, begun before `end`, have an unknown outcome.
-    pub fn unseen_before(&self, queue: &str, end: u64) -> usize {
-        let spans = self.unseen.get(queue).map_or(&[][..], Vec::as_slice);
-        spans.iter().filter(|span| span.begin < end).count()
+    /// How many receives of a queue whose outcome is unknown may have taken something between two
+    /// moments.
+    pub fn unseen_between(&self, queue: &str, from: u64, until: u64) -> usize {
+        between(self.unseen.get(queue), from, until)
     }
 
-    /// How much the history holds.
-    pub fn counts(&self) -> Counts {
-        let [_, done, refused, unknown] = self.operations;
-        let kills = self.kills.len() as u64;
-        let operations = [done, refused, unknown];
-        let (kicked, sessions_ended) = (self.kicked, self.sessions_ended);
-        let mut counts = Counts { operations, kills, kicked, sessions_ended, ..Counts::default() };
-        for message in self.messages.values() {
-            let sends = |kind| message.sends.iter().filter(|send| send.kind == kind).count() as u64;
-            counts.sent += sends(Kind::Ok);
-            counts.sent_unknown += sends(Kind::Info);
-            counts.hand_outs += message.hand_outs.len() as u64;
-            counts.extended += message.extensions.len() as u64;
-            let buries = message.settlements.iter().filter(|s| s.buries && s.kind == Kind::Ok);
-            counts.buried += buries.count() as u64;
-            let acks = message.settlements.iter().filter(|s| s.nack_delay_ms.is_none());
-            counts.acked += acks.filter(|s| s.kind == Kind::Ok).count() as u64;
-            for pair in message.hand_outs.windows(2) {
-                let [before, _] = pair else { continue };
-                let nacked = message.settlements.iter().any(|s| {
-                    s.receipt == before.receipt && s.nack_delay_ms.is_some() && s.kind != Kind::Fail
-                });
-                match (nacked, before.cut) {
-                    (true, _) => counts.after_nack += 1,
-                    (false, true) => counts.after_cut += 1,
-                    (false, false) => counts.after_lapse += 1,
-                }
-            }
-        }
-        counts
+    /// Whether no receive that nobody saw the messages of went on between two moments.
+    pub fn undisturbed(&self, queue: &str, from: u64, until: u64) -> bool {
+        let withdrawn = between(self.withdrawn.get(queue), from, until);
+        self.unseen_between(queue, from, until) + withdrawn == 0
     }
+}
+
+fn between(spans: Option<&Vec<Span>>, from: u64, until: u64) -> usize {
+    let spans = spans.into_iter().flatten();
+    spans.filter(|span| span.begin < until && span.end > from).count()
 }

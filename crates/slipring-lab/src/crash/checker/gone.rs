@@ -12,11 +12,11 @@ pub fn check(facts: &Facts) -> Vec<Violation> {
         let acks = message.settlements.iter().filter(|s| {
             s.nack_delay_ms.is_none() && s.kind == Kind::Ok && proves(facts, message, s)
         });
-        let Some(gone) = acks.map(|ack| ack.span.end).min() else { continue };
-        if let Some(later) = message.hand_outs.iter().find(|h| h.span.begin > gone) {
+        let Some(ack) = acks.min_by_key(|ack| ack.span.end) else { continue };
+        if let Some(later) = message.hand_outs.iter().find(|h| h.is_after(ack)) {
             let what = format!(
-                "{body} was acked by {gone} ns and handed out by the receive of {} ns",
-                later.span.begin
+                "{body} was acked by {} ns and handed out by {} ns",
+                ack.span.end, later.span.end
             );
             violations.push(Violation { property: "gone is gone", what });
         }
@@ -44,12 +44,16 @@ fn proves(facts: &Facts, message: &Message, ack: &Settlement) -> bool {
     if rules.is_some_and(|r| r.dead_letter.is_some() && own.count >= Some(r.receives_max)) {
         return false;
     }
+    // There an ack needs the valid lease (S3.4).
+    if rules.is_some_and(|rules| rules.fifo) {
+        return false;
+    }
     let seen = message.hand_outs.iter().any(|other| {
         other.receipt != ack.receipt
             && other.span.end > own.span.begin
             && other.span.begin < ack.span.end
     });
-    !seen && facts.unseen_before(&own.queue, ack.span.end) == 0
+    !seen && facts.undisturbed(&own.queue, own.span.begin, ack.span.end)
 }
 
 #[cfg(test)]
@@ -63,6 +67,35 @@ mod tests {
         assert!(scenario.properties().is_empty());
         scenario.killed().pass(5000).received("standard", "a", 2);
         assert_eq!(scenario.properties(), ["gone is gone"]);
+    }
+
+    #[test]
+    fn a_receive_that_waited_already_and_got_an_acked_message_is_found() {
+        let mut scenario = Scenario::new();
+        scenario.sent("standard", "a").received("standard", "a", 1).acked("standard", "a");
+        scenario.pass(500).received_since(501, "standard", "a", 2);
+        assert_eq!(scenario.count("gone is gone"), 1);
+    }
+
+    #[test]
+    fn an_answer_that_was_lost_long_before_makes_no_ack_doubtful() {
+        for (passed_ms, found) in [(0, 0), (5000, 1)] {
+            let mut scenario = Scenario::new();
+            scenario.cut_receive("standard").pass(passed_ms).sent("standard", "a");
+            scenario.received("standard", "a", 1).pass(2100).acked("standard", "a");
+            scenario.pass(100).received("standard", "a", 2);
+            assert_eq!(scenario.count("gone is gone"), found, "{passed_ms} ms");
+        }
+    }
+
+    #[test]
+    fn a_delete_after_a_lapse_in_a_fifo_queue_proves_nothing() {
+        for (queue, found) in [("ordered.fifo", 0), ("standard", 1)] {
+            let mut scenario = Scenario::new();
+            scenario.sent(queue, "a").received(queue, "a", 1).pass(2100).acked(queue, "a");
+            scenario.pass(100).received(queue, "a", 2);
+            assert_eq!(scenario.count("gone is gone"), found, "{queue}");
+        }
     }
 
     #[test]

@@ -26,6 +26,12 @@ pub fn check(facts: &Facts) -> Vec<Violation> {
         if send.kind == Kind::Ok && !received && !stands_in(facts, message) {
             found("no loss", format!("{body} was acknowledged in {} and never came", send.queue));
         }
+        // The drain acks whatever there is, so what was handed out must end with an ack.
+        if send.kind == Kind::Ok && received && !message.may_be_acked() {
+            let last = message.hand_outs.last().map_or(0, |hand_out| hand_out.span.end);
+            let what = format!("{body} of {} came last by {last} ns", send.queue);
+            found("no loss", format!("{what}, was not acked and never came again"));
+        }
     }
     violations
 }
@@ -72,5 +78,33 @@ mod tests {
         scenario.cut_send("standard", "a").cut_send("standard", "b");
         scenario.received("standard", "a", 1);
         assert!(scenario.properties().is_empty());
+    }
+
+    #[test]
+    fn a_message_that_is_lost_after_its_first_hand_out_is_found() {
+        let handed_out = || {
+            let mut scenario = Scenario::new();
+            scenario.sent("standard", "a").received("standard", "a", 1);
+            scenario
+        };
+        assert_eq!(handed_out().properties_undrained(), ["no loss"]);
+        let mut scenario = handed_out();
+        scenario.nacked("standard", "a", 0).killed();
+        assert_eq!(scenario.properties_undrained(), ["no loss"]);
+        let mut scenario = handed_out();
+        scenario.killed().pass(3000).received("standard", "a", 2).acked("standard", "a");
+        assert!(scenario.properties_undrained().is_empty());
+    }
+
+    #[test]
+    fn an_ack_that_was_cut_may_have_had_its_effect_and_a_stale_one_has_had_none() {
+        let mut scenario = Scenario::new();
+        scenario.sent("standard", "a").received("standard", "a", 1).cut_ack("standard", "a");
+        assert!(scenario.properties_undrained().is_empty());
+        let mut scenario = Scenario::new();
+        scenario.sent("standard", "a").received("standard", "a", 1);
+        let stale = scenario.receipt();
+        scenario.pass(3000).received("standard", "a", 2).acked_by("standard", "a", &stale);
+        assert_eq!(scenario.properties_undrained(), ["no loss"]);
     }
 }

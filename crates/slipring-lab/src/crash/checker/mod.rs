@@ -4,6 +4,7 @@
 //! only what is wrong whatever those moments were; what *may* have been right is let pass.
 
 mod attempts;
+mod counts;
 mod dead_letter;
 mod dedup;
 mod early;
@@ -13,12 +14,14 @@ mod lease;
 mod loss;
 mod order;
 mod parked;
+mod settled;
 
 use std::fmt;
 
 use super::history::Event;
 
-pub use facts::{Counts, Facts};
+pub use counts::Counts;
+pub use facts::Facts;
 
 /// Something that must not happen, and did.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -16,9 +16,9 @@ struct Group<'f> {
     gone_all: Vec<u64>,
 }
 
-/// What one receive got of one group: answer's end, and places within the group in the order of
-/// the answer.
-type Share = (u64, Vec<usize>);
+/// What one receive got of one group: answer's end, and of each message its place within the answer
+/// and within the group.
+type Share = (u64, Vec<(usize, usize)>);
 
 /// The pass.
 pub fn check(facts: &Facts) -> Vec<Violation> {
@@ -83,14 +83,15 @@ fn shares<'f>(
         for hand_out in &message.hand_outs {
             let share = shares.entry((*name, hand_out.receive)).or_default();
             share.0 = hand_out.span.end;
-            share.1.push(*place);
+            share.1.push((hand_out.place, *place));
         }
     }
     shares
 }
 
-fn check_share(name: &str, group: &Group<'_>, (end, mut places): Share) -> Vec<Violation> {
-    places.sort_unstable();
+fn check_share(name: &str, group: &Group<'_>, (end, mut answered): Share) -> Vec<Violation> {
+    answered.sort_unstable();
+    let mut places: Vec<usize> = answered.into_iter().map(|(_, place)| place).collect();
     let mut violations = Vec::new();
     let mut wrong = |body: &str, waits_for: &str| {
         let what = format!(
@@ -99,6 +100,13 @@ fn check_share(name: &str, group: &Group<'_>, (end, mut places): Share) -> Vec<V
         violations.push(Violation { property: "group order", what });
     };
     let body = |place: usize| group.bodies.get(place).map_or("?", |(body, _)| *body);
+    for pair in places.windows(2) {
+        let [before, after] = pair else { continue };
+        if before > after {
+            wrong(body(*before), body(*after));
+        }
+    }
+    places.sort_unstable();
     let Some(first) = places.first() else { return violations };
     if *first > 0 && group.gone_all.get(first - 1).is_some_and(|gone| *gone > end) {
         let earlier = group.bodies.iter().take(*first).find(|(_, gone)| *gone > end);
@@ -141,6 +149,13 @@ mod tests {
         scenario.sent_in("ordered.fifo", "g", "c");
         scenario.received_together("ordered.fifo", &["a", "c"]).received("ordered.fifo", "b", 1);
         assert_eq!(scenario.properties(), ["group order", "group order"]);
+    }
+
+    #[test]
+    fn the_wrong_order_within_one_receive_is_found() {
+        let mut scenario = two_of_a_group();
+        scenario.received_together("ordered.fifo", &["b", "a"]);
+        assert_eq!(scenario.properties(), ["group order"]);
     }
 
     #[test]

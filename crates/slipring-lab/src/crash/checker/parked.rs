@@ -18,7 +18,7 @@ pub fn check(facts: &Facts) -> Vec<Violation> {
 }
 
 fn check_one(facts: &Facts, body: &str, message: &Message, bury: &Settlement) -> Option<String> {
-    let next = message.hand_outs.iter().find(|h| h.span.begin > bury.span.end);
+    let next = message.hand_outs.iter().find(|h| h.is_after(bury));
     if let Some(next) = next {
         let kicked = facts.kicked(&next.queue, body, bury.span.begin, next.span.end);
         let what = format!("was buried by {} ns and came without a kick", bury.span.end);
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn a_buried_message_that_comes_without_a_kick_or_never_is_found() {
-        assert_eq!(buried().properties(), ["parked"]);
+        assert_eq!(buried().properties(), ["no loss", "parked"]);
         let mut scenario = buried();
         scenario.killed().reserved("tube", "a");
         assert_eq!(scenario.properties(), ["parked"]);
@@ -63,5 +63,15 @@ mod tests {
             scenario.killed().kicked("tube", kicked).reserved("tube", "a").acked("tube", "a");
             assert!(scenario.properties().is_empty());
         }
+    }
+
+    #[test]
+    fn a_receive_that_waited_already_and_got_a_buried_message_is_found() {
+        let mut scenario = buried();
+        scenario.pass(100).received_since(101, "tube", "a", 2);
+        assert_eq!(scenario.count("parked"), 1);
+        let mut scenario = buried();
+        scenario.kicked("tube", Some("a")).received_since(5, "tube", "a", 2);
+        assert_eq!(scenario.count("parked"), 0);
     }
 }
