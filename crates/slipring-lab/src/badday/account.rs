@@ -1,7 +1,9 @@
 //! What the others sent and what came back to them: the loss checker of a bad day.
 //!
-//! A send that was answered must come. One that was cut may come or not. What comes must have been
-//! sent, and comes again only after its connection was cut before its ack was answered.
+//! A send that was answered must come, and again until its ack is answered: only when a connection
+//! was cut with the ack on its way, nobody knows whether it had its effect. A send that was cut may
+//! come or not. What comes must have been sent, and comes again only after its connection was cut
+//! before its ack was answered.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +13,8 @@ const CAME: u8 = 2;
 const ACKED: u8 = 4;
 /// Its connection was cut while it was held.
 const CUT: u8 = 8;
+/// It was cut with its ack on the way, and has not come again.
+const MAYBE_ACKED: u8 = 16;
 
 /// Numbers from here on are the participant's, where it works in a queue of the others: they
 /// receive and ack its messages, and nothing is asked of these.
@@ -30,7 +34,7 @@ pub struct Verdict {
     pub sent: u64,
     /// Sends that were cut and may have been taken.
     pub unsure: u64,
-    /// Answered sends that never came.
+    /// Answered sends that never came, or did not come again before an ack was asked for.
     pub lost: u64,
     /// What came and had never been sent, or came damaged.
     pub invented: u64,
@@ -69,7 +73,7 @@ impl Account {
             0 => {}
             _ => self.counts.again_without_reason += 1,
         }
-        *mark = (*mark | CAME) & !CUT;
+        *mark = (*mark | CAME) & !(CUT | MAYBE_ACKED);
         true
     }
 
@@ -83,14 +87,16 @@ impl Account {
         numbers.iter().for_each(|number| self.mark(*number, ACKED));
     }
 
-    /// The connection that held messages was cut before their acks were answered.
-    pub fn cut(&mut self, numbers: &[u64]) {
-        numbers.iter().for_each(|number| self.mark(*number, CUT));
+    /// The connection that held messages was cut before their acks were answered, and before or
+    /// after these were asked for.
+    pub fn cut(&mut self, numbers: &[u64], ack_asked: bool) {
+        let bits = if ack_asked { CUT | MAYBE_ACKED } else { CUT };
+        numbers.iter().for_each(|number| self.mark(*number, bits));
     }
 
-    /// Answered sends that have not come yet.
+    /// Answered sends that must come yet, for the first time or again.
     pub fn outstanding(&self) -> u64 {
-        self.count(|mark| mark & SENT > 0 && mark & CAME == 0)
+        self.count(|mark| mark & SENT > 0 && mark & (ACKED | MAYBE_ACKED) == 0)
     }
 
     /// What is wrong when everything that may come has come.
@@ -128,15 +134,35 @@ mod tests {
         assert_eq!(account.begin(5), 0);
         account.sent(0, 4);
         (0..3).for_each(|number| assert!(account.came(number)));
+        assert_eq!(account.outstanding(), 4);
+        account.acked(&[0, 2]);
+        account.cut(&[1], true);
         assert_eq!(account.outstanding(), 1);
-        account.acked(&[0]);
-        account.cut(&[1]);
         // After its ack, after a cut, without a reason, never sent.
         [0, 1, 2, 9].into_iter().for_each(|number| assert!(account.came(number)));
+        account.acked(&[1]);
         let verdict = account.verdict();
         assert_eq!((verdict.sent, verdict.unsure, verdict.lost), (4, 1, 1));
         assert_eq!((verdict.invented, verdict.again_without_reason), (1, 2));
         assert_eq!(verdict.again_after_cut, 1);
+    }
+
+    #[test]
+    fn what_was_held_at_a_cut_must_come_again_but_for_an_ack_on_its_way() {
+        for (ack_asked, lost) in [(false, 1), (true, 0)] {
+            let mut account = Account::default();
+            account.begin(1);
+            account.sent(0, 1);
+            account.came(0);
+            account.cut(&[0], ack_asked);
+            assert_eq!((account.outstanding(), account.verdict().lost), (lost, lost));
+            // It has come again, so that no ack had its effect: now it needs another.
+            account.came(0);
+            assert_eq!(account.verdict().lost, 1);
+            account.acked(&[0]);
+            let verdict = account.verdict();
+            assert_eq!((verdict.lost, verdict.again_after_cut), (0, 1));
+        }
     }
 
     #[test]

@@ -349,6 +349,7 @@ async fn send<T: Target>(lane: Lane<T>, caller: T::Caller, start_ns: u64) {
 struct Held<'a> {
     shared: &'a Shared,
     contents: Vec<Content>,
+    ack_asked: bool,
 }
 
 impl Held<'_> {
@@ -366,7 +367,7 @@ impl Held<'_> {
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        self.shared.account.lock().cut(&numbers(&self.contents));
+        self.shared.account.lock().cut(&numbers(&self.contents), self.ack_asked);
     }
 }
 
@@ -379,10 +380,11 @@ async fn receive<T: Target>(lane: Lane<T>, caller: T::Caller) {
     let (shared, mut caller) = (&*lane.shared, Some(caller));
     loop {
         let Some(own) = lane.connected(&mut caller, false).await else { return };
-        let mut held = Held { shared, contents: Vec::new() };
+        let mut held = Held { shared, contents: Vec::new(), ack_asked: false };
         let received = async {
             let mut look = |body: &[u8]| shared.look(body, &mut held.contents);
             own.receive(shared.load.batch, RECEIVE_WAIT, &mut look).await?;
+            held.ack_asked = true;
             own.ack().await
         };
         match in_time(received).await {
