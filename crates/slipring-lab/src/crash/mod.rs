@@ -33,7 +33,7 @@ use dice::Dice;
 use disk::Disk;
 use history::{Kind, Operation, Recorder};
 use processes::{Processes, Storage, Strike};
-use queues::{DELAY_MS, LEASE_MS, Rules};
+use queues::{DELAY_MS, LEASE_MS, LEFT_BEHIND_MS, Rules};
 
 /// How the crash test is run.
 #[derive(Debug, clap::Args)]
@@ -227,7 +227,7 @@ fn drive(options: &Options, rounds: u64, seed: u64, folder: &Path) -> Result<Dri
     for client in clients {
         client.finish(STOP_WITHIN).context("a client process")?;
     }
-    std::thread::sleep(Duration::from_millis(LEASE_MS + DELAY_MS + 200));
+    std::thread::sleep(quiet_after(options.store));
     start("drain".to_owned(), options.clients + 1, true)?
         .finish(DRAIN_WITHIN)
         .context("the drain")?;
@@ -269,6 +269,14 @@ fn strike_all(
         recorder.write(KILLER, Kind::Ok, Operation::Start)?;
     }
     recorder.flush()
+}
+
+/// How long it takes until nobody holds or takes anything more, when all clients have stopped.
+fn quiet_after(store: Storage) -> Duration {
+    Duration::from_millis(match store {
+        Storage::Sqlite => LEASE_MS + DELAY_MS + 200,
+        Storage::Postgres => LEFT_BEHIND_MS + LEASE_MS + 200,
+    })
 }
 
 fn body_bytes_max(options: &Options) -> usize {

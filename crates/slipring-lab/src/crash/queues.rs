@@ -23,6 +23,10 @@ pub const LEASE_MS: u64 = 2000;
 pub const LEASE_MAX_MS: u64 = 3000;
 /// The longest delay a client asks for.
 pub const DELAY_MS: u64 = 1000;
+/// An operation may have its effect for so long after its client has lost it: a killed server
+/// leaves its statements behind in PostgreSQL. These wait for a lock for 3.2 s at most, which
+/// covers a server that stands still with it for [`LEASE_MS`] and half a second.
+pub const LEFT_BEHIND_MS: u64 = LEASE_MS + 3000;
 /// SQS remembers deduplication ids for so long.
 pub const DEDUP_WINDOW_MS: u64 = 300_000;
 

@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn an_answer_that_was_lost_long_before_explains_no_early_dead_letter() {
         let mut scenario = Scenario::new();
-        scenario.cut_receive("poison").pass(5000).sent("poison", "a");
+        scenario.cut_receive("poison").pass(6000).sent("poison", "a");
         scenario.received("poison", "a", 1).nacked("poison", "a", 0).received("dead", "a", 1);
         assert_eq!(scenario.properties(), ["dead letter"]);
     }

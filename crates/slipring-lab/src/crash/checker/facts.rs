@@ -4,15 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{Violation, ns};
 use crate::crash::history::{Delivery, Entry, Event, Kind, Operation, Sending};
-use crate::crash::queues::LEASE_MS;
+use crate::crash::queues::LEFT_BEHIND_MS;
 
 /// A killed database may have forgotten what it did without a flush for so long before; PostgreSQL
 /// writes such changes after three times 200 ms at the latest.
 const UNFLUSHED_MS: u64 = 1000;
-
-/// A receive may take messages for so long after its client has lost it: a killed server leaves its
-/// statements behind in PostgreSQL, and these wait at most as long as another server stands still.
-const LEFT_BEHIND_MS: u64 = LEASE_MS + 1000;
 
 /// The time between invocation and answer; without an answer it never ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
