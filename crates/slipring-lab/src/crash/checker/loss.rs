@@ -107,4 +107,16 @@ mod tests {
         scenario.pass(3000).received("standard", "a", 2).acked_by("standard", "a", &stale);
         assert_eq!(scenario.properties_undrained(), ["no loss"]);
     }
+
+    #[test]
+    fn an_ack_is_stale_when_its_message_is_a_dead_letter() {
+        let mut scenario = Scenario::new();
+        scenario.sent("poison", "a").received("poison", "a", 1).nacked("poison", "a", 0);
+        scenario.received("poison", "a", 2);
+        let stale = scenario.receipt();
+        scenario.pass(2100).received("dead", "a", 1).acked_by("poison", "a", &stale);
+        assert_eq!(scenario.properties_undrained(), ["no loss"]);
+        scenario.acked("dead", "a");
+        assert!(scenario.properties_undrained().is_empty());
+    }
 }

@@ -21,13 +21,13 @@ impl Message {
     }
 
     /// Whether an ack surely came too late and did nothing, though it was answered with success:
-    /// its message had been handed out again before (S3.4).
+    /// its message had been handed out again before (S3.4), by its queue or as a dead letter, which
+    /// is in its queue no more (S6.3).
     fn is_stale(&self, ack: &Settlement) -> bool {
         let own = self.hand_outs.iter().find(|h| h.receipt == ack.receipt);
         own.filter(|_| !ack.strict).is_some_and(|own| {
             self.hand_outs.iter().any(|other| {
-                other.queue == own.queue
-                    && other.forgotten.is_none()
+                other.forgotten.is_none()
                     && other.span.begin > own.span.end
                     && other.span.end < ack.span.begin
             })
