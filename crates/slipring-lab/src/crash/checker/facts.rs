@@ -87,6 +87,9 @@ pub struct Kick {
 pub struct Settlement {
     /// When.
     pub span: Span,
+    /// When it has had its effect if it ever has one: its answer, or some time after its client has
+    /// lost it; `u64::MAX` when nobody knows.
+    pub taken_by: u64,
     /// How it ended; an entry that was not done counts as `Fail`.
     pub kind: Kind,
     /// Of which hand-out.
@@ -97,6 +100,14 @@ pub struct Settlement {
     pub buries: bool,
     /// Whether an `ok` ack proves that the message is gone whatever its lease was.
     pub strict: bool,
+}
+
+impl Settlement {
+    /// An ack whose hand-out is not known yet.
+    fn unnamed(span: Span, taken_by: u64, kind: Kind) -> Settlement {
+        let (receipt, nack_delay_ms, buries, strict) = (String::new(), None, false, true);
+        Settlement { span, taken_by, kind, receipt, nack_delay_ms, buries, strict }
+    }
 }
 
 /// All about one message.
@@ -183,6 +194,10 @@ impl Facts {
         // An unknown outcome may still take effect after the client has given up.
         let end = ended.filter(|_| kind != Kind::Info).map_or(u64::MAX, |event| event.time);
         let span = Span { begin: begun.time, end };
+        // Of an unknown outcome, when nothing can take effect any more.
+        let lost = ended.map_or(u64::MAX, |event| event.time + ns(LEFT_BEHIND_MS));
+        let taken_by = end.min(lost);
+        let settled = Settlement::unnamed(span, taken_by, kind);
         self.operations[kind as usize] += 1;
         if kind == Kind::Info {
             self.ends.entry(begun.process).or_insert(begun.time);
@@ -193,8 +208,7 @@ impl Facts {
             Operation::Receive { queue, .. } => match answered {
                 Some(answer) => receives.push((begun, answer)),
                 None if kind == Kind::Info => {
-                    let lost = ended.map_or(u64::MAX, |event| event.time + ns(LEFT_BEHIND_MS));
-                    let span = Span { begin: begun.time, end: lost };
+                    let span = Span { begin: begun.time, end: taken_by };
                     self.unseen.entry(queue.clone()).or_default().push(span);
                 }
                 None => self.withdrawn.entry(queue.clone()).or_default().push(span),
@@ -202,22 +216,16 @@ impl Facts {
             Operation::Ack { strict, entries, .. } => {
                 for entry in entries {
                     let kind = if kind == Kind::Ok && !entry.done { Kind::Fail } else { kind };
-                    let receipt = entry.receipt.clone();
-                    let settlement = Settlement {
-                        span,
-                        kind,
-                        receipt,
-                        nack_delay_ms: None,
-                        buries: false,
-                        strict: *strict,
-                    };
-                    self.message(&entry.body).settlements.push(settlement);
+                    self.settle(entry, Settlement { kind, strict: *strict, ..settled.clone() });
                 }
             }
             Operation::Nack { entry, delay_ms, .. } => {
-                self.gives_back(entry, span, kind, *delay_ms, false)
+                self.settle(entry, Settlement { nack_delay_ms: Some(*delay_ms), ..settled });
             }
-            Operation::Bury { entry, .. } => self.gives_back(entry, span, kind, 0, true),
+            Operation::Bury { entry, .. } => {
+                let buried = Settlement { nack_delay_ms: Some(0), buries: true, ..settled };
+                self.settle(entry, buried);
+            }
             Operation::Extend { entry, lease_ms, .. } if kind == Kind::Ok => {
                 let (receipt, lease_ms) = (entry.receipt.clone(), *lease_ms);
                 let extension = Extension { span, receipt, lease_ms };
@@ -259,9 +267,9 @@ impl Facts {
         }
     }
 
-    fn gives_back(&mut self, entry: &Entry, span: Span, kind: Kind, delay_ms: u64, buries: bool) {
-        let (receipt, nack_delay_ms) = (entry.receipt.clone(), Some(delay_ms));
-        let settlement = Settlement { span, kind, receipt, nack_delay_ms, buries, strict: true };
+    /// Takes in a settlement of the hand-out that an entry names.
+    fn settle(&mut self, entry: &Entry, settlement: Settlement) {
+        let settlement = Settlement { receipt: entry.receipt.clone(), ..settlement };
         self.message(&entry.body).settlements.push(settlement);
     }
 

@@ -109,6 +109,24 @@ mod tests {
     }
 
     #[test]
+    fn an_ack_that_was_cut_is_no_excuse_when_its_message_came_again_after_it() {
+        // So soon after the cut the ack may still have its effect.
+        for (passed_ms, found) in [(2500, vec![]), (6000, vec!["no loss"])] {
+            let mut scenario = Scenario::new();
+            scenario.sent("standard", "a").received("standard", "a", 1).cut_ack("standard", "a");
+            scenario.pass(passed_ms).received("standard", "a", 2);
+            assert_eq!(scenario.properties_undrained(), found, "{passed_ms} ms");
+            scenario.acked("standard", "a");
+            assert!(scenario.properties_undrained().is_empty());
+        }
+        // Nobody knows when one has its effect that did not end before the history does.
+        let mut scenario = Scenario::new();
+        scenario.sent("standard", "a").received("standard", "a", 1).open_ack("standard", "a");
+        scenario.pass(6000).received("standard", "a", 2);
+        assert!(scenario.properties_undrained().is_empty());
+    }
+
+    #[test]
     fn an_ack_is_stale_when_its_message_is_a_dead_letter() {
         let mut scenario = Scenario::new();
         scenario.sent("poison", "a").received("poison", "a", 1).nacked("poison", "a", 0);

@@ -176,6 +176,15 @@ impl Scenario {
         self.done(Kind::Info, ack)
     }
 
+    /// An ack of another client without an end event.
+    pub fn open_ack(&mut self, queue: &str, body: &str) -> &mut Scenario {
+        let receipt = self.receipts[body].clone();
+        let (index, operation) = (self.events.len() as u64, self.ack(queue, body, &receipt));
+        let (time, process, kind) = (self.now, DRAINS - 1, Kind::Invoke);
+        self.events.push(Event { index, time, process, kind, operation });
+        self
+    }
+
     pub fn nacked_by(&mut self, queue: &str, body: &str, receipt: &str) -> &mut Scenario {
         let entry = entry(body, receipt);
         self.done(Kind::Ok, Operation::Nack { queue: queue.into(), entry, delay_ms: 0 })

@@ -10,7 +10,8 @@ impl Message {
         self.sends.first().map_or(0, |send| send.span.begin)
     }
 
-    /// Whether an ack that was not refused may have taken it for good.
+    /// Whether an ack that was not refused may have taken it for good. One that was cut has not
+    /// when a hand-out began after it could have had its effect.
     pub fn may_be_acked(&self) -> bool {
         self.settlements.iter().any(|ack| {
             ack.nack_delay_ms.is_none()
@@ -36,12 +37,13 @@ impl Message {
 }
 
 impl HandOut {
-    /// Whether it came after the settlement of another hand-out had its effect. A receive that was
-    /// under way then came after it when its own lease was still valid at the end of the
-    /// settlement: had it come before, the settlement would have been refused, or without effect.
+    /// Whether it came after the settlement of another hand-out had its effect, if it had any. A
+    /// receive that was under way then came after it when its own lease was still valid at the end
+    /// of the settlement: had it come before, the settlement would have been refused, or without
+    /// effect.
     pub fn is_after(&self, settlement: &Settlement) -> bool {
         let under_way = self.span.end > settlement.span.begin
-            && self.valid_until > settlement.span.end.saturating_add(CLOCK_STEP_NS);
-        self.receipt != settlement.receipt && (self.span.begin > settlement.span.end || under_way)
+            && self.valid_until > settlement.taken_by.saturating_add(CLOCK_STEP_NS);
+        self.receipt != settlement.receipt && (self.span.begin > settlement.taken_by || under_way)
     }
 }
