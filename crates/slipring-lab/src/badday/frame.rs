@@ -37,7 +37,8 @@ pub fn load(about: &About, stage: &Stage<'_>) -> Load {
     let (rate, batch) = about.load;
     // A batch by the beanstalkd protocol would wait for each of its messages.
     let batch = if stage.kind == Kind::Sql || stage.kind == Kind::SkipLocked { batch } else { 1 };
-    Load { queues: QUEUES, rate, batch, window: stage.lengths.window, left_within: LEFT_WITHIN }
+    let (window, left_within, seed) = (stage.lengths.window, LEFT_WITHIN, stage.seed);
+    Load { queues: QUEUES, rate, batch, window, left_within, seed }
 }
 
 /// Runs a day on one target; tells also what was seen before a failure or an interrupt.

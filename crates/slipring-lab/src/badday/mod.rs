@@ -10,6 +10,7 @@ mod meter;
 mod open;
 mod others;
 mod phase;
+mod receiver;
 mod report;
 mod stage;
 #[cfg(test)]

@@ -19,6 +19,7 @@ use tokio::task::JoinSet;
 use super::account::{Account, Verdict};
 use super::meter::{Meter, Window};
 use super::phase::Phase;
+use super::receiver::{numbers, receive};
 use crate::body::{self, Content};
 use crate::targets::{Caller, Target};
 use crate::time::monotonic_ns;
@@ -28,12 +29,10 @@ use crate::workloads::wait_until;
 const LATE_NS: u64 = 5_000_000;
 /// An operation that takes longer counts as cut.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(30);
-/// How long a receive waits.
-const RECEIVE_WAIT: Duration = Duration::from_secs(1);
 /// Between two looks whether the senders are to end, or what was seen is enough.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// Between two tries to connect.
-const CONNECT_AGAIN: Duration = Duration::from_millis(10);
+pub(super) const CONNECT_AGAIN: Duration = Duration::from_millis(10);
 /// How many kinds of errors are told.
 const ERRORS_MAX: usize = 8;
 
@@ -51,6 +50,8 @@ pub struct Load {
     /// How long what is left in the end may take: longer than a lease, where a cut connection does
     /// not end one.
     pub left_within: Duration,
+    /// How long messages are held now and then.
+    pub seed: u64,
 }
 
 /// What the others saw.
@@ -70,8 +71,8 @@ pub struct Outcome {
     pub failed: Option<String>,
 }
 
-struct Shared {
-    load: Load,
+pub(super) struct Shared {
+    pub(super) load: Load,
     phase: AtomicU8,
     stop: AtomicBool,
     /// When the senders were stopped; later than any moment before that.
@@ -80,8 +81,8 @@ struct Shared {
     abandoned: AtomicBool,
     late: AtomicU64,
     cuts: AtomicU64,
-    account: Mutex<Account>,
-    meter: Mutex<Option<Meter>>,
+    pub(super) account: Mutex<Account>,
+    pub(super) meter: Mutex<Option<Meter>>,
     windows: Mutex<Vec<Window>>,
     errors: Mutex<BTreeMap<String, u64>>,
 }
@@ -256,7 +257,7 @@ impl Shared {
         Ok(())
     }
 
-    fn look(&self, body: &[u8], came: &mut Vec<Content>) -> Result<()> {
+    pub(super) fn look(&self, body: &[u8], came: &mut Vec<Content>) -> Result<()> {
         match body::read(body) {
             Ok(content) => came.extend(self.account.lock().came(content.number).then_some(content)),
             Err(_) => self.account.lock().damaged(),
@@ -264,7 +265,7 @@ impl Shared {
         Ok(())
     }
 
-    fn cut(&self, error: &anyhow::Error) {
+    pub(super) fn cut(&self, error: &anyhow::Error) {
         self.cuts.fetch_add(1, Ordering::Relaxed);
         let text = format!("{error:#}");
         let mut errors = self.errors.lock();
@@ -275,10 +276,10 @@ impl Shared {
 }
 
 /// One queue as its sender or its receiver sees it.
-struct Lane<T> {
-    shared: Arc<Shared>,
+pub(super) struct Lane<T> {
+    pub(super) shared: Arc<Shared>,
     target: Arc<T>,
-    queue: usize,
+    pub(super) queue: usize,
 }
 
 impl<T: Target> Lane<T> {
@@ -289,7 +290,7 @@ impl<T: Target> Lane<T> {
 
     /// The caller there is, or a new one in place of one that was cut; nothing when the end came
     /// before one could connect.
-    async fn connected<'a>(
+    pub(super) async fn connected<'a>(
         &self,
         caller: &'a mut Option<T::Caller>,
         stops: bool,
@@ -307,7 +308,7 @@ impl<T: Target> Lane<T> {
     }
 }
 
-async fn in_time<O>(operation: impl Future<Output = Result<O>>) -> Result<O> {
+pub(super) async fn in_time<O>(operation: impl Future<Output = Result<O>>) -> Result<O> {
     let ended = tokio::time::timeout(ANSWERED_WITHIN, operation).await;
     ended.unwrap_or_else(|_| Err(anyhow!("no answer within {ANSWERED_WITHIN:?}")))
 }
@@ -339,60 +340,6 @@ async fn send<T: Target>(lane: Lane<T>, caller: T::Caller, start_ns: u64) {
             Err(error) => {
                 shared.cut(&error);
                 caller = None;
-                tokio::time::sleep(CONNECT_AGAIN).await;
-            }
-        }
-    }
-}
-
-/// What a receiver holds. Messages that it lets go without an answered ack may come again.
-struct Held<'a> {
-    shared: &'a Shared,
-    contents: Vec<Content>,
-    ack_asked: bool,
-}
-
-impl Held<'_> {
-    fn acked(&mut self, queue: usize) {
-        let contents = std::mem::take(&mut self.contents);
-        self.shared.account.lock().acked(&numbers(&contents));
-        let now_ns = monotonic_ns();
-        if let Some(meter) = self.shared.meter.lock().as_mut() {
-            for content in contents {
-                meter.received(queue, content.due_ns, now_ns);
-            }
-        }
-    }
-}
-
-impl Drop for Held<'_> {
-    fn drop(&mut self) {
-        self.shared.account.lock().cut(&numbers(&self.contents), self.ack_asked);
-    }
-}
-
-fn numbers(contents: &[Content]) -> Vec<u64> {
-    contents.iter().map(|content| content.number).collect()
-}
-
-/// Goes on until it is aborted.
-async fn receive<T: Target>(lane: Lane<T>, caller: T::Caller) {
-    let (shared, mut caller) = (&*lane.shared, Some(caller));
-    loop {
-        let Some(own) = lane.connected(&mut caller, false).await else { return };
-        let mut held = Held { shared, contents: Vec::new(), ack_asked: false };
-        let received = async {
-            let mut look = |body: &[u8]| shared.look(body, &mut held.contents);
-            own.receive(shared.load.batch, RECEIVE_WAIT, &mut look).await?;
-            held.ack_asked = true;
-            own.ack().await
-        };
-        match in_time(received).await {
-            Ok(()) => held.acked(lane.queue),
-            Err(error) => {
-                shared.cut(&error);
-                caller = None;
-                drop(held);
                 tokio::time::sleep(CONNECT_AGAIN).await;
             }
         }

@@ -23,6 +23,10 @@ struct Faults {
     losing: AtomicU64,
     /// So many operations fail after they were made, as when a connection is cut.
     cutting: AtomicU64,
+    /// So many callers are cut while they hold messages.
+    cutting_held: AtomicU64,
+    /// What they held comes again.
+    gives_back: AtomicBool,
     /// Callers that were made.
     callers: AtomicU64,
 }
@@ -87,12 +91,20 @@ impl Caller for FaultyCaller {
         self.faults.wait().await;
         self.caller.ack().await
     }
+
+    async fn is_cut(&mut self) -> bool {
+        let cut = Faults::takes(&self.faults.cutting_held);
+        if cut && self.faults.gives_back.load(Ordering::SeqCst) {
+            self.caller.give_back(Duration::ZERO).await.unwrap();
+        }
+        cut
+    }
 }
 
 /// A load of short windows.
 fn load() -> Load {
     let (window, left_within) = (Duration::from_millis(20), Duration::from_millis(500));
-    Load { queues: 2, rate: 200.0, batch: 1, window, left_within }
+    Load { queues: 2, rate: 200.0, batch: 1, window, left_within, seed: 1 }
 }
 
 /// Runs the others while `beside` happens to their target.
@@ -195,6 +207,23 @@ async fn the_others_come_back_after_a_cut_and_what_was_cut_is_no_loss() {
     let verdict = outcome.verdict;
     assert!(verdict.sent > 20 && verdict.unsure == 4, "{verdict:?}");
     assert_eq!((verdict.lost, verdict.again_without_reason), (0, 0), "{verdict:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_held_at_a_cut_is_lost_unless_it_comes_again() {
+    for (gives_back, lost, again) in [(true, 0, 4), (false, 4, 0)] {
+        let (outcome, _) = lived(async |faults, _| {
+            faults.gives_back.store(gives_back, Ordering::SeqCst);
+            faults.cutting_held.store(4, Ordering::SeqCst);
+            while faults.cutting_held.load(Ordering::SeqCst) > 0 {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
+        let verdict = outcome.verdict;
+        assert_eq!((outcome.cuts, verdict.lost), (4, lost), "{outcome:?}");
+        assert_eq!((verdict.again_after_cut, verdict.again_without_reason), (again, 0));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

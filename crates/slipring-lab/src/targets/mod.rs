@@ -160,6 +160,12 @@ pub trait Caller: Send + 'static {
         async { anyhow::bail!("this target is not driven with a retention") }
     }
 
+    /// Whether its connection is known to be cut: no ack that is asked for from now on by it can
+    /// have an effect.
+    fn is_cut(&mut self) -> impl Future<Output = bool> + Send {
+        async { false }
+    }
+
     /// Goes away with all it holds, as a client does whose connection ends. It does not wait until
     /// that is back in the queue.
     ///

@@ -209,6 +209,10 @@ impl Caller for TubeCaller {
         Ok(())
     }
 
+    async fn is_cut(&mut self) -> bool {
+        self.connection.is_cut()
+    }
+
     async fn leased(&mut self) -> Result<Option<u64>> {
         self.statistic("current-jobs-reserved").await.map(Some)
     }

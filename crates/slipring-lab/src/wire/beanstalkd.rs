@@ -1,9 +1,11 @@
 //! A beanstalkd connection that pipelines.
 
-use anyhow::{Context, Result, bail};
+use std::task::{Context, Poll, Waker};
+
+use anyhow::{Context as _, Result, bail};
 use bytes::BytesMut;
 use slipring_wire::beanstalkd::{Command, Reply, ReplyParser, TubeName};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 
 /// The largest body of a queue that other protocols use too.
@@ -61,6 +63,16 @@ impl Connection {
         }
     }
 
+    /// Whether the server is known to have closed the connection, or to be gone.
+    pub fn is_cut(&self) -> bool {
+        let (mut byte, mut look) = ([0], Context::from_waker(Waker::noop()));
+        match self.stream.poll_peek(&mut look, &mut ReadBuf::new(&mut byte)) {
+            Poll::Ready(Ok(read)) => read == 0,
+            Poll::Ready(Err(_)) => true,
+            Poll::Pending => false,
+        }
+    }
+
     /// Sends one command and waits for its reply.
     ///
     /// # Errors
@@ -103,5 +115,29 @@ impl Connection {
             Reply::Watching(_) => Ok(()),
             other => bail!("{command:?} was answered {other:?}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_connection_that_the_other_side_has_closed_is_cut() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let (connection, accepted) = tokio::join!(Connection::open(&address), listener.accept());
+        let (connection, (mut other, _)) = (connection.unwrap(), accepted.unwrap());
+        assert!(!connection.is_cut());
+        other.write_all(b"x").await.unwrap();
+        connection.stream.readable().await.unwrap();
+        assert!(!connection.is_cut());
+        let mut connection = connection;
+        connection.stream.read_exact(&mut [0]).await.unwrap();
+        drop(other);
+        connection.stream.readable().await.unwrap();
+        assert!(connection.is_cut());
     }
 }

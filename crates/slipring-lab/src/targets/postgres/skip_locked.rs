@@ -76,6 +76,10 @@ impl Caller for SkipLockedCaller {
         Ok(())
     }
 
+    async fn is_cut(&mut self) -> bool {
+        self.client.is_closed()
+    }
+
     async fn give_back(&mut self, _: Duration) -> Result<()> {
         let give_back = include_str!("../../../queries/skip_locked_give_back.sql");
         self.client.execute(give_back, &[&self.held]).await?;

@@ -100,6 +100,10 @@ impl Caller for SqlCaller {
         Ok(())
     }
 
+    async fn is_cut(&mut self) -> bool {
+        self.client.is_closed()
+    }
+
     async fn give_back(&mut self, delay: Duration) -> Result<()> {
         let nack = include_str!("../../../queries/sql_nack.sql");
         let nacked = self.client.execute(nack, &[&self.held, &millis(delay)?]).await;
