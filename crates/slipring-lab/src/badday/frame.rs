@@ -15,8 +15,11 @@ use crate::targets::Kind;
 
 /// Queues of the others.
 const QUEUES: usize = 4;
-/// What is left comes within this; where leases do not end with a connection, they end before.
+/// What is left comes within this; where leases do not end with a connection, they end before:
+/// those by SQL after 30 s, those of jobs after [`TIME_TO_RUN_SECONDS`].
 const LEFT_WITHIN: Duration = Duration::from_secs(45);
+/// The time to run of the others' jobs.
+pub const TIME_TO_RUN_SECONDS: u32 = 30;
 /// After a fault of smoke size, whose phases are shorter than a slow machine's pauses, every queue
 /// of the others is served again within this. A full size has its recovery, and no more, for that.
 const SERVED_WITHIN: Duration = Duration::from_secs(30);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use tokio_postgres::Client;
 
+use super::frame::TIME_TO_RUN_SECONDS;
 use super::others::{Load, Others};
 use super::phase::Lengths;
 use super::wall_clock::WallClock;
@@ -237,7 +238,10 @@ impl<'a> Stage<'a> {
                 let target = SkipLocked::start(&self.settings(), self.folder).await?;
                 Others::start(Arc::new(target), load).await
             }
-            _ => Others::start(Arc::new(self.tubes()), load).await,
+            _ => {
+                let tubes = self.tubes().with_time_to_run(TIME_TO_RUN_SECONDS);
+                Others::start(Arc::new(tubes), load).await
+            }
         }
     }
 

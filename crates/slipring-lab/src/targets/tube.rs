@@ -23,12 +23,19 @@ const TIME_TO_RUN_SECONDS: u32 = 300;
 pub struct TubeServer {
     own: Option<Server>,
     address: String,
+    time_to_run: u32,
 }
 
 impl TubeServer {
     /// The server that listens on `address` (host:port); it goes on after the run.
     pub fn at(address: &str) -> TubeServer {
-        TubeServer { own: None, address: address.to_owned() }
+        let (own, address) = (None, address.to_owned());
+        TubeServer { own, address, time_to_run: TIME_TO_RUN_SECONDS }
+    }
+
+    /// The same, whose jobs have so many seconds to run.
+    pub fn with_time_to_run(self, seconds: u32) -> TubeServer {
+        TubeServer { time_to_run: seconds, ..self }
     }
 }
 
@@ -47,7 +54,7 @@ impl Target for TubeServer {
             kind => bail!("{kind:?} does not speak the beanstalkd protocol"),
         };
         let address = server.addresses().beanstalkd.clone();
-        Ok(TubeServer { own: Some(server), address })
+        Ok(TubeServer { own: Some(server), address, time_to_run: TIME_TO_RUN_SECONDS })
     }
 
     async fn caller(&self, queue: &str) -> Result<TubeCaller> {
@@ -55,7 +62,7 @@ impl Target for TubeServer {
     }
 
     async fn caller_of(&self, queues: &[String]) -> Result<TubeCaller> {
-        TubeCaller::open(&self.address, queues).await
+        TubeCaller::open(&self.address, queues, self.time_to_run).await
     }
 
     fn usage(&self) -> Result<Option<Usage>> {
@@ -80,11 +87,12 @@ pub struct TubeCaller {
     tubes: Vec<TubeName>,
     /// The tube of the next send.
     turn: usize,
+    time_to_run: u32,
     held: Vec<u64>,
 }
 
 impl TubeCaller {
-    async fn open(address: &str, queues: &[String]) -> Result<TubeCaller> {
+    async fn open(address: &str, queues: &[String], time_to_run: u32) -> Result<TubeCaller> {
         let mut connection = Connection::open(address).await?;
         let name =
             |text: &str| TubeName::from_bytes(text.as_bytes()).context("not the name of a tube");
@@ -93,7 +101,7 @@ impl TubeCaller {
         if let [only] = tubes.as_slice() {
             connection.use_tube(only).await?;
         }
-        Ok(TubeCaller { connection, tubes, turn: 0, held: Vec::new() })
+        Ok(TubeCaller { connection, tubes, turn: 0, time_to_run, held: Vec::new() })
     }
 }
 
@@ -126,7 +134,7 @@ impl TubeCaller {
         let mut all: Bytes = BytesMut::from(bodies.as_flattened()).freeze();
         for _ in bodies {
             let body = all.split_to(BODY_BYTES);
-            let put = Put { priority: 0, delay, time_to_run: TIME_TO_RUN_SECONDS, body };
+            let put = Put { priority: 0, delay, time_to_run: self.time_to_run, body };
             self.connection.add(&Command::Put(put));
         }
         self.connection.flush().await?;
