@@ -169,7 +169,7 @@ fn purge_beside() -> Row {
         },
         conditions: |contenders| {
             let ratio = figure(contenders, "ours", "p99_beside_over_alone");
-            let stall = figure(contenders, "ours", "stall_max_ms");
+            let stall = peak(contenders, "ours", "stall_max_ms");
             vec![
                 Condition::at_most("longest stall", "ms", stall, 100.0),
                 Condition::at_most("P99 beside / alone", "×", ratio, 4.0),
@@ -192,7 +192,7 @@ fn connection_end_beside() -> Row {
             vec![contender]
         },
         conditions: |contenders| {
-            let stall = figure(contenders, "ours", "stall_max_ms");
+            let stall = peak(contenders, "ours", "stall_max_ms");
             vec![Condition::at_most("longest stall", "ms", stall, 50.0)]
         },
     }
@@ -212,7 +212,7 @@ fn retention_beside() -> Row {
             vec![contender]
         },
         conditions: |contenders| {
-            let stall = figure(contenders, "ours", "stall_max_ms");
+            let stall = peak(contenders, "ours", "stall_max_ms");
             vec![Condition::at_most("longest stall", "ms", stall, 50.0)]
         },
     }
@@ -331,5 +331,33 @@ fn poison() -> Row {
             };
             with.flat_map(of).collect()
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::driver::protocol::{Answer, Ready};
+    use crate::ledger::Checks;
+    use crate::run::rounds::{ContenderReport, Round};
+
+    #[test]
+    fn one_stall_in_one_round_is_a_miss() {
+        for (longest_ms, misses) in [(10.0, 0), (400.0, 1)] {
+            let mut ours = ContenderReport::new("ours");
+            for stall_ms in [10.0, longest_ms, 10.0] {
+                let mut answer = Answer::new(1, 1.0, Checks::default());
+                answer.figures.insert("stall_max_ms".into(), stall_ms);
+                answer.figures.insert("p99_beside_over_alone".into(), 1.0);
+                let settings = Settings::new(Work::PurgeBeside, Kind::Store);
+                let round = Round { settings, answer, waits: vec![], cost: None, windows: vec![] };
+                ours.add(Ready::default(), round);
+            }
+            for row in [purge_beside(), connection_end_beside(), retention_beside()] {
+                let asked = (row.conditions)(std::slice::from_ref(&ours));
+                let missed = asked.iter().filter(|condition| !condition.pass).count();
+                assert_eq!(missed, misses, "{}: {asked:?}", row.name);
+            }
+        }
     }
 }
