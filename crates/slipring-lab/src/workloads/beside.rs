@@ -2,21 +2,22 @@
 //! what happens to another queue.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
 use super::closed_loop::{self, Load, Step, Until};
-use super::prober::{Probed, probe};
+use super::prober::{Probed, Schedule, probe, probe_next};
 use super::{Answer, Settings};
 use crate::ledger::{Ledger, MESSAGES_MAX};
 use crate::targets::{Caller, Target};
+use crate::time::monotonic_ns;
 
 /// The queue that something happens to.
 pub const FULL: &str = "full";
-/// The prober looks so often whether it is over.
-const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// Between two looks at how many messages are left.
+const LOOK_EVERY: Duration = Duration::from_millis(25);
 /// Callers that fill the queue.
 const FILLERS: usize = 8;
 
@@ -49,24 +50,23 @@ impl<'a, T: Target> Beside<'a, T> {
         Ok(beside)
     }
 
-    /// Probes until `trouble` is over; answers what that answered, and how long it took with the
-    /// figures.
+    /// Probes what falls due until `trouble` is over; answers what that answered, and how long it
+    /// took with the figures.
     pub async fn with<O>(
         mut self,
         trouble: impl Future<Output = Result<O>>,
     ) -> Result<(O, Duration, Answer)> {
-        let (over, mut beside) = (AtomicBool::new(false), Probed::new()?);
+        let (over_ns, mut beside) = (AtomicU64::new(u64::MAX), Probed::new()?);
         let trouble = async {
             let begun = Instant::now();
             let ended = trouble.await;
-            over.store(true, Ordering::Relaxed);
+            over_ns.store(monotonic_ns(), Ordering::Relaxed);
             ended.map(|ended| (ended, begun.elapsed()))
         };
-        let rate = self.settings.rate;
-        let look_every = LOOK_EVERY.max(Duration::from_secs_f64(1.0 / rate));
+        let mut schedule = Schedule::from_now(self.settings.rate);
         let probing = async {
-            while !over.load(Ordering::Relaxed) {
-                probe(&mut self.prober, rate, look_every, &self.ledger, &mut beside).await?;
+            while schedule.next_ns() < over_ns.load(Ordering::Relaxed) {
+                probe_next(&mut self.prober, &mut schedule, &self.ledger, &mut beside).await?;
             }
             Ok::<_, anyhow::Error>(())
         };
@@ -100,7 +100,7 @@ pub async fn until_left<C: Caller>(caller: &mut C, left: u64, count: Count) -> R
         }
         anyhow::ensure!(now.is_some(), "this target does not tell what a queue holds");
         anyhow::ensure!(begun.elapsed() < LONGEST, "{now:?} messages instead of {left}");
-        tokio::time::sleep(LOOK_EVERY / 10).await;
+        tokio::time::sleep(LOOK_EVERY).await;
     }
 }
 
@@ -114,4 +114,72 @@ pub enum Count {
     All,
     /// Those under a lease.
     Leased,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::body::Body;
+    use crate::targets::{Kind, Look, Store};
+    use crate::workloads::Work;
+
+    /// The in-memory store, whose acks wait while they are held up.
+    struct HeldUp(Store, Arc<AtomicU64>);
+
+    struct HeldUpCaller(<Store as Target>::Caller, Arc<AtomicU64>);
+
+    impl Target for HeldUp {
+        type Caller = HeldUpCaller;
+
+        async fn start(settings: &Settings, folder: &Path) -> Result<HeldUp> {
+            Ok(HeldUp(Store::start(settings, folder).await?, Arc::default()))
+        }
+
+        async fn caller(&self, queue: &str) -> Result<HeldUpCaller> {
+            Ok(HeldUpCaller(self.0.caller(queue).await?, Arc::clone(&self.1)))
+        }
+    }
+
+    impl Caller for HeldUpCaller {
+        async fn send(&mut self, bodies: &[Body]) -> Result<()> {
+            self.0.send(bodies).await
+        }
+
+        async fn receive(&mut self, up_to: usize, wait: Duration, look: Look<'_>) -> Result<usize> {
+            self.0.receive(up_to, wait, look).await
+        }
+
+        async fn ack(&mut self) -> Result<()> {
+            while self.1.load(Ordering::SeqCst) > 0 {
+                tokio::task::yield_now().await;
+            }
+            self.0.ack().await
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn what_falls_due_during_a_stall_is_sent_and_counts_from_then() {
+        let (rate, stall) = (100.0, Duration::from_millis(500));
+        let settings = Settings { rate, seconds: 0.1, ..Settings::new(Work::Send, Kind::Memory) };
+        let folder = tempfile::tempdir().unwrap();
+        let target = HeldUp::start(&settings, folder.path()).await.unwrap();
+        let beside = Beside::alone(&settings, &target).await.unwrap();
+        let before = beside.ledger.checks().sent;
+        let trouble = async {
+            target.1.store(1, Ordering::SeqCst);
+            let until_ns = monotonic_ns() + stall.as_nanos() as u64;
+            while monotonic_ns() < until_ns {
+                tokio::task::yield_now().await;
+            }
+            target.1.store(0, Ordering::SeqCst);
+            Ok(())
+        };
+        let ((), _, found) = beside.with(trouble).await.unwrap();
+        // All of them waited: the middle one for half of the stall.
+        assert!(found.checks.sent - before >= 50, "{:?}", found.checks);
+        let waited = found.latencies["beside"].percentiles();
+        assert!(waited.p50_us > 100_000.0 && waited.max_us > 480_000.0, "{waited:?}");
+    }
 }

@@ -32,6 +32,32 @@ impl Probed {
     }
 }
 
+/// Due times from a moment on, so many a second. What fell due while a message was under way is
+/// still to come.
+pub struct Schedule {
+    start_ns: u64,
+    rate: f64,
+    next: u64,
+}
+
+impl Schedule {
+    /// One that begins now.
+    pub fn from_now(rate: f64) -> Schedule {
+        Schedule { start_ns: monotonic_ns(), rate, next: 0 }
+    }
+
+    /// The due time of the next message.
+    pub fn next_ns(&self) -> u64 {
+        self.start_ns + (self.next as f64 / self.rate * 1e9) as u64
+    }
+
+    fn take_ns(&mut self) -> u64 {
+        let due_ns = self.next_ns();
+        self.next += 1;
+        due_ns
+    }
+}
+
 /// Sends, receives and acks one message at each due time, `rate` times a second, for `length`.
 pub async fn probe<C: Caller>(
     caller: &mut C,
@@ -40,25 +66,36 @@ pub async fn probe<C: Caller>(
     ledger: &Ledger,
     probed: &mut Probed,
 ) -> Result<()> {
-    let start_ns = monotonic_ns();
-    let count = (rate * length.as_secs_f64()) as u64;
-    for index in 0..count {
-        let due_ns = start_ns + (index as f64 / rate * 1e9) as u64;
-        wait_until(due_ns).await;
-        let begun_ns = monotonic_ns();
-        probed.late += u64::from(begun_ns > due_ns + LATE_NS);
-        let number = ledger.take(1)?;
-        caller.send(&[body::write(Content { number, due_ns })]).await?;
-        let mut note = |body: &[u8]| ledger.note(body::read(body)?.number);
-        if caller.receive(1, PATIENCE, &mut note).await? == 0 {
-            bail!("a receive got nothing from a queue that held a message");
-        }
-        caller.ack().await?;
-        let now_ns = monotonic_ns();
-        probed.from_due.add(now_ns - due_ns);
-        probed.from_start.add(now_ns - begun_ns);
+    let mut schedule = Schedule::from_now(rate);
+    let end_ns = schedule.next_ns() + length.as_nanos() as u64;
+    for _ in 0..(rate * length.as_secs_f64()) as u64 {
+        probe_next(caller, &mut schedule, ledger, probed).await?;
     }
-    wait_until(start_ns + length.as_nanos() as u64).await;
+    wait_until(end_ns).await;
+    Ok(())
+}
+
+/// Sends, receives and acks the next message of a schedule when it is due.
+pub async fn probe_next<C: Caller>(
+    caller: &mut C,
+    schedule: &mut Schedule,
+    ledger: &Ledger,
+    probed: &mut Probed,
+) -> Result<()> {
+    let due_ns = schedule.take_ns();
+    wait_until(due_ns).await;
+    let begun_ns = monotonic_ns();
+    probed.late += u64::from(begun_ns > due_ns + LATE_NS);
+    let number = ledger.take(1)?;
+    caller.send(&[body::write(Content { number, due_ns })]).await?;
+    let mut note = |body: &[u8]| ledger.note(body::read(body)?.number);
+    if caller.receive(1, PATIENCE, &mut note).await? == 0 {
+        bail!("a receive got nothing from a queue that held a message");
+    }
+    caller.ack().await?;
+    let now_ns = monotonic_ns();
+    probed.from_due.add(now_ns - due_ns);
+    probed.from_start.add(now_ns - begun_ns);
     Ok(())
 }
 
