@@ -9,6 +9,9 @@ use crate::stats::{Percentiles, Summary};
 use crate::targets::Wait;
 use crate::workloads::Settings;
 
+/// What a prober saw beside a trouble; what it saw alone is told with the other latencies.
+const BESIDE: &str = "beside";
+
 /// One of the things a row ran by turns.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct ContenderReport {
@@ -81,11 +84,12 @@ impl ContenderReport {
         Summary::of(&figures).map_or(f64::NAN, |summary| summary.median)
     }
 
-    /// The median over the rounds of one percentile of the first latency by name, where it has
-    /// latencies.
+    /// The median over the rounds of one percentile of the latency that is measured: the one beside
+    /// a trouble where there is such a one, else the first by name.
     pub fn latency(&self, which: fn(&Percentiles) -> f64) -> f64 {
         self.median(|round| {
-            let spread = round.answer.latencies.values().next()?;
+            let latencies = &round.answer.latencies;
+            let spread = latencies.get(BESIDE).or_else(|| latencies.values().next())?;
             Some(which(&spread.percentiles()))
         })
     }
@@ -97,5 +101,34 @@ impl Round {
     pub fn per_message(&self, figure: f64) -> Option<f64> {
         let messages = self.answer.checks.received.max(self.answer.checks.sent);
         (messages > 0).then(|| figure / messages as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::driver::protocol::Spread;
+    use crate::ledger::Checks;
+    use crate::targets::Kind;
+    use crate::workloads::Work;
+
+    #[test]
+    fn the_latency_of_a_row_is_that_beside_the_trouble() {
+        let of = |names: &[(&str, f64)]| {
+            let mut answer = Answer::new(1, 1.0, Checks::default());
+            let spreads = names.iter().map(|(name, p99_us)| {
+                let percentiles = Percentiles { p99_us: *p99_us, ..Percentiles::default() };
+                ((*name).to_owned(), Spread::Percentiles(percentiles))
+            });
+            answer.latencies.extend(spreads);
+            let settings = Settings::new(Work::PurgeBeside, Kind::Store);
+            let round = Round { settings, answer, waits: vec![], cost: None, windows: vec![] };
+            let mut contender = ContenderReport::new("ours");
+            contender.add(Ready::default(), round);
+            contender.latency(|percentiles| percentiles.p99_us)
+        };
+        assert_eq!(of(&[("alone", 100.0), ("beginning", 200.0), ("beside", 900.0)]), 900.0);
+        assert_eq!(of(&[("publish", 100.0), ("wake", 200.0)]), 100.0);
+        assert!(of(&[]).is_nan());
     }
 }
