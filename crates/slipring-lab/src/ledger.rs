@@ -9,6 +9,10 @@ use serde::{Deserialize, Serialize};
 /// Most messages one run may send: 3.8 million a second for a minute and its warm-up, in 32 MiB.
 pub const MESSAGES_MAX: u64 = 1 << 28;
 
+/// What comes so much before it is due has come early; a clock of whole milliseconds is no more
+/// off than that.
+const EARLY_NS: u64 = 2_000_000;
+
 /// Counts of a run's messages. Numbers are dense, so that one bit per message is enough and the
 /// ledger does not disturb what is measured.
 #[derive(Debug)]
@@ -22,6 +26,7 @@ pub struct Ledger {
     highest: AtomicU64,
     displaced: AtomicU64,
     displacement_max: AtomicU64,
+    early: AtomicU64,
 }
 
 impl Ledger {
@@ -40,6 +45,7 @@ impl Ledger {
             highest: AtomicU64::new(0),
             displaced: AtomicU64::new(0),
             displacement_max: AtomicU64::new(0),
+            early: AtomicU64::new(0),
         }
     }
 
@@ -78,6 +84,13 @@ impl Ledger {
         Ok(())
     }
 
+    /// How late a message is that was due at a moment and has come now: not at all when it is
+    /// early, which is counted.
+    pub fn late_ns(&self, due_ns: u64, now_ns: u64) -> u64 {
+        self.early.fetch_add(u64::from(now_ns + EARLY_NS < due_ns), Ordering::Relaxed);
+        now_ns.saturating_sub(due_ns)
+    }
+
     /// How many messages were sent and have not come back, those from before this run included.
     pub fn outstanding(&self) -> u64 {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
@@ -98,6 +111,7 @@ impl Ledger {
             duplicates: of(&self.duplicates),
             displaced: of(&self.displaced),
             displacement_max: of(&self.displacement_max),
+            early: of(&self.early),
             missing: 0,
         }
     }
@@ -125,6 +139,9 @@ pub struct Checks {
     /// By how many sends at most.
     #[serde(default)]
     pub displacement_max: u64,
+    /// Messages that came before they were due; drivers of peers may not say.
+    #[serde(default)]
+    pub early: u64,
     /// Messages sent that never came back, where the run waited for all.
     pub missing: u64,
 }
@@ -137,6 +154,7 @@ impl AddAssign for Checks {
         self.duplicates += other.duplicates;
         self.displaced += other.displaced;
         self.displacement_max = self.displacement_max.max(other.displacement_max);
+        self.early += other.early;
         self.missing += other.missing;
     }
 }
@@ -157,5 +175,15 @@ mod tests {
         assert_eq!((checks.sent, checks.received, checks.duplicates), (5, 14, 1));
         assert_eq!((checks.missing, checks.displaced, checks.displacement_max), (2, 1, 1));
         assert!(ledger.take(96).is_err());
+    }
+
+    #[test]
+    fn what_comes_before_it_is_due_is_counted_and_not_late() {
+        let ledger = Ledger::new(0, 10);
+        assert_eq!(ledger.late_ns(5_000_000, 9_000_000), 4_000_000);
+        assert_eq!(ledger.late_ns(5_000_000, 3_000_000), 0);
+        assert_eq!(ledger.checks().early, 0);
+        assert_eq!(ledger.late_ns(5_000_000, 2_999_999), 0);
+        assert_eq!(ledger.final_checks().early, 1);
     }
 }

@@ -116,9 +116,12 @@ impl Answer {
 
     /// Why it is not to be believed.
     pub fn wrong(&self) -> Option<String> {
-        let Checks { sent, missing, duplicates, .. } = self.checks;
-        (missing > 0 || duplicates > 0)
-            .then(|| format!("of {sent} messages {missing} did not come, {duplicates} came twice"))
+        let Checks { sent, missing, duplicates, early, .. } = self.checks;
+        let counts = format!("of {sent} messages {missing} did not come, {duplicates} came twice");
+        match early {
+            0 => (missing > 0 || duplicates > 0).then_some(counts),
+            _ => Some(format!("{counts}, {early} came before they were due")),
+        }
     }
 
     /// With percentiles in place of histograms: for people, and shorter.
@@ -195,5 +198,14 @@ mod tests {
         let (before, after) = (latencies.percentiles(), back.percentiles());
         assert_eq!(before.count, after.count);
         assert!((after.p99_us / before.p99_us - 1.0).abs() < 0.02, "{before:?} {after:?}");
+    }
+
+    #[test]
+    fn an_answer_in_which_a_message_came_before_it_was_due_is_wrong() {
+        let of =
+            |early| Answer::new(1, 1.0, Checks { sent: 1, early, ..Checks::default() }).wrong();
+        assert_eq!(of(0), None);
+        let wrong = "of 1 messages 0 did not come, 0 came twice, 2 came before they were due";
+        assert_eq!(of(2).as_deref(), Some(wrong));
     }
 }

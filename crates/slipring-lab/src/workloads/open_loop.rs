@@ -118,7 +118,7 @@ async fn receive<C: Caller>(mut caller: C, schedule: Arc<Schedule>) -> Result<()
         let mut note = |body: &[u8]| {
             let content = body::read(body)?;
             let end_to_end = schedule.end_to_end.lock();
-            let latency_ns = monotonic_ns().saturating_sub(content.due_ns);
+            let latency_ns = schedule.ledger.late_ns(content.due_ns, monotonic_ns());
             end_to_end.unwrap_or_else(PoisonError::into_inner).add(latency_ns);
             schedule.ledger.note(content.number)
         };

@@ -269,7 +269,7 @@ async fn receive<C: Caller>(mut caller: C, pace: Arc<Pace>) -> Result<()> {
                 return Ok(());
             }
             let due_ns = pace.again_ns().remove(&content.number).unwrap_or(content.due_ns);
-            came.push(monotonic_ns().saturating_sub(due_ns));
+            came.push(pace.ledger.late_ns(due_ns, monotonic_ns()));
             pace.ledger.note(content.number)
         };
         let up_to = usize::try_from(pace.batch).unwrap_or(1);

@@ -135,7 +135,7 @@ async fn wait<C: Caller>(
     while left > 0 {
         let mut note = |body: &[u8]| {
             let content = body::read(body)?;
-            late.add(monotonic_ns().saturating_sub(content.due_ns));
+            late.add(ledger.late_ns(content.due_ns, monotonic_ns()));
             ledger.note(content.number)
         };
         let got = caller.receive(10, PATIENCE * 10, &mut note).await? as u64;
