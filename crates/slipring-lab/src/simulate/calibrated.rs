@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use super::model::Model;
 use super::models::here::{Design, LatchCosts, SLICE_US, SendCosts, Writing, extents, send_path};
@@ -52,10 +52,11 @@ impl Costs {
         };
         let sent = measured.sent.get(&1).context("no run with one caller")?;
         let calls = sent.calls();
-        let flush = sent.class("sqlite.flush");
+        let flush_ns = sent.of_class("sqlite.flush", |class| class.total_ns);
+        ensure!(!flush_ns.is_nan(), "the engine's wait table has no class sqlite.flush");
         let of_call = |ns: f64| ns / calls / 1000.0;
         let (write_us, cpu_us) = (of_call(sent.writer_cpu_ns), of_call(sent.cpu_ns));
-        let flush_us = of_call(flush.total_ns as f64);
+        let flush_us = of_call(flush_ns);
         let caller_us = (cpu_us - write_us).max(0.0);
         let whole_us = sent.seconds * 1e6 / calls;
         let send = SendCosts {

@@ -238,19 +238,25 @@ impl Found {
         let bytes = f64::from(sizes.messages) * BODY_BYTES as f64;
         let published = PUBLISHED_PER_64_KIB * bytes / 65536.0;
         let turns = all().filter(|run| run.early == 0 && run.send_stall_ms == 0.0);
-        let turns = turns.map(|run| run.turns).fold(0.0, f64::max);
+        let turns = most(turns.map(|run| run.turns));
         let words = format!("{name}: turns, as a part of the latches published");
         conditions.push(Condition::at_most(&words, "of them", turns / published, 1.0));
-        let Some(beside) = self.beside else { return };
+        let beside = |of: fn(&Run) -> f64| self.beside.as_ref().map_or(f64::NAN, of);
         let words = format!("{name}: messages of a load received early");
-        conditions.push(Condition::at_most(&words, "messages", f64::from(beside.early), 0.0));
-        for (what, stall_ms) in
-            [("send", beside.send_stall_ms), ("receive and ack", beside.receive_stall_ms)]
-        {
+        let early = beside(|run| f64::from(run.early));
+        conditions.push(Condition::at_most(&words, "messages", early, 0.0));
+        let stalls = [beside(|run| run.send_stall_ms), beside(|run| run.receive_stall_ms)];
+        for (what, stall_ms) in ["send", "receive and ack"].into_iter().zip(stalls) {
             let words = format!("{name}: longest {what} beside a load");
             conditions.push(Condition::at_most(&words, "ms", stall_ms, 250.0));
         }
     }
+}
+
+/// The highest; not a number where there is none, or where one was not measured.
+fn most(figures: impl Iterator<Item = f64>) -> f64 {
+    let higher = |most: f64, figure: f64| if figure > most { figure } else { most + 0.0 * figure };
+    figures.reduce(higher).unwrap_or(f64::NAN)
 }
 
 fn median(figures: impl Iterator<Item = f64>) -> f64 {
@@ -377,8 +383,16 @@ impl Counted {
         let waits = engine.waits();
         let taken = |name: &str| {
             let class = waits.iter().find(|class: &&WaitSnapshot| class.name == name);
-            class.map_or(0.0, |class| class.acquisitions as f64)
+            class.map_or(f64::NAN, |class| class.acquisitions as f64)
         };
         Ok(Counted { turns: taken("sqlite.writer_inbox"), flushes: taken("sqlite.flush") })
     }
+}
+
+#[cfg(test)]
+#[test]
+fn the_highest_of_what_was_not_measured_is_no_number() {
+    assert_eq!(most([1.0, 3.0, 2.0].into_iter()), 3.0);
+    let unknown = [vec![], vec![f64::NAN, 1.0], vec![1.0, f64::NAN]];
+    assert!(unknown.into_iter().all(|figures| most(figures.into_iter()).is_nan()));
 }

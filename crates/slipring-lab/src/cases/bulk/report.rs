@@ -8,6 +8,7 @@ use super::send_path::Sent;
 use crate::findings::{Axis, Findings, Plot, Series, Table};
 use crate::interrupt::Interrupt;
 use crate::run::condition::{Condition, number};
+use crate::targets::Wait;
 
 /// What the engine's acquisitions of the log for one message may be, of the baseline's.
 const FRACTION_MAX: f64 = 0.5;
@@ -59,18 +60,19 @@ pub fn show(measured: &Measured, findings: &mut Findings) {
             mean_us(appends.total_ns, appends.contended),
             number(appends.max_ns as f64 / 1e6),
         ]);
-        let (commit, turn) = (sent.class("sqlite.commit"), sent.class("send_turn"));
-        let per_message = commit.acquisitions as f64 / sent.messages as f64;
+        let commits = sent.of_class("sqlite.commit", |class| class.acquisitions);
+        let turn = |figure: fn(&Wait) -> u64| sent.of_class("send_turn", figure);
+        let contended = turn(|class| class.contended);
         table.row([
             workers.to_string(),
             "engine, durable".into(),
             number(sent.rate()),
-            commit.acquisitions.to_string(),
-            number(per_message * 1000.0),
-            turn.contended.to_string(),
-            number(turn.contended as f64 / sent.calls()),
-            mean_us(turn.total_ns, turn.contended),
-            number(turn.max_ns as f64 / 1e6),
+            number(commits),
+            number(commits / sent.messages as f64 * 1000.0),
+            number(contended),
+            number(contended / sent.calls()),
+            number(turn(|class| class.total_ns) / contended.max(1.0) / 1000.0),
+            number(turn(|class| class.max_ns) / 1e6),
         ]);
         findings.conditions.push(asked(workers, measured.extents, latch, sent));
     }
@@ -84,7 +86,8 @@ pub fn show(measured: &Measured, findings: &mut Findings) {
 fn asked(workers: usize, extents: u32, latch: &Loaded, sent: &Sent) -> Condition {
     let records = f64::from(extents) * RECORDS_PER_EXTENT as f64;
     let theirs = latch.log.acquisitions as f64 / records;
-    let ours = sent.class("sqlite.commit").acquisitions as f64 / sent.messages as f64;
+    let commits = sent.of_class("sqlite.commit", |class| class.acquisitions);
+    let ours = commits / sent.messages as f64;
     let target = format!("engine's acquisitions a message, of the latch's, at {workers}");
     Condition::at_most(&target, "times", ours / theirs, FRACTION_MAX)
 }
@@ -233,4 +236,39 @@ pub fn beside_a_hog(sizes: &Sizes, stop: &Interrupt, findings: &mut Findings) ->
             .into(),
     );
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use slipring::WaitSnapshot;
+
+    use super::*;
+
+    #[test]
+    fn an_engine_whose_wait_table_lacks_the_class_misses() {
+        let log = WaitSnapshot {
+            name: "log",
+            acquisitions: 1_000_000,
+            contended: 0,
+            total_ns: 0,
+            max_ns: 0,
+            p50_ns: 0,
+            p95_ns: 0,
+            p99_ns: 0,
+            buckets: Vec::new(),
+        };
+        let latch = Loaded { seconds: 1.0, appends: log.clone(), log, hold_ns: 1.0 };
+        let class = Wait { name: "sqlite.commit".into(), acquisitions: 10, ..Wait::default() };
+        let sent = |waits| Sent {
+            callers: 1,
+            batch: 100,
+            messages: 1000,
+            seconds: 1.0,
+            writer_cpu_ns: 1.0,
+            cpu_ns: 1.0,
+            waits,
+        };
+        assert!(asked(1, 100, &latch, &sent(vec![class])).pass);
+        assert!(!asked(1, 100, &latch, &sent(Vec::new())).pass);
+    }
 }

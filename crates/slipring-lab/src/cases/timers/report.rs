@@ -210,11 +210,13 @@ fn plot(
 
 fn conditions(points: &Points) -> Vec<Condition> {
     let (timers, threads) = (points.timers(), points.threads());
-    let (Some(&least), Some(&most)) = (threads.first(), threads.last()) else { return Vec::new() };
     let mut conditions = Vec::new();
-    for &timers in &timers {
+    let ends = threads.first().zip(threads.last());
+    for (&timers, (&least, &most)) in timers.iter().filter_map(|timers| Some((timers, ends?))) {
+        // A contender that could not reach so many timers is compared with nothing.
         let beside = |name, threads, factor: f64| {
-            let ratio = points.ratio(timers, threads, name)?;
+            points.full(At { timers, threads, name }).first()?;
+            let ratio = points.ratio(timers, threads, name).unwrap_or(f64::NAN);
             let (timers, threads) = (count(timers), of_threads(threads));
             let target = format!("{factor} × {}, {timers} timers, {threads}", name.text());
             Some(Condition::at_least(target, "ratio", ratio, factor))
@@ -227,10 +229,13 @@ fn conditions(points: &Points) -> Vec<Condition> {
             );
         }
     }
-    let ours: Vec<(At, Vec<&Measured>)> =
-        points.all().filter(|(at, _)| at.name == Name::Engine).collect();
+    let ours: Vec<Vec<&Measured>> = points
+        .all()
+        .filter_map(|(at, rounds)| (at.name == Name::Engine).then_some(rounds))
+        .collect();
     let sum = |of: fn(&Measured) -> u64| -> f64 {
-        ours.iter().map(|(_, rounds)| total(rounds, of)).sum::<u64>() as f64
+        let sums = ours.iter().map(|rounds| total(rounds, of) as f64);
+        sums.reduce(|sum, one| sum + one).unwrap_or(f64::NAN)
     };
     conditions.push(Condition::at_most("lapsed leases", "leases", sum(|one| one.lapsed), 0.0));
     conditions.push(Condition::at_most(
@@ -245,13 +250,11 @@ fn conditions(points: &Points) -> Vec<Condition> {
         sum(|one| one.lost),
         0.0,
     ));
-    for (at, rounds) in &ours {
-        if at.threads == least {
-            let late = median(rounds, |one| one.late.p99_us / 1000.0);
-            let target =
-                format!("late P99, {} timers, {}", count(at.timers), of_threads(at.threads));
-            conditions.push(Condition::at_most(&target, "ms", late, LATE_MS_MAX));
-        }
+    for (&timers, &threads) in timers.iter().filter_map(|timers| Some((timers, threads.first()?))) {
+        let rounds = points.full(At { timers, threads, name: Name::Engine });
+        let late = median(&rounds, |one| one.late.p99_us / 1000.0);
+        let target = format!("late P99, {} timers, {}", count(timers), of_threads(threads));
+        conditions.push(Condition::at_most(&target, "ms", late, LATE_MS_MAX));
     }
     conditions
 }
@@ -357,8 +360,22 @@ mod tests {
     }
 
     #[test]
+    fn what_was_not_measured_of_ours_is_a_miss() {
+        let mut points = Points::default();
+        for threads in [1, 8] {
+            for name in Name::ALL.into_iter().filter(|name| *name != Name::Engine) {
+                points.add(0, one(name, PUBLISHED_TIMERS, threads, 10.0));
+            }
+        }
+        let found = findings(&points);
+        assert_eq!((found.missed(), found.conditions.len()), (7, 7), "{}", found.text());
+    }
+
+    #[test]
     fn nothing_measured_is_a_report_too() {
         let found = findings(&Points::default());
-        assert!(found.missed() == 0 && found.plots.is_empty());
+        // Nothing is known of leases that lapsed, or of timers that were early or lost.
+        assert_eq!((found.missed(), found.conditions.len()), (3, 3), "{}", found.text());
+        assert!(found.plots.is_empty());
     }
 }
