@@ -57,10 +57,29 @@ fn median(contenders: &[ContenderReport], name: &str, of: impl Fn(&Round) -> Opt
 pub fn times_fastest_peer(contenders: &[ContenderReport], ours: &str, factor: f64) -> Condition {
     let peers = Peer::ALL.iter().filter(|peer| peer.outcome_per_message());
     let names = peers.map(|peer| peer.name()).chain([SKIP_LOCKED]);
-    let rates = names.map(|name| (name, rate(contenders, name))).filter(|(_, rate)| !rate.is_nan());
-    let fastest = rates.max_by(|a, b| a.1.total_cmp(&b.1));
-    let (name, theirs) = fastest.unwrap_or(("the fastest peer", f64::NAN));
+    let (name, theirs) = fastest(contenders, names).unwrap_or(("the fastest peer", f64::NAN));
     Condition::times(rate(contenders, ours), theirs, name, factor)
+}
+
+/// As [`times`], of the fastest of several, the first where none was measured.
+pub fn times_fastest(
+    contenders: &[ContenderReport],
+    ours: &str,
+    others: &[&str],
+    factor: f64,
+) -> Condition {
+    let first = others.first().copied().unwrap_or_default();
+    let found = fastest(contenders, others.iter().copied());
+    let (name, theirs) = found.unwrap_or((first, f64::NAN));
+    Condition::times(rate(contenders, ours), theirs, name, factor)
+}
+
+fn fastest<'a>(
+    contenders: &[ContenderReport],
+    names: impl Iterator<Item = &'a str>,
+) -> Option<(&'a str, f64)> {
+    let rates = names.map(|name| (name, rate(contenders, name))).filter(|(_, rate)| !rate.is_nan());
+    rates.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
 /// No table of users holds a dead row in the end of any round.
@@ -259,5 +278,11 @@ mod tests {
         let condition = times_fastest_peer(&contenders, "ours", 3.0);
         assert!(condition.pass && condition.target.contains("awa"), "{condition:?}");
         assert_eq!(condition.ratio, Some(3.0));
+        for (names, factor, pass) in
+            [(["awa", "pgq"], 1.1, true), (["awa", "pgq"], 1.2, false), (["awa", "no"], 3.0, true)]
+        {
+            assert_eq!(times_fastest(&contenders, "ours", &names, factor).pass, pass);
+        }
+        assert!(!times_fastest(&contenders, "ours", &["no"], 1.0).pass);
     }
 }

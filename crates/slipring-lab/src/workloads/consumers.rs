@@ -39,8 +39,13 @@ struct Statements {
 }
 
 impl Statements {
-    fn of(kind: Kind) -> Result<Statements> {
+    fn of(work: Work, kind: Kind) -> Result<Statements> {
         match kind {
+            Kind::Pgmq if work == Work::ConsumersPop => Ok(Statements {
+                receive: include_str!("../../queries/consumer_pgmq_pop.sql"),
+                ack: None,
+            }),
+            _ if work == Work::ConsumersPop => bail!("{kind:?} has no call that receives and acks"),
             Kind::Sql => Ok(Statements {
                 receive: include_str!("../../queries/consumer_sql.sql"),
                 ack: Some(include_str!("../../queries/sql_ack.sql")),
@@ -82,7 +87,7 @@ impl Meter {
 /// Runs it; see the file's head for the shape. No message may come twice, and when drained none
 /// may be missing.
 pub async fn run<T: Target>(settings: &Settings, target: &T) -> Result<Answer> {
-    let statements = Statements::of(settings.target)?;
+    let statements = Statements::of(settings.work, settings.target)?;
     let ledger = Arc::new(Ledger::new(0, MESSAGES_MAX / 16));
     fill(target, QUEUE, settings.messages, &ledger).await?;
     let idle = idle(settings, target, &statements).await?;
@@ -243,7 +248,10 @@ mod tests {
 
     #[test]
     fn what_has_no_such_consumers_says_so() {
-        assert!(Statements::of(Kind::Memory).is_err());
-        assert!(Statements::of(Kind::SkipLocked).unwrap().ack.is_none());
+        assert!(Statements::of(Work::Consumers, Kind::Memory).is_err());
+        assert!(Statements::of(Work::ConsumersPop, Kind::Sql).is_err());
+        assert!(Statements::of(Work::Consumers, Kind::SkipLocked).unwrap().ack.is_none());
+        assert!(Statements::of(Work::Consumers, Kind::Pgmq).unwrap().ack.is_some());
+        assert!(Statements::of(Work::ConsumersPop, Kind::Pgmq).unwrap().ack.is_none());
     }
 }

@@ -83,9 +83,10 @@ pub async fn drive<T: Target>(
         Work::Poison => poison::run(settings, target).await,
         Work::Paced | Work::Failing | Work::Deferred => paced::run(settings, target, tell).await,
         Work::Transactions | Work::Business => transactions::run(settings).await,
-        Work::Consumers | Work::ConsumersBesideIdle | Work::ConsumersBesideIdleElsewhere => {
-            consumers::run(settings, target).await
-        }
+        Work::Consumers
+        | Work::ConsumersPop
+        | Work::ConsumersBesideIdle
+        | Work::ConsumersBesideIdleElsewhere => consumers::run(settings, target).await,
         Work::Wake => wake::run(settings, target, target).await,
         Work::WakeBySql => {
             let sql = Sql::start(settings, folder).await?;
@@ -113,7 +114,7 @@ mod tests {
     /// Works of users of SQL, and those in which nothing is received.
     fn is_special(work: Work) -> bool {
         let sql = [Work::Transactions, Work::Business, Work::WakeBySql, Work::Consumers];
-        let costs = [Work::QueueCosts];
+        let costs = [Work::QueueCosts, Work::ConsumersPop];
         let beside = [Work::ConsumersBesideIdle, Work::ConsumersBesideIdleElsewhere];
         let nothing = [Work::Commits, Work::MakeQueues, Work::Idle];
         sql.contains(&work)

@@ -56,7 +56,9 @@ pub enum Work {
     Business,
     /// Consumers by SQL: receive and ack in one transaction, from a queue that was filled.
     Consumers,
-    /// As before, beside a consumer that stays in its transaction with messages of the same queue.
+    /// As before, but the messages are taken out by one call that receives and acks (pgmq's pop).
+    ConsumersPop,
+    /// As `consumers`, beside one that stays in its transaction with messages of the same queue.
     ConsumersBesideIdle,
     /// As before, but the messages of the idle consumer are another queue's.
     ConsumersBesideIdleElsewhere,
