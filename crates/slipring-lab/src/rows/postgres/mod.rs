@@ -60,7 +60,7 @@ fn batches() -> Vec<Row> {
             },
             held: Held::Nothing,
             conditions: |contenders| {
-                vec![conditions::times(contenders, "ours", "insert indexed", 0.8)]
+                vec![conditions::times(contenders, "ours", "insert indexed", 1.2)]
             },
         },
         Row {
@@ -74,7 +74,7 @@ fn batches() -> Vec<Row> {
             held: Held::Nothing,
             conditions: |contenders| {
                 vec![
-                    conditions::times(contenders, "ours", SKIP_LOCKED, 5.0),
+                    conditions::times(contenders, "ours", SKIP_LOCKED, 8.0),
                     conditions::times_fastest_peer(contenders, "ours", 3.0),
                     conditions::no_dead_rows(contenders, "ours"),
                 ]
@@ -91,7 +91,7 @@ fn batches() -> Vec<Row> {
             held: Held::Nothing,
             conditions: |contenders| {
                 vec![
-                    conditions::times(contenders, "ours", SKIP_LOCKED, 3.0),
+                    conditions::times(contenders, "ours", SKIP_LOCKED, 5.0),
                     conditions::no_dead_rows(contenders, "ours"),
                 ]
             },
@@ -342,5 +342,25 @@ fn paced(sizes: Sizes) -> Settings {
         rate: 2000.0,
         drain: true,
         ..Settings::new(Work::Paced, Kind::Postgres)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rows_ask_for_what_the_page_says() {
+        let asked = |name: &str| {
+            let row = all().into_iter().find(|row| row.name == name).unwrap();
+            let asked = (row.conditions)(&[]);
+            asked.into_iter().map(|condition| condition.target).next().unwrap()
+        };
+        assert_eq!(asked("batch_send"), "≥ 1.2 × insert indexed");
+        assert_eq!(asked("batch_cycle"), "≥ 8 × skip locked");
+        assert_eq!(asked("small_batch_cycle"), "≥ 5 × skip locked");
+        let held = "≥ 1 × the rate before, less 2 % for counting, ours";
+        assert_eq!(asked("held_snapshot"), held);
+        assert_eq!(asked("writing_transaction_failing"), held);
     }
 }
