@@ -15,6 +15,12 @@ const FOUR_QUEUES: f64 = 0.95;
 /// most so many times the clean one.
 const UNDER_PRESSURE: f64 = 0.98;
 const P99_UNDER_PRESSURE: f64 = 1.5;
+/// The P99 of no single window is more than so many times the clean one: a window may be as far
+/// above the median that is allowed as the stress doubles it.
+const P99_PEAK: f64 = 2.0 * P99_UNDER_PRESSURE;
+/// What is ordered is inserted, up to this part of it: a phase may end between an order and its
+/// insert.
+const INSERTED: f64 = 0.98;
 /// The contract's time for an end, in seconds.
 const EXIT_S: f64 = 5.0;
 /// After chaos completions are at least this part of the clean ones.
@@ -36,12 +42,13 @@ pub fn conditions(
             Judge::Throughput if !smoke => throughput(cell, cells).into_iter().collect(),
             Judge::Queues if !smoke => queues(cell, cells).into_iter().collect(),
             Judge::Throughput | Judge::Queues => Vec::new(),
-            Judge::Pressure => pressure(cell, lengths, smoke),
+            Judge::Pressure => pressure(scenario, cell, lengths, smoke),
             Judge::Chaos => chaos(cell, lengths, smoke),
             Judge::DeadLetters => dead_letters(scenario, cell, smoke),
             Judge::FirstAttempts => first_attempts(scenario, cell, smoke),
             Judge::Priorities => priorities(scenario, cell, smoke),
         };
+        asked.extend((!smoke).then(|| inserted(scenario, cell)).into_iter().flatten());
         asked.push(exit(cell));
         if cell.system.is_ours() {
             asked.push(named(cell, rows_left(scenario, cell)));
@@ -105,6 +112,24 @@ fn exit(cell: &Cell) -> Condition {
     named(cell, Condition::at_most("end after SIGTERM", "s", seconds, EXIT_S))
 }
 
+/// A rate that was offered was taken: in the clean phase, and under pressure as well. Of a depth
+/// nothing is ordered.
+fn inserted(scenario: &Scenario, cell: &Cell) -> Vec<Condition> {
+    let of = |(at, when, ordered): (usize, &str, f64)| {
+        let target = format!("inserts {when}: {INSERTED} × ordered");
+        let inserted = cell.median(|turn| turn.enqueued[at]);
+        let condition = Condition::at_least(target, "jobs/s", inserted, INSERTED * ordered);
+        named(cell, condition)
+    };
+    let clean = (0, "in the clean phase", scenario.offered());
+    let stress = (1, "under stress", scenario.offered_in_stress());
+    match scenario.judge {
+        _ if scenario.offered().is_nan() => Vec::new(),
+        Judge::Pressure => [clean, stress].map(of).into(),
+        _ => vec![of(clean)],
+    }
+}
+
 fn recovered(cell: &Cell, lengths: Lengths) -> Condition {
     // One turn that has not recovered is one too many.
     let seconds = cell.worst(|turn| turn.recovery_s);
@@ -112,19 +137,29 @@ fn recovered(cell: &Cell, lengths: Lengths) -> Condition {
     named(cell, Condition::at_most("recovered", "s", seconds, allowed))
 }
 
-fn pressure(cell: &Cell, lengths: Lengths, smoke: bool) -> Vec<Condition> {
+fn pressure(scenario: &Scenario, cell: &Cell, lengths: Lengths, smoke: bool) -> Vec<Condition> {
     let clean = cell.median(|turn| turn.completed[0]);
     let stressed = cell.median(|turn| turn.completed[1]);
     let [p99_clean, p99_stressed] = [0, 1].map(|at| cell.median(|turn| turn.claim_p99_ms[at]));
-    let target = format!("rate under stress: {UNDER_PRESSURE} × clean");
-    let rate = Condition::at_least(target, "jobs/s", stressed, UNDER_PRESSURE * clean);
-    let rate = Condition { ratio: (clean > 0.0).then(|| stressed / clean), ..rate };
+    // Where more is offered, the clean rate would ask for less than that.
+    let (offered, more) = (scenario.offered_in_stress(), scenario.offered());
+    let (of, theirs) = if offered > more { (offered, "offered") } else { (clean, "clean") };
+    let target = format!("rate under stress: {UNDER_PRESSURE} × {theirs}");
+    let rate = Condition::at_least(target, "jobs/s", stressed, UNDER_PRESSURE * of);
+    let rate = Condition { ratio: (of > 0.0).then(|| stressed / of), ..rate };
     let target = format!("claim P99 under stress, {P99_UNDER_PRESSURE} × clean,");
     let p99 = Condition::at_most(&target, "ms", p99_stressed, P99_UNDER_PRESSURE * p99_clean);
     let p99 = Condition { ratio: (p99_clean > 0.0).then(|| p99_stressed / p99_clean), ..p99 };
+    let target = format!("peak of claim P99 under stress, {P99_PEAK} × clean,");
+    let highest = cell.worst(|turn| turn.claim_p99_peak_ms);
+    let peak = Condition::at_most(&target, "ms", highest, P99_PEAK * p99_clean);
+    let peak = Condition { ratio: (p99_clean > 0.0).then(|| highest / p99_clean), ..peak };
     match smoke {
         true => vec![named(cell, Condition::at_least("completed".into(), "jobs/s", clean, 1.0))],
-        false => vec![named(cell, rate), named(cell, p99), recovered(cell, lengths)],
+        false => {
+            let of_cell = [rate, p99, peak].map(|condition| named(cell, condition));
+            of_cell.into_iter().chain([recovered(cell, lengths)]).collect()
+        }
     }
 }
 

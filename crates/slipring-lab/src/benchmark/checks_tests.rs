@@ -19,8 +19,13 @@ fn lengths(scenario: &Scenario) -> Lengths {
     Scale::of(Some(1.0), false).unwrap().lengths(scenario.full)
 }
 
-/// A turn of three phases of ten seconds with these completions a second and claims.
+/// A turn of three phases of ten seconds with these completions a second and claims, in which as
+/// much was inserted as any scenario orders.
 fn turn(rates: [f64; 3], p99_ms: [f64; 3]) -> Turn {
+    turn_with([1800.0; 3], rates, p99_ms)
+}
+
+fn turn_with(inserted: [f64; 3], rates: [f64; 3], p99_ms: [f64; 3]) -> Turn {
     let mut record = Record::default();
     let phases = [Phase::Clean, Phase::Stress, Phase::Recovery];
     for (at, phase) in phases.into_iter().enumerate() {
@@ -29,6 +34,7 @@ fn turn(rates: [f64; 3], p99_ms: [f64; 3]) -> Turn {
         for second in from + 1..=from + 10 {
             for (metric, value, window_s) in [
                 ("completion_rate", rates[at], 1.0),
+                ("enqueue_rate", inserted[at], 1.0),
                 ("claim_p99_ms", p99_ms[at], 1.0),
                 ("completed_priority_1_rate", rates[at] / 4.0, 1.0),
                 ("retryable_failure_rate", rates[at], 1.0),
@@ -85,6 +91,32 @@ fn pressure_asks_for_the_rate_the_latency_the_end_and_no_dead_rows() {
     // Of others no figure of dead rows is asked.
     let scenario = scenario("idle_in_transaction");
     assert_eq!(missed(scenario, &[cell(System::Awa, scenario, &dead)]), Vec::<String>::new());
+}
+
+#[test]
+fn pressure_asks_for_the_peak_of_the_latency_and_for_what_was_ordered() {
+    let mut peak = turn([800.0; 3], [4.0, 5.0, 4.0]);
+    let (at_ms, metric) = (15_500, "claim_p99_ms".to_owned());
+    let slow = Sample { at_ms, instance: 0, metric, value: 13.0, window_s: 1.0 };
+    peak.record.add(0, slow);
+    let missed = missed_by("idle_in_transaction", &peak);
+    assert!(missed.contains("peak of claim P99") && !missed.contains(';'), "{missed}");
+    let (rates, p99_ms) = ([800.0; 3], [4.0; 3]);
+    let under_stress = turn_with([800.0, 780.0, 800.0], rates, p99_ms);
+    assert!(missed_by("active_readers", &under_stress).contains("inserts under stress"));
+    let clean = turn_with([780.0, 800.0, 800.0], rates, p99_ms);
+    assert!(missed_by("active_readers", &clean).contains("inserts in the clean phase"));
+    let all = turn_with([790.0; 3], rates, p99_ms);
+    assert_eq!(missed_by("active_readers", &all), "");
+}
+
+#[test]
+fn more_load_is_to_be_completed_and_not_only_as_much_as_before() {
+    for (name, clean, more) in [("high_load", 800.0, 1200.0), ("burst", 1200.0, 1800.0)] {
+        let of = |stressed| turn_with([clean, more, clean], [clean, stressed, clean], [4.0; 3]);
+        assert_eq!(missed_by(name, &of(0.99 * more)), "", "{name}");
+        assert!(missed_by(name, &of(clean)).contains("rate under stress"), "{name}");
+    }
 }
 
 #[test]

@@ -12,8 +12,12 @@ use crate::stats::Summary;
 pub struct Figures {
     /// Completions per second in the clean phase, under stress and in the recovery.
     pub completed: [f64; 3],
+    /// Inserts per second, clean and under stress.
+    pub enqueued: [f64; 2],
     /// P99 from the insert to the start of the work, in milliseconds, clean and under stress.
     pub claim_p99_ms: [f64; 2],
+    /// The highest P99 of a window under stress.
+    pub claim_p99_peak_ms: f64,
     /// P50 of the same in the clean phase.
     pub claim_p50_ms: f64,
     /// Most jobs that were ready, clean and under stress.
@@ -55,7 +59,9 @@ impl Figures {
         let at = |phase, metric| record.median(phase, metric);
         Figures {
             completed: STRESSED.map(|phase| record.rate(phase, "completion_rate")),
+            enqueued: [Phase::Clean, Phase::Stress].map(|phase| record.rate(phase, "enqueue_rate")),
             claim_p99_ms: [Phase::Clean, Phase::Stress].map(|phase| at(phase, "claim_p99_ms")),
+            claim_p99_peak_ms: record.worst(Phase::Stress, "claim_p99_ms"),
             claim_p50_ms: at(Phase::Clean, "claim_p50_ms"),
             depth: [Phase::Clean, Phase::Stress].map(|phase| record.peak(phase, "queue_depth")),
             failed_rate: record.rate(Phase::Clean, "retryable_failure_rate"),

@@ -95,7 +95,16 @@ impl Record {
     /// The median of a metric over the ticks of a phase whose windows lie wholly in it; of several
     /// replicas the one with the highest value counts. Not a number where there is no such tick.
     pub fn median(&self, phase: Phase, metric: &str) -> f64 {
-        let Some(span) = self.span(phase) else { return f64::NAN };
+        Summary::of(&self.ticks(phase, metric)).map_or(f64::NAN, |summary| summary.median)
+    }
+
+    /// The highest over the same ticks.
+    pub fn worst(&self, phase: Phase, metric: &str) -> f64 {
+        self.ticks(phase, metric).into_iter().fold(f64::NAN, f64::max)
+    }
+
+    fn ticks(&self, phase: Phase, metric: &str) -> Vec<f64> {
+        let Some(span) = self.span(phase) else { return Vec::new() };
         let mut ticks: BTreeMap<u64, f64> = BTreeMap::new();
         for (_, sample) in self.of(metric) {
             let window_ms = (sample.window_s * 1000.0) as u64;
@@ -104,8 +113,7 @@ impl Record {
                 *highest = highest.max(sample.value);
             }
         }
-        let values: Vec<f64> = ticks.into_values().collect();
-        Summary::of(&values).map_or(f64::NAN, |summary| summary.median)
+        ticks.into_values().collect()
     }
 
     /// The highest value of a metric in a phase; not a number where nothing was told.

@@ -69,6 +69,8 @@ fn a_percentile_is_the_median_of_the_windows_that_lie_in_the_phase() {
     // The slower replica counts.
     record.add(1, sample(20.0, 1, "claim_p99_ms", 9.0, 5.0));
     assert_eq!(record.median(Phase::Stress, "claim_p99_ms"), 5.0);
+    assert_eq!(record.worst(Phase::Stress, "claim_p99_ms"), 9.0);
+    assert!(record.worst(Phase::Clean, "claim_p99_ms").is_nan());
     assert!(record.median(Phase::Clean, "claim_p99_ms").is_nan());
     assert_eq!(record.peak(Phase::Stress, "claim_p99_ms"), 800.0);
 }

@@ -228,6 +228,11 @@ impl Scenario {
         }
     }
 
+    /// The same under its stress.
+    pub fn offered_in_stress(&self) -> f64 {
+        self.offered() * self.stress.map_or(1.0, Stress::load)
+    }
+
     /// Whether its processes note which jobs they send and work on.
     pub fn has_ledger(&self) -> bool {
         matches!(self.judge, Judge::Chaos | Judge::DeadLetters | Judge::FirstAttempts)

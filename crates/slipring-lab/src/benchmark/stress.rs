@@ -58,6 +58,11 @@ impl Drop for Held {
 }
 
 impl Stress {
+    /// So many times the offered rate is offered under it.
+    pub fn load(self) -> f64 {
+        if self == Stress::MoreLoad { MORE_LOAD } else { 1.0 }
+    }
+
     /// Makes the trouble, and lets it go on until a moment; it goes on after that as long as what
     /// is answered.
     ///
@@ -77,7 +82,7 @@ impl Stress {
                     held.readers.push(tokio::spawn(reading).abort_handle());
                 }
             }
-            Stress::MoreLoad => stage.load(MORE_LOAD),
+            Stress::MoreLoad => stage.load(self.load()),
             Stress::DatabaseRestart => {
                 stage.place.cluster.stop()?;
                 let now = wall_ms();
