@@ -24,6 +24,12 @@ pub const NAME: &str = "full-disk";
 const REFUSED_WITHIN: Duration = Duration::from_secs(20);
 const BATCH: u64 = 500;
 
+/// Whether a send was refused as there is no room now. The server answers so and stays; a cut
+/// connection or a fault of its own is none of this.
+fn no_room(error: &anyhow::Error) -> bool {
+    format!("{error:#}").contains("OutOfMemory")
+}
+
 impl Day for FullDisk {
     const ABOUT: About = About {
         name: NAME,
@@ -42,7 +48,11 @@ impl Day for FullDisk {
         let bodies: Vec<_> = (0..BATCH).map(content).collect();
         let end = Instant::now() + REFUSED_WITHIN;
         while !self.refused && Instant::now() < end {
-            self.refused = sender.send(&bodies).await.is_err();
+            match sender.send(&bodies).await {
+                Ok(()) => {}
+                Err(error) if no_room(&error) => self.refused = true,
+                Err(error) => return Err(error.context("a send on a full disk")),
+            }
         }
         Ok(())
     }
@@ -54,5 +64,17 @@ impl Day for FullDisk {
     async fn check(&mut self, _: &mut Stage<'_>) -> Result<Vec<Condition>> {
         let refused = f64::from(u8::from(self.refused));
         Ok(vec![Condition::at_least("refused for want of room".to_owned(), "times", refused, 1.0)])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_answer_that_there_is_no_room_is_a_refusal_for_want_of_it() {
+        assert!(no_room(&anyhow::anyhow!("put was answered OutOfMemory")));
+        assert!(!no_room(&anyhow::anyhow!("put was answered InternalError")));
+        assert!(!no_room(&anyhow::anyhow!("the connection was cut")));
     }
 }
