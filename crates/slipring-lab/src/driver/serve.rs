@@ -148,13 +148,15 @@ fn start(settings: &Settings, source: Source) -> Result<()> {
     }
 }
 
-/// A target in this process gets all processors; a load generator gets one thread, for that costs
-/// the server on the same machine the least.
+/// A target in this process, and one that is driven by a client of PostgreSQL, gets all processors;
+/// a load generator by wire gets one thread, for that costs the server on the same machine the
+/// least.
 ///
 /// # Errors
 /// When the machine gives no threads.
 pub fn runtime(target: Kind) -> Result<tokio::runtime::Runtime> {
-    let mut builder = if target.in_process() || target.in_postgres() {
+    let by_wire = target == Kind::PostgresServer;
+    let mut builder = if target.in_process() || target.in_postgres() && !by_wire {
         tokio::runtime::Builder::new_multi_thread()
     } else {
         tokio::runtime::Builder::new_current_thread()
@@ -210,4 +212,23 @@ fn say(line: &Line) -> Result<()> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush().context("answering")
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::runtime::RuntimeFlavor;
+
+    use super::*;
+
+    #[test]
+    fn a_load_by_wire_has_one_thread_whatever_is_under_the_server() {
+        for kind in [Kind::SlipringBeanstalkd, Kind::PostgresServer, Kind::Beanstalkd] {
+            let flavor = runtime(kind).unwrap().handle().runtime_flavor();
+            assert_eq!(flavor, RuntimeFlavor::CurrentThread, "{kind:?}");
+        }
+        for kind in [Kind::Store, Kind::Postgres, Kind::Sql, Kind::SkipLocked, Kind::Pgmq] {
+            let flavor = runtime(kind).unwrap().handle().runtime_flavor();
+            assert_eq!(flavor, RuntimeFlavor::MultiThread, "{kind:?}");
+        }
+    }
 }
