@@ -267,8 +267,8 @@ async fn rotate_part(
     let mut after = rotation.after.lock().remove(part).unwrap_or(0);
     let (mut did, mut did_in_round) = (after > 0, after > 0);
     let mut rounds = 0;
-    // The shelf and the journal are copied, and messages are counted, in parts: a queue may need any
-    // number of rounds.
+    // The shelf and the journal are copied, and messages are counted, in parts: a queue may need
+    // any number of rounds.
     while (matches!(part, "shelf" | "queues" | "journal") || rounds < ROUNDS_MAX)
         && monotonic_ns().saturating_sub(began) < ROTATION_NS_MAX
     {

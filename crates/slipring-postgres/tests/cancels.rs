@@ -1,5 +1,5 @@
-//! Messages that are taken out of a lane of the log one by one, wherever they stand in it: the state,
-//! which is written whole by each verb, does not grow with how many have been.
+//! Messages that are taken out of a lane of the log one by one, wherever they stand in it: the
+//! state, which is written whole by each verb, does not grow with how many have been.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a failed step fails the test")]
 
 use std::sync::Arc;

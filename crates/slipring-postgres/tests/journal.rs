@@ -1,5 +1,5 @@
-//! The rotation of the journal beside many open leases: a step copies some of them, and others go on
-//! between two steps.
+//! The rotation of the journal beside many open leases: a step copies some of them, and others go
+//! on between two steps.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a failed step fails the test")]
 
 use std::time::Duration;

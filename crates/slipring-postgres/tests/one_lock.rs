@@ -174,13 +174,14 @@ async fn no_step_of_background_work_waits_for_a_queue_while_it_has_another() {
     assert_eq!(count("stood_with_another").await, 2);
 }
 
-/// Queues that are idle when they are looked for, and are not any more when their locks are there. A
-/// step that finds the first of four not idle copies it alone. The next one asks for the second, for
-/// each of three, and for each of two whose lock it has.
+/// Queues that are idle when they are looked for, and are not any more when their locks are there.
+/// A step that finds the first of four not idle copies it alone. The next one asks for the second,
+/// for each of three, and for each of two whose lock it has.
 const NOT_IDLE: &str = "CREATE SEQUENCE asked; GRANT ALL ON SEQUENCE asked TO PUBLIC;
     ALTER FUNCTION slipring.journal_idle RENAME TO journal_idle_watched;
     CREATE FUNCTION slipring.journal_idle(p_queue int) RETURNS boolean LANGUAGE sql AS $$
-        SELECT slipring.journal_idle_watched(p_queue) AND nextval('public.asked') = ANY ('{2,3,4,5}') $$";
+        SELECT slipring.journal_idle_watched(p_queue)
+            AND nextval('public.asked') = ANY ('{2,3,4,5}') $$";
 
 #[tokio::test]
 async fn a_step_that_copies_no_idle_queue_has_no_lock_when_it_waits_for_one() {
