@@ -215,9 +215,12 @@ async fn what_was_held_at_a_cut_is_lost_unless_it_comes_again() {
         let (outcome, _) = lived(async |faults, _| {
             faults.gives_back.store(gives_back, Ordering::SeqCst);
             faults.cutting_held.store(4, Ordering::SeqCst);
-            while faults.cutting_held.load(Ordering::SeqCst) > 0 {
-                tokio::task::yield_now().await;
-            }
+            let cut = async {
+                while faults.cutting_held.load(Ordering::SeqCst) > 0 {
+                    pass(1).await;
+                }
+            };
+            tokio::time::timeout(Duration::from_secs(60), cut).await.expect("four are held");
         })
         .await;
         let verdict = outcome.verdict;

@@ -17,6 +17,8 @@ use crate::interrupt::Interrupt;
 
 /// Between two looks whether all has come.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// A system tells each second what it has counted, so long after the second at most.
+const TOLD_WITHIN: Duration = Duration::from_millis(300);
 
 /// What a turn came to, also one that ended before its end.
 #[derive(Debug, Default)]
@@ -105,6 +107,8 @@ async fn stressed(stage: &mut Stage<'_>, turn: &mut Turn) -> Result<()> {
     let held = stress.make(stage, to).await?;
     stage.ended(Phase::Stress, from, to);
     if scenario.ends_in_stress() {
+        // What was counted in the last second is told at its end.
+        tokio::time::sleep(TOLD_WITHIN).await;
         turn.exits.push(stage.terminate(0).await?);
         stage.start(0).await?;
     }

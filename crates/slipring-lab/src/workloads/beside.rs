@@ -18,6 +18,8 @@ use crate::time::monotonic_ns;
 pub const FULL: &str = "full";
 /// Between two looks at how many messages are left.
 const LOOK_EVERY: Duration = Duration::from_millis(25);
+/// What a trouble leaves behind may delay others for so long after it.
+const AFTER_NS: u64 = 250_000_000;
 /// Callers that fill the queue.
 const FILLERS: usize = 8;
 
@@ -50,7 +52,7 @@ impl<'a, T: Target> Beside<'a, T> {
         Ok(beside)
     }
 
-    /// Probes what falls due until `trouble` is over; answers what that answered, and how long it
+    /// Probes what falls due until shortly after `trouble` is over; answers what that answered, and how long it
     /// took with the figures.
     pub async fn with<O>(
         mut self,
@@ -60,7 +62,7 @@ impl<'a, T: Target> Beside<'a, T> {
         let trouble = async {
             let begun = Instant::now();
             let ended = trouble.await;
-            over_ns.store(monotonic_ns(), Ordering::Relaxed);
+            over_ns.store(monotonic_ns() + AFTER_NS, Ordering::Relaxed);
             ended.map(|ended| (ended, begun.elapsed()))
         };
         let mut schedule = Schedule::from_now(self.settings.rate);

@@ -24,8 +24,8 @@ pub const NAME: &str = "full-disk";
 const REFUSED_WITHIN: Duration = Duration::from_secs(20);
 const BATCH: u64 = 500;
 
-/// Whether a send was refused as there is no room now. The server answers so and stays; a cut
-/// connection or a fault of its own is none of this.
+/// Whether a send was refused for now, as it is for want of room. The server answers so and stays;
+/// a cut connection or a fault of its own is none of this.
 fn no_room(error: &anyhow::Error) -> bool {
     format!("{error:#}").contains("OutOfMemory")
 }

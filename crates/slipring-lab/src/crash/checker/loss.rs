@@ -26,8 +26,9 @@ pub fn check(facts: &Facts) -> Vec<Violation> {
         if send.kind == Kind::Ok && !received && !stands_in(facts, message) {
             found("no loss", format!("{body} was acknowledged in {} and never came", send.queue));
         }
-        // The drain acks whatever there is, so what was handed out must end with an ack.
-        if send.kind == Kind::Ok && received && !message.may_be_acked() {
+        // The drain acks whatever there is, so what was handed out must end with an ack, also
+        // where the answer to its send was lost.
+        if send.kind != Kind::Fail && received && !message.may_be_acked() {
             let last = message.hand_outs.last().map_or(0, |hand_out| hand_out.span.end);
             let what = format!("{body} of {} came last by {last} ns", send.queue);
             found("no loss", format!("{what}, was not acked and never came again"));
