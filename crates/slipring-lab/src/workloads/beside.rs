@@ -52,8 +52,8 @@ impl<'a, T: Target> Beside<'a, T> {
         Ok(beside)
     }
 
-    /// Probes what falls due until shortly after `trouble` is over; answers what that answered, and how long it
-    /// took with the figures.
+    /// Probes what falls due until shortly after `trouble` is over; answers what that answered, and
+    /// how long it took with the figures.
     pub async fn with<O>(
         mut self,
         trouble: impl Future<Output = Result<O>>,
