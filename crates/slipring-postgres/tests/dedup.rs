@@ -296,3 +296,72 @@ async fn ids_of_a_long_window_or_of_a_deleted_queue_do_not_keep_those_of_others(
         assert_eq!(one(client, send_long).await, first);
     }
 }
+
+/// A queue with a long window whose one id waits to be moved, and the moment for it.
+async fn long_window(ground: &Ground) -> Timestamp {
+    let client = &ground.rotator;
+    let create = "SELECT slipring.create_queue('long', '{\"dedup_window_ms\": 3000000000000}')";
+    run(client, create).await;
+    run(client, "SELECT slipring.send('long', 'x'::text, dedup_id => 'a')").await;
+    let now = database_now(client).await;
+    let settled = "SELECT (pg_sequence_last_value('slipring.dedup_now') = 1
+        AND pg_sequence_last_value('slipring.dedup_settled') = 1)::int::int8";
+    rotate_until(client, "dedup", now, async || one(client, settled).await == 1).await;
+    now.after(Duration::from_secs(7200))
+}
+
+#[tokio::test]
+async fn ids_that_were_moved_are_in_a_dump_that_has_begun() {
+    // S8.1
+    let ground = Ground::new().await;
+    let client = &ground.rotator;
+    let now = long_window(&ground).await;
+    let dump = ground.cluster.superuser(&ground.database.name).await;
+    let begin = "SET application_name = 'pg_dump'; BEGIN ISOLATION LEVEL REPEATABLE READ;
+        SELECT 1 FROM pg_class LIMIT 1";
+    run(&dump, begin).await;
+    // The dump has its snapshot, and has not locked this table yet.
+    let copied = "SELECT count(*) FROM slipring.dedup
+        WHERE slot = pg_sequence_last_value('slipring.dedup_now') % 3";
+    rotate_until(client, "dedup", now, async || one(client, copied).await == 1).await;
+    for _ in 0..5 {
+        rotate(client, "dedup", now, "COMMIT").await;
+    }
+    assert_eq!(one(&dump, "SELECT count(*) FROM slipring.dedup").await, 1);
+    run(&dump, "COMMIT").await;
+}
+
+#[tokio::test]
+async fn senders_with_older_snapshots_do_not_keep_the_rotation_of_ids_going() {
+    let ground = Ground::new().await;
+    let client = &ground.rotator;
+    let now = long_window(&ground).await;
+    let begin = async || {
+        let sender = ground.cluster.begin(&ground.database, "REPEATABLE READ").await;
+        run(&sender, "SELECT 1 FROM pg_class LIMIT 1").await;
+        // The mark comes after this number.
+        run(client, "SELECT pg_current_xact_id()").await;
+        sender
+    };
+    let send = async |sender: &Client, id: &str| {
+        let send = format!("SELECT slipring.send('long', 'x'::text, dedup_id => '{id}')");
+        run(sender, &format!("{send}; COMMIT")).await;
+    };
+    let first = begin().await;
+    let copied = "SELECT count(*) FROM slipring.dedup
+        WHERE slot = pg_sequence_last_value('slipring.dedup_now') % 3 AND dedup_id = 'a'";
+    rotate_until(client, "dedup", now, async || one(client, copied).await == 1).await;
+    let second = begin().await;
+    send(&first, "y").await;
+    let old = async |id: &str| {
+        let sql = format!(
+            "SELECT count(*) FROM slipring.dedup
+             WHERE slot = pg_sequence_last_value('slipring.dedup_low') % 3 AND dedup_id = '{id}'"
+        );
+        one(client, &sql).await
+    };
+    assert_eq!(old("y").await, 1, "its snapshot is older than the mark");
+    rotate_until(client, "dedup", now, async || old("y").await == 0).await;
+    send(&second, "z").await;
+    assert_eq!(old("z").await, 0, "the step before has moved nothing that was not there");
+}
