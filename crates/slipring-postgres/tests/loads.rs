@@ -10,8 +10,10 @@
 use std::sync::Arc;
 
 use slipring::admin::AdminStore;
-use slipring::{ErrorKind, LoadId, LoadPart, LoadStore, NewMessage, QueueId, Timestamp};
-use slipring_conformance::verbs::{at, counts, drain, plain, send};
+use slipring::{
+    ErrorKind, LoadId, LoadPart, LoadStore, NewMessage, QueueId, QueueSettings, Timestamp,
+};
+use slipring_conformance::verbs::{at, counts, drain, plain, queue, send};
 use slipring_postgres::PostgresStore;
 use slipring_testbed::{Cluster, Database, one, refused_with, rotation_step, run, waiting};
 use tokio_postgres::Client;
@@ -320,4 +322,27 @@ async fn parts_far_from_each_other_leave_the_ready_numbers_one_range() {
         ORDER BY s.seq DESC LIMIT 1";
     assert!(one(&g.client, ranges).await <= 2);
     g.store.delete_queue(g.q).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_load_in_an_open_transaction_keeps_no_other_from_being_ended() {
+    // S15.5
+    let cluster = Cluster::shared();
+    let g = ground(cluster).await;
+    let first = one(&g.client, "SELECT slipring.load_begin('plain', 1)").await;
+    let other = queue(&g.store, "other", &QueueSettings::default()).await;
+    g.store.begin_load(other, at(1)).await.unwrap();
+    let user = cluster.begin(&g.database, "READ COMMITTED").await;
+    run(&user, &format!("SELECT slipring.load_append({first}, 0, ARRAY['m'::text])")).await;
+    let held = cluster.holder(&g.database, g.q).await;
+    let prune = "SELECT ended::int::int8 FROM slipring.store_load_prune(4000000000000)";
+    for (step, ended) in [("the other", 1), ("none is free", 0)] {
+        assert_eq!(one(&g.client, prune).await, ended, "{step}");
+    }
+    let left = g.store.loads().await.unwrap();
+    assert_eq!(left.iter().map(|load| load.id.0 as i64).collect::<Vec<_>>(), [first]);
+    run(&user, "ROLLBACK").await;
+    assert_eq!(one(&g.client, prune).await, 0, "its queue is held");
+    run(&held, "COMMIT").await;
+    assert_eq!(one(&g.client, prune).await, 1);
 }

@@ -1,20 +1,29 @@
--- Purpose: ends the oldest load that nobody goes on with, or forgets a published one.
+-- Purpose: ends the oldest load that nobody goes on with and that is free, or forgets a published one.
 -- Inputs:  p_until_ms: loads that were touched later stay.
--- Lock:    as store_load_abandon.
+-- Lock:    as store_load_abandon; both are tried.
 -- Index:   see store_loads.
--- Answers: whether it has ended one, and when the next one was touched last.
+-- Answers: whether it has ended one; else when the next one that is not over was touched last.
 CREATE OR REPLACE FUNCTION slipring.store_load_prune(
     p_until_ms bigint, OUT ended boolean, OUT next_ms bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, slipring, pg_temp AS $$
 DECLARE
     v_load slipring.load;
 BEGIN
-    SELECT * INTO v_load FROM slipring.store_loads() l ORDER BY l.touched_ms LIMIT 1;
-    next_ms := v_load.touched_ms;
-    ended := next_ms <= p_until_ms;
-    IF ended AND v_load.published THEN
-        DELETE FROM slipring.load l WHERE l.load_id = v_load.load_id;
-    ELSIF ended THEN
-        PERFORM slipring.store_load_abandon(v_load.load_id);
-    END IF;
+    FOR v_load IN SELECT * FROM slipring.store_loads() l ORDER BY l.touched_ms, l.load_id LOOP
+        next_ms := v_load.touched_ms;
+        ended := next_ms <= p_until_ms;
+        EXIT WHEN NOT ended;
+        -- A transaction may append to it, or have its queue, for as long as it likes: others are ended.
+        PERFORM FROM slipring.load l WHERE l.load_id = v_load.load_id FOR UPDATE SKIP LOCKED;
+        IF FOUND AND (v_load.published OR slipring.queue_free(v_load.queue_id)) THEN
+            IF v_load.published THEN
+                DELETE FROM slipring.load l WHERE l.load_id = v_load.load_id;
+            ELSE
+                PERFORM slipring.store_load_abandon(v_load.load_id);
+            END IF;
+            RETURN;
+        END IF;
+        ended := false;
+        next_ms := NULL;
+    END LOOP;
 END $$;

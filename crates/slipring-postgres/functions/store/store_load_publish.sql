@@ -13,7 +13,7 @@ DECLARE
     v_queue slipring.queue;
     v_state slipring.state;
     v_numbers int8multirange;
-    v_lane record;
+    v_sums record;
     v_at int;
 BEGIN
     PERFORM slipring.load_lock(p_load, true);
@@ -31,6 +31,12 @@ BEGIN
     ELSIF v_load.published THEN
         RETURN v_load;
     END IF;
+    -- There may be very many parts: nobody waits for this.
+    SELECT coalesce(array_agg(u.lane), '{}') AS lanes, array_agg(u.n) AS ns,
+        array_agg(u.size) AS sizes INTO v_sums
+    FROM (SELECT u.lane, sum(u.n)::bigint AS n, sum(u.size)::bigint AS size
+          FROM slipring.load_part p, unnest(p.lanes, p.counts, p.sizes) u(lane, n, size)
+          WHERE p.load_id = v_load.load_id GROUP BY u.lane) u;
     v_queue := slipring.queue_lock(v_load.queue_id);
     PERFORM slipring.commit_mode(v_queue.relaxed),
         slipring.load_room(v_queue, v_load.load_id, v_load.messages, v_load.bytes);
@@ -40,13 +46,11 @@ BEGIN
     v_state.seq := v_state.seq + 1;
     -- They are counted here, and so not among those that a later look has to count.
     v_state.uncounted := v_state.uncounted - v_numbers;
-    FOR v_lane IN SELECT u.lane, sum(u.n) AS n, sum(u.size) AS size
-        FROM slipring.load_part p, unnest(p.lanes, p.counts, p.sizes) u(lane, n, size)
-        WHERE p.load_id = v_load.load_id GROUP BY u.lane LOOP
-        v_at := array_position(v_state.lanes, v_queue.lane_base + v_lane.lane);
+    FOR v_n IN 1..cardinality(v_sums.lanes) LOOP
+        v_at := array_position(v_state.lanes, v_queue.lane_base + v_sums.lanes[v_n]);
         v_state.open[v_at] := v_state.open[v_at] + v_numbers;
-        v_state.counted[v_at] := v_state.counted[v_at] + v_lane.n;
-        v_state.counted_bytes[v_at] := v_state.counted_bytes[v_at] + v_lane.size;
+        v_state.counted[v_at] := v_state.counted[v_at] + v_sums.ns[v_n];
+        v_state.counted_bytes[v_at] := v_state.counted_bytes[v_at] + v_sums.sizes[v_n];
     END LOOP;
     PERFORM slipring.state_write(v_queue, v_state);
     DELETE FROM slipring.load_block b WHERE b.load_id = v_load.load_id;
