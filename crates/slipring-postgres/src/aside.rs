@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use slipring::{Error, ErrorKind, QueueId, Timestamp};
+use slipring::{Error, ErrorKind, QueueId, Retry, Timestamp};
 use tokio_postgres::types::Type;
 
 use crate::patience::Patience;
@@ -22,7 +22,8 @@ pub(crate) async fn clears(
     now: Timestamp,
     error: &Error,
 ) -> bool {
-    if !may_be_a_row(error) {
+    // What may have taken effect is not done again.
+    if !may_be_a_row(error) || error.retry() == Retry::Unknown {
         return false;
     }
     match set_aside(session, queue, now).await {

@@ -11,21 +11,23 @@ use tokio_postgres::types::Type;
 
 use crate::fault::{garbled, gone};
 use crate::held::{Held, Wait};
-use crate::message::{deliveries, delivery};
+use crate::message::{Read, deliveries, delivery};
 use crate::pace::Pace;
 use crate::queries;
 use crate::rows::{count_to_sql, maybe_number, queue_to_sql, to_sql, value};
 use crate::seats::Seat;
 use crate::session::{Param, Session};
 
-/// Hands out ready messages to demands in order. `holder` is this store's number.
+/// Hands out ready messages to demands in order. `holder` is this store's number. Messages that
+/// cannot be read are left out, for they have been handed out as well as the others: what is wrong
+/// with the first one is told beside.
 pub(crate) async fn claim(
     session: &Session,
     (held, pace): (&Held, &Pace),
     holder: i64,
     batch: &ClaimBatch,
     wait: Wait,
-) -> Result<Claimed, Error> {
+) -> Result<(Claimed, Option<Error>), Error> {
     let (queue, now) = (queue_to_sql(batch.queue), to_sql(batch.now.as_millis()));
     let demands = pace.share(&batch.demands);
     let up_to: Vec<i32> = demands.iter().map(|d| count_to_sql(d.up_to)).collect();
@@ -60,22 +62,29 @@ pub(crate) async fn claim(
     }
     let Some((rows, took)) = answer? else {
         let deliveries = batch.demands.iter().map(|_| Vec::new()).collect();
-        return Ok(Claimed { deliveries, end: ClaimEnd::Held });
+        return Ok((Claimed { deliveries, end: ClaimEnd::Held }, None));
     };
-    let mut claimed = dealt(batch.queue, &demands, &rows)?;
+    // It has been committed: who makes the call again is handed others.
+    let told = dealt(batch.queue, &demands, &rows);
+    let (mut claimed, unread) = told.map_err(|error| error.with_retry(Retry::Unknown))?;
     let given = || claimed.deliveries.iter().flatten();
     pace.given(given().count(), given().map(|d| d.message.body.len() as u64).sum(), took);
     claimed.deliveries.resize_with(batch.demands.len(), Vec::new);
-    Ok(claimed)
+    Ok((claimed, unread))
 }
 
-/// The answer of a claim, by its rows.
-fn dealt(queue: QueueId, demands: &[Demand], rows: &[Row]) -> Result<Claimed, Error> {
+/// The answer of a claim, by its rows, and why a message is not in it.
+fn dealt(
+    queue: QueueId,
+    demands: &[Demand],
+    rows: &[Row],
+) -> Result<(Claimed, Option<Error>), Error> {
+    let read = |row| delivery(row, queue).map_err(Some);
     let mut deal = Deal::new(demands);
     let mut others = Vec::with_capacity(rows.len());
     for row in rows {
         match maybe_number(row, 25)? {
-            Some(place) => drop(deal.placed.insert(place, delivery(row, queue)?)),
+            Some(place) => drop(deal.placed.insert(place, read(row))),
             None => others.push(row),
         }
     }
@@ -84,7 +93,7 @@ fn dealt(queue: QueueId, demands: &[Demand], rows: &[Row]) -> Result<Claimed, Er
         if let Some(kind) = value::<Option<&str>>(row, 1)? {
             end = Some(end_named(kind)?);
         } else if let Some(demand) = value::<Option<i64>>(row, 0)? {
-            deal.give(demand, delivery(row, queue)?)?;
+            deal.give(demand, read(row))?;
         } else {
             for delivery in deliveries(row, queue)? {
                 deal.give_next(delivery)?;
@@ -96,7 +105,7 @@ fn dealt(queue: QueueId, demands: &[Demand], rows: &[Row]) -> Result<Claimed, Er
         return Err(garbled("a place behind all messages"));
     }
     let end = end.ok_or_else(|| garbled("a claim without its end"))?;
-    Ok(Claimed { deliveries: deal.deliveries, end })
+    Ok((Claimed { deliveries: deal.deliveries, end }, deal.unread))
 }
 
 /// What each demand gets.
@@ -108,24 +117,32 @@ struct Deal<'d> {
     /// How many were given by places.
     given: u64,
     /// Messages that are given when so many have been.
-    placed: BTreeMap<u64, Delivery>,
+    placed: BTreeMap<u64, Read>,
+    /// What is wrong with the first message that could not be read.
+    unread: Option<Error>,
 }
 
 impl Deal<'_> {
     fn new(demands: &[Demand]) -> Deal<'_> {
         let deliveries = demands.iter().map(|_| Vec::new()).collect();
-        Deal { demands, deliveries, at: 0, given: 0, placed: BTreeMap::new() }
+        Deal { demands, deliveries, at: 0, given: 0, placed: BTreeMap::new(), unread: None }
     }
 
-    fn give(&mut self, demand: i64, delivery: Delivery) -> Result<(), Error> {
+    fn give(&mut self, demand: i64, delivery: Read) -> Result<(), Error> {
+        let Some(delivery) = self.read(delivery) else { return Ok(()) };
         let demand = usize::try_from(demand).ok();
         let list = demand.and_then(|demand| self.deliveries.get_mut(demand));
         list.ok_or_else(|| garbled("a demand nobody made"))?.push(delivery);
         Ok(())
     }
 
+    /// The message, where it could be read; else that is noted.
+    fn read(&mut self, delivery: Read) -> Option<Delivery> {
+        delivery.map_err(|wrong| self.unread = self.unread.take().or(wrong)).ok()
+    }
+
     /// Gives those whose place is next, and then this one.
-    fn give_next(&mut self, delivery: Delivery) -> Result<(), Error> {
+    fn give_next(&mut self, delivery: Read) -> Result<(), Error> {
         self.give_placed()?;
         self.give_one(delivery)
     }
@@ -139,8 +156,9 @@ impl Deal<'_> {
     }
 
     /// Gives it to the first demand that is not served in full.
-    fn give_one(&mut self, delivery: Delivery) -> Result<(), Error> {
+    fn give_one(&mut self, delivery: Read) -> Result<(), Error> {
         self.given += 1;
+        let Some(delivery) = self.read(delivery) else { return Ok(()) };
         while let (Some(demand), Some(list)) =
             (self.demands.get(self.at), self.deliveries.get_mut(self.at))
         {

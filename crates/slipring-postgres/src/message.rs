@@ -24,10 +24,14 @@ pub(crate) fn delivery(row: &Row, queue: QueueId) -> Result<Delivery, Error> {
     Ok(Delivery { message, receipt, deadline: moment(row, 4)? })
 }
 
+/// A message that was handed out, or why it cannot be read.
+pub(crate) type Read = Result<Delivery, Option<Error>>;
+
 /// Messages that were handed out together: a row of `claim` that has arrays in its last columns,
 /// with one entry for each row of the log. An array of texts is null where no message has one,
-/// and so are the arrays of packs.
-pub(crate) fn deliveries(row: &Row, queue: QueueId) -> Result<Vec<Delivery>, Error> {
+/// and so are the arrays of packs. A message that cannot be read has its place all the same, and
+/// the first one of a row of the log says why.
+pub(crate) fn deliveries(row: &Row, queue: QueueId) -> Result<Vec<Read>, Error> {
     let (fence, deadline) = (Fence(number(row, 3)?), moment(row, 4)?);
     let (priority, attempts) = (priority(row)?, attempts(row)?);
     let first_received_at = maybe_moment(row, 8)?;
@@ -41,8 +45,7 @@ pub(crate) fn deliveries(row: &Row, queue: QueueId) -> Result<Vec<Delivery>, Err
     if sents.len() != ids.len() || bodies.len() != ids.len() {
         return Err(garbled("arrays of different lengths"));
     }
-    let mut deliveries = Vec::with_capacity(ids.len());
-    for (n, ((id, sent), body)) in ids.into_iter().zip(sents).zip(bodies).enumerate() {
+    let read = |n: usize, id: i64, sent: i64, body: &[u8]| -> Result<Vec<Delivery>, Error> {
         let like = Message {
             id: MessageId(positive(id)?),
             sent_at: Timestamp::from_millis(positive(sent)?),
@@ -58,10 +61,21 @@ pub(crate) fn deliveries(row: &Row, queue: QueueId) -> Result<Vec<Delivery>, Err
             dead_letter_source: None,
             body: Bytes::new(),
         };
-        for (id, body) in packs.messages(n, like.id, Bytes::copy_from_slice(body))? {
+        let messages = packs.messages(n, like.id, Bytes::copy_from_slice(body))?;
+        let delivery = |(id, body)| {
             let message = Message { id, body, ..like.clone() };
-            let receipt = Receipt { queue, message: id, fence };
-            deliveries.push(Delivery { message, receipt, deadline });
+            Delivery { message, receipt: Receipt { queue, message: id, fence }, deadline }
+        };
+        Ok(messages.into_iter().map(delivery).collect())
+    };
+    let mut deliveries = Vec::with_capacity(ids.len());
+    for (n, ((id, sent), body)) in ids.into_iter().zip(sents).zip(bodies).enumerate() {
+        match read(n, id, sent, body) {
+            Ok(list) => deliveries.extend(list.into_iter().map(Ok)),
+            Err(error) => {
+                deliveries.push(Err(Some(error)));
+                deliveries.extend((1..packs.count(n)).map(|_| Err(None)));
+            }
         }
     }
     Ok(deliveries)
@@ -81,6 +95,14 @@ impl Packs {
             firsts: value::<Option<_>>(row, 23)?.unwrap_or_default(),
             counts: value::<Option<_>>(row, 24)?.unwrap_or_default(),
         })
+    }
+
+    /// How many messages of a row of the log are handed out.
+    fn count(&self, n: usize) -> usize {
+        match self.sizes.get(n).copied().flatten() {
+            None => 1,
+            Some(_) => self.counts.get(n).and_then(|n| usize::try_from(*n).ok()).unwrap_or(1),
+        }
     }
 
     /// The messages of a row of the log: its number is that of its last message.

@@ -8,11 +8,14 @@ use std::time::Duration;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use slipring::clock::{millis_ceil, monotonic_ns};
+use slipring::lifecycle::Settlement;
 use slipring::store::{
     AppendBatch, Capabilities, ClaimBatch, ClaimEnd, Claimed, Deadlines, Demand, ExtendBatch, Head,
     Pass, Sent, SettleBatch, Settled, Store,
 };
-use slipring::{Delivery, Error, ErrorKind, MessageId, QueueId, Randomness, ReceiptKey, Timestamp};
+use slipring::{
+    Delivery, Error, ErrorKind, MessageId, QueueId, Randomness, ReceiptKey, Retry, Timestamp,
+};
 
 use crate::address::Address;
 use crate::catalog::Listed;
@@ -124,6 +127,20 @@ impl PostgresStore {
         aside::clears(&self.session, queue, now, error).await
     }
 
+    /// Takes back what was handed out beside a message that cannot be read, so that setting that
+    /// one aside with their lease costs none of them an attempt. What is not taken back lapses.
+    async fn undo(&self, batch: &ClaimBatch, claimed: Claimed, unread: &Error) {
+        let given = claimed.deliveries.into_iter().flatten();
+        let entries: Vec<_> = given.map(|given| (given.receipt, Settlement::HandBack)).collect();
+        let back = SettleBatch { queue: batch.queue, now: batch.now, entries };
+        if !back.entries.is_empty()
+            && let Err(error) = self.settle(back).await
+        {
+            tracing::warn!(queue = %batch.queue, %error, "messages are not taken back");
+        }
+        self.clears(batch.queue, batch.now, unread).await;
+    }
+
     async fn claim_waiting(&self, mut batch: ClaimBatch, wait: Wait) -> Result<Claimed, Error> {
         self.note(batch.now);
         batch.demands.iter().for_each(|demand| self.note_session(demand));
@@ -133,10 +150,17 @@ impl PostgresStore {
             turns += 1;
             let claim =
                 || claim::claim(&self.session, (&self.held, &self.pace), self.holder, &batch, wait);
-            let claimed = match claim().await {
+            let (claimed, unread) = match claim().await {
                 Err(error) if self.clears(batch.queue, batch.now, &error).await => claim().await?,
                 answer => answer?,
             };
+            if let Some(error) = unread {
+                self.undo(&batch, claimed, &error).await;
+                if turns == CLAIM_TURNS_MAX {
+                    return Err(error.with_retry(Retry::Unknown));
+                }
+                continue;
+            }
             if wait == Wait::AmongOthers || turns == CLAIM_TURNS_MAX || !is_unfinished(&claimed) {
                 return Ok(claimed);
             }
@@ -153,11 +177,13 @@ impl PostgresStore {
 
     /// Ends the leases of this store's sessions, for their connections end with it.
     pub(crate) async fn end_sessions(&self) -> Result<(), Error> {
-        if !self.has_sessions.swap(false, Ordering::Relaxed) {
+        if !self.has_sessions.load(Ordering::Relaxed) {
             return Ok(());
         }
         let now = Timestamp::from_millis(self.latest_ms.load(Ordering::Relaxed));
-        passes::end_sessions(&self.session, self.holder, now).await
+        passes::end_sessions(&self.session, self.holder, now).await?;
+        self.has_sessions.store(false, Ordering::Relaxed);
+        Ok(())
     }
 }
 
@@ -299,10 +325,14 @@ impl Store for PostgresStore {
 
     async fn prune(&self, now: Timestamp) -> Result<Pass, Error> {
         self.note(now);
-        let pass = self.retention.prune(&self.session, now).await?;
-        passes::rotate(&self.session, &self.rotation, self.changes.stand(), now).await?;
-        // Last, for it may wait for a session that has appended and not committed.
-        Ok(loads::with_next(pass, loads::prune(&self.session, now).await?))
+        // What fails keeps none of the others from its turn.
+        let pass = self.retention.prune(&self.session, now).await;
+        let stand = self.changes.stand();
+        let rotated = passes::rotate(&self.session, &self.rotation, stand, now).await;
+        let loads = loads::prune(&self.session, now).await;
+        let pass = pass?;
+        rotated?;
+        Ok(loads::with_next(pass, loads?))
     }
 
     async fn foreign_changes(&self) -> Result<u64, Error> {

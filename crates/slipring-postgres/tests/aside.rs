@@ -291,6 +291,25 @@ async fn a_row_that_nothing_can_be_made_of_stops_no_other_queue() {
 }
 
 #[tokio::test]
+async fn what_was_handed_out_beside_a_message_that_cannot_be_read_is_not_lost_for_its_lease() {
+    // S2.1, S11.4
+    let cluster = Cluster::shared();
+    let (_database, store, owner) = cluster.opened().await;
+    let settings = QueueSettings { max_attempts: Some(1), ..QueueSettings::default() };
+    let q = queue(&store, "q", &settings).await;
+    for body in ["a", "b", "c", "d"] {
+        send(&store, q, &[body]).await;
+    }
+    // Texts in a header are all that a server reads.
+    run(&owner, "UPDATE slipring.message SET headers = '{\"a\": 1}' WHERE body = 'c'").await;
+    assert_eq!(bodies(&claim(&store, q, 9, at(0)).await), ["a", "b", "d"]);
+    let aside = "SELECT count(*) FROM slipring.aside WHERE kind = 'message'";
+    assert_eq!(one(&owner, aside).await, 1);
+    let stats = stats(&store, q).await;
+    assert_eq!((stats.leased, stats.parked, stats.ready), (3, 0, 0));
+}
+
+#[tokio::test]
 async fn two_messages_of_one_number_stop_neither_of_their_queues() {
     let cluster = Cluster::shared();
     let database = cluster.database().await;
