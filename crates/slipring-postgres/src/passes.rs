@@ -177,6 +177,7 @@ pub(crate) async fn end_sessions(
     now: Timestamp,
 ) -> Result<(), Error> {
     let at = to_sql(now.as_millis());
+    let mut failed = None;
     for row in session.rows(&queries::HOLDERS, &[(&holder, Type::INT8)]).await? {
         let queue = queue(&row, 0)?;
         let id = queue_to_sql(queue);
@@ -187,11 +188,15 @@ pub(crate) async fn end_sessions(
                 Ok(Some(rows)) if !rows.is_empty() => {}
                 Ok(_) => break,
                 Err(error) if aside::clears(session, queue, now, &error).await => {}
-                Err(error) => return Err(error),
+                // The leases of other queues end all the same.
+                Err(error) => {
+                    failed = failed.or(Some(error));
+                    break;
+                }
             }
         }
     }
-    Ok(())
+    failed.map_or(Ok(()), Err)
 }
 
 /// When a table of messages is closed, so that it can be retired when its messages are done.

@@ -61,6 +61,7 @@ impl Retention {
         let due = self.due(&forgetful, now);
         let mut pass = Pass::default();
         let mut looked = 0;
+        let mut failed = None;
         for wanted in &due {
             if looked == QUEUES_MAX || pass.removed >= MESSAGES_MAX {
                 break;
@@ -84,8 +85,13 @@ impl Retention {
                 Err(error) if aside::may_be_a_row(&error) => {
                     tracing::error!(queue = %wanted.queue, %error, "retention is not applied");
                 }
-                Err(error) => return Err(error),
+                // It may be this queue's alone. A second one is no matter of a queue.
+                Err(error) if failed.is_some() => return Err(error),
+                Err(error) => failed = Some(error),
             }
+        }
+        if let Some(error) = failed {
+            return Err(error);
         }
         let next = self.looks.lock().values().filter_map(|look| look.next).min();
         let more = (looked < due.len()).then_some(now);

@@ -52,11 +52,20 @@ BEGIN
             END IF;
             RETURN;
         EXCEPTION
-            WHEN SQLSTATE 'SR100' OR SQLSTATE 'SR010' THEN
+            WHEN SQLSTATE 'SR100' OR SQLSTATE 'SR010' OR lock_not_available THEN
                 -- SR010: restored and not imported; import comes first.
                 done := false;
             WHEN OTHERS THEN
-                done := slipring.aside_caught(after, p_now_ms, SQLSTATE, SQLERRM);
+                IF slipring.row_fault(SQLSTATE) THEN
+                    done := slipring.aside_caught(after, p_now_ms, SQLSTATE, SQLERRM);
+                ELSIF SQLSTATE LIKE '53%' THEN
+                    -- No disk, no memory, no locks: no other queue has them either.
+                    RAISE;
+                ELSE
+                    RAISE WARNING 'slipring: the tables of queue % are not emptied for now: %', after,
+                        SQLERRM;
+                    done := false;
+                END IF;
                 IF done THEN
                     RETURN;
                 END IF;

@@ -3,7 +3,8 @@
 -- Inputs:  p_queue; p_holder, the process; p_now_ms.
 -- Lock:    the queue's.
 -- Index:   item_holder; see lapse_queue.
--- Answers: a row for each queue in which messages became ready; none when there was nothing to do.
+-- Answers: a row for each queue in which messages became ready, and one without a queue where the turn was over
+--          first; none when nothing is left to do.
 CREATE OR REPLACE FUNCTION slipring.store_end_sessions(
     p_queue int, p_holder bigint, p_now_ms bigint)
 RETURNS TABLE (queue int, ready bigint)
@@ -24,5 +25,5 @@ BEGIN
             WHERE i.holder = p_holder AND i.queue_id = p_queue AND i.state = 2
             LIMIT {{TURN_MESSAGES_MAX}}),
         p_holder, true) p
-    WHERE p.queue IS NOT NULL;
+    WHERE p.queue IS NOT NULL OR p.handled >= {{TURN_MESSAGES_MAX}};
 END $$;
