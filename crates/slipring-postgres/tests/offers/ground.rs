@@ -70,7 +70,7 @@ impl Ground {
     /// Receives one message and acks it in a transaction whose commit notes that, see `taken_fold`:
     /// one in eight does by its fence. The others end before they receive, so that what is left for
     /// the test does not depend on chance.
-    async fn work_noted(&self) -> Vec<String> {
+    pub async fn work_noted(&self) -> Vec<String> {
         let notes = "SELECT count(*) FROM slipring.queue q
             WHERE hashint8(slipring.taken_base(q, slipring.now_ms())) & 7 = 0";
         let user = self.begin().await;
