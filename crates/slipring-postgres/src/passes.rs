@@ -188,9 +188,10 @@ pub(crate) async fn end_sessions(
                 Ok(Some(rows)) if !rows.is_empty() => {}
                 Ok(_) => break,
                 Err(error) if aside::clears(session, queue, now, &error).await => {}
-                // The leases of other queues end all the same.
+                // The leases of other queues end all the same. A second one is no matter of a queue.
+                Err(error) if failed.is_some() => return Err(error),
                 Err(error) => {
-                    failed = failed.or(Some(error));
+                    failed = Some(error);
                     break;
                 }
             }
@@ -272,9 +273,9 @@ async fn rotate_part(
     let mut after = rotation.after.lock().remove(part).unwrap_or(0);
     let (mut did, mut did_in_round) = (after > 0, after > 0);
     let mut rounds = 0;
-    // The shelf and the journal are copied, and messages are counted, in parts: a queue may need
-    // any number of rounds.
-    while (matches!(part, "shelf" | "queues" | "journal") || rounds < ROUNDS_MAX)
+    // The shelf is copied, and messages are counted, in parts: a queue may need any number of
+    // rounds.
+    while (matches!(part, "shelf" | "queues") || rounds < ROUNDS_MAX)
         && monotonic_ns().saturating_sub(began) < ROTATION_NS_MAX
     {
         let params: [Param<'_>; 5] = [

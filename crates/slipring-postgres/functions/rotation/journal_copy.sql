@@ -6,10 +6,10 @@
 --          generation too.
 -- Index:   lease_newest, at most LEASES_STEP steps; mark_newest, of kind 11: the last lease that was looked
 --          at, and of which generation; state_newest.
--- Answers: nothing; the state names the present generation once all is copied.
+-- Answers: whether all is copied; the state names the present generation then.
 CREATE OR REPLACE FUNCTION slipring.journal_copy(
     p_queue slipring.queue, p_journal bigint, p_now_ms bigint)
-RETURNS void LANGUAGE plpgsql AS $$
+RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     v_acks record := slipring.acks_turn(p_queue, p_now_ms, clock_timestamp());
     v_state slipring.state := v_acks.state;
@@ -19,7 +19,7 @@ DECLARE
     v_last record;
 BEGIN
     IF NOT v_acks.done THEN
-        RETURN;
+        RETURN false;
     END IF;
     v_state.seq := v_state.seq + 1;
     IF v_state.leased > 0 THEN
@@ -44,7 +44,7 @@ BEGIN
             INSERT INTO slipring.mark (slot, queue_id, kind, seq, turn, id, unseen)
             VALUES (slipring.shelf_slot(), p_queue.queue_id, 11, slipring.shelf_seq(v_copied.seq),
                 v_last.fence, v_last.part, v_generation);
-            RETURN;
+            RETURN false;
         END IF;
     END IF;
     v_state.journal := p_journal;
@@ -54,4 +54,5 @@ BEGIN
         v_state.taken := NULL;
     END IF;
     PERFORM slipring.state_write(p_queue, v_state);
+    RETURN true;
 END $$;

@@ -50,7 +50,10 @@ BEGIN
     done := v_queue.queue_id IS NOT NULL;
     IF done THEN
         BEGIN
-            PERFORM slipring.journal_copy(v_queue, v_now, p_now_ms);
+            IF NOT slipring.journal_copy(v_queue, v_now, p_now_ms) THEN
+                -- The next step goes on with it.
+                after := greatest(after - 1, 0);
+            END IF;
         EXCEPTION WHEN OTHERS THEN
             done := slipring.aside_caught(after, p_now_ms, SQLSTATE, SQLERRM);
         END;

@@ -58,8 +58,8 @@ BEGIN
             WHEN OTHERS THEN
                 IF slipring.row_fault(SQLSTATE) THEN
                     done := slipring.aside_caught(after, p_now_ms, SQLSTATE, SQLERRM);
-                ELSIF SQLSTATE LIKE '53%' THEN
-                    -- No disk, no memory, no locks: no other queue has them either.
+                ELSIF SQLSTATE LIKE '53%' OR SQLSTATE LIKE '58%' THEN
+                    -- No disk, no memory, no locks, a disk that fails: no other queue fares better.
                     RAISE;
                 ELSE
                     RAISE WARNING 'slipring: the tables of queue % are not emptied for now: %', after,
