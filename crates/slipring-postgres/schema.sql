@@ -820,7 +820,7 @@ FUNCTION items_next(p_mark slipring.mark) RETURNS bigint
 FUNCTION items_passed(p_mark slipring.mark, p_done int8multirange, p_until_ms bigint, p_limit bigint, p_found slipring.item_picture[]) RETURNS bigint
 FUNCTION items_ready(p_queue integer) RETURNS boolean
 FUNCTION items_timed(p_mark slipring.mark, p_until_ms bigint, p_limit bigint) RETURNS SETOF slipring.item_picture
-FUNCTION journal_copy(p_queue slipring.queue, p_journal bigint, p_now_ms bigint) RETURNS void
+FUNCTION journal_copy(p_queue slipring.queue, p_journal bigint, p_now_ms bigint) RETURNS boolean
 FUNCTION journal_copy_idle(p_from integer, p_journal bigint) RETURNS integer
 FUNCTION journal_grew(p_slot integer) RETURNS boolean
 FUNCTION journal_idle(p_queue integer) RETURNS boolean

@@ -33,9 +33,6 @@ pub(crate) type Read = Result<Delivery, Option<Error>>;
 /// the first one of a row of the log says why.
 pub(crate) fn deliveries(row: &Row, queue: QueueId) -> Result<Vec<Read>, Error> {
     let (fence, deadline) = (Fence(number(row, 3)?), moment(row, 4)?);
-    let (priority, attempts) = (priority(row)?, attempts(row)?);
-    let first_received_at = maybe_moment(row, 8)?;
-    let lease = maybe_number(row, 10)?.map(Duration::from_millis);
     let ids: Vec<i64> = value(row, 16)?;
     let sents: Vec<i64> = value(row, 17)?;
     let bodies: Vec<&[u8]> = value(row, 18)?;
@@ -46,14 +43,15 @@ pub(crate) fn deliveries(row: &Row, queue: QueueId) -> Result<Vec<Read>, Error> 
         return Err(garbled("arrays of different lengths"));
     }
     let read = |n: usize, id: i64, sent: i64, body: &[u8]| -> Result<Vec<Delivery>, Error> {
+        // What all have may be wrong by one of them.
         let like = Message {
             id: MessageId(positive(id)?),
             sent_at: Timestamp::from_millis(positive(sent)?),
-            priority: Priority(priority),
-            attempts,
-            first_received_at,
+            priority: Priority(priority(row)?),
+            attempts: attempts(row)?,
+            first_received_at: maybe_moment(row, 8)?,
             delay: Duration::ZERO,
-            lease,
+            lease: maybe_number(row, 10)?.map(Duration::from_millis),
             group: groups.at(n).map(|text| from_sql(text).into()),
             dedup_id: dedup_ids.at(n).map(|text| from_sql(text).into()),
             headers: headers(headers_each.at(n))?,
@@ -101,7 +99,10 @@ impl Packs {
     fn count(&self, n: usize) -> usize {
         match self.sizes.get(n).copied().flatten() {
             None => 1,
-            Some(_) => self.counts.get(n).and_then(|n| usize::try_from(*n).ok()).unwrap_or(1),
+            Some(_) => {
+                let count = self.counts.get(n).and_then(|n| usize::try_from(*n).ok());
+                count.unwrap_or(1).min(pack::MESSAGES_MAX)
+            }
         }
     }
 

@@ -12,7 +12,7 @@ use crate::constants;
 use crate::fault::garbled;
 
 /// Most messages of a pack; the functions look so far above a range of numbers.
-const MESSAGES_MAX: usize = constants::PACK_MESSAGES_MAX as usize;
+pub(crate) const MESSAGES_MAX: usize = constants::PACK_MESSAGES_MAX as usize;
 /// Most bytes of a pack: with the other columns it stays below the 2,032 bytes from which on
 /// PostgreSQL would compress it, and four fill a page.
 const BYTES_MAX: usize = constants::PACK_BYTES_MAX as usize;

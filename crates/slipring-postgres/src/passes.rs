@@ -188,7 +188,8 @@ pub(crate) async fn end_sessions(
                 Ok(Some(rows)) if !rows.is_empty() => {}
                 Ok(_) => break,
                 Err(error) if aside::clears(session, queue, now, &error).await => {}
-                // The leases of other queues end all the same. A second one is no matter of a queue.
+                // The leases of other queues end all the same. A second one is no matter of a
+                // queue.
                 Err(error) if failed.is_some() => return Err(error),
                 Err(error) => {
                     failed = Some(error);

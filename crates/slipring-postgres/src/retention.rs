@@ -90,8 +90,13 @@ impl Retention {
                 Err(error) => failed = Some(error),
             }
         }
-        if let Some(error) = failed {
-            return Err(error);
+        match failed {
+            // What was removed elsewhere has to be told.
+            Some(error) if pass.removed > 0 => {
+                tracing::error!(%error, "retention is not applied to a queue, and is tried again");
+            }
+            Some(error) => return Err(error),
+            None => {}
         }
         let next = self.looks.lock().values().filter_map(|look| look.next).min();
         let more = (looked < due.len()).then_some(now);

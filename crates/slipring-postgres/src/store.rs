@@ -36,6 +36,8 @@ use crate::{append, aside, claim, inspect, migrate, queries, settle};
 /// A claim that finds nothing in the part of a FIFO queue's log that it brings in goes on with the
 /// next part, at most so many times in all. Each takes some 20 ms.
 const CLAIM_TURNS_MAX: usize = 32;
+/// So many for messages that cannot be read, where others wait for the end of the call.
+const UNREAD_TURNS_MAX: usize = 3;
 
 /// A store in a PostgreSQL database, which any number of processes may open at once.
 ///
@@ -154,15 +156,20 @@ impl PostgresStore {
                 Err(error) if self.clears(batch.queue, batch.now, &error).await => claim().await?,
                 answer => answer?,
             };
-            if let Some(error) = unread {
-                self.undo(&batch, claimed, &error).await;
-                if turns == CLAIM_TURNS_MAX {
-                    return Err(error.with_retry(Retry::Unknown));
+            let turns_max = match wait {
+                Wait::AmongOthers if unread.is_some() => UNREAD_TURNS_MAX,
+                Wait::AmongOthers => 1,
+                _ => CLAIM_TURNS_MAX,
+            };
+            match unread {
+                Some(error) => {
+                    self.undo(&batch, claimed, &error).await;
+                    if turns >= turns_max {
+                        return Err(error.with_retry(Retry::Unknown));
+                    }
                 }
-                continue;
-            }
-            if wait == Wait::AmongOthers || turns == CLAIM_TURNS_MAX || !is_unfinished(&claimed) {
-                return Ok(claimed);
+                None if turns >= turns_max || !is_unfinished(&claimed) => return Ok(claimed),
+                None => {}
             }
             // Leases begin with the turn that gives them.
             batch.now = first.after(Duration::from_nanos(monotonic_ns().saturating_sub(began)));
@@ -331,8 +338,15 @@ impl Store for PostgresStore {
         let rotated = passes::rotate(&self.session, &self.rotation, stand, now).await;
         let loads = loads::prune(&self.session, now).await;
         let pass = pass?;
-        rotated?;
-        Ok(loads::with_next(pass, loads?))
+        match rotated.and(loads) {
+            Ok(next) => Ok(loads::with_next(pass, next)),
+            // What was removed has to be told.
+            Err(error) if pass.removed > 0 => {
+                tracing::error!(%error, "upkeep failed and is tried again");
+                Ok(pass)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     async fn foreign_changes(&self) -> Result<u64, Error> {

@@ -310,6 +310,13 @@ async fn long_window(ground: &Ground) -> Timestamp {
     now.after(Duration::from_secs(7200))
 }
 
+/// Transactions of other tests that began before the mark have ended.
+async fn passed(client: &Client) {
+    let passed = "SELECT (pg_snapshot_xmin(pg_current_snapshot())::text::int8
+        >= pg_sequence_last_value('slipring.dedup_mark'))::int::int8";
+    soon("the mark", async { while one(client, passed).await == 0 {} }).await;
+}
+
 #[tokio::test]
 async fn ids_that_were_moved_are_in_a_dump_that_has_begun() {
     // S8.1
@@ -324,6 +331,7 @@ async fn ids_that_were_moved_are_in_a_dump_that_has_begun() {
     let copied = "SELECT count(*) FROM slipring.dedup
         WHERE slot = pg_sequence_last_value('slipring.dedup_now') % 3";
     rotate_until(client, "dedup", now, async || one(client, copied).await == 1).await;
+    passed(client).await;
     for _ in 0..5 {
         rotate(client, "dedup", now, "COMMIT").await;
     }
@@ -351,6 +359,7 @@ async fn senders_with_older_snapshots_do_not_keep_the_rotation_of_ids_going() {
     let copied = "SELECT count(*) FROM slipring.dedup
         WHERE slot = pg_sequence_last_value('slipring.dedup_now') % 3 AND dedup_id = 'a'";
     rotate_until(client, "dedup", now, async || one(client, copied).await == 1).await;
+    passed(client).await;
     let second = begin().await;
     send(&first, "y").await;
     let old = async |id: &str| {

@@ -15,7 +15,10 @@ BEGIN
         EXIT WHEN NOT ended;
         -- A transaction may append to it, or have its queue, for as long as it likes: others are ended.
         PERFORM FROM slipring.load l WHERE l.load_id = v_load.load_id FOR UPDATE SKIP LOCKED;
-        IF FOUND AND (v_load.published OR slipring.queue_free(v_load.queue_id)) THEN
+        -- What was appended since the look keeps it.
+        IF FOUND AND NOT EXISTS (SELECT FROM slipring.load_part p
+                WHERE p.load_id = v_load.load_id AND p.appended_ms > p_until_ms)
+            AND (v_load.published OR slipring.queue_free(v_load.queue_id)) THEN
             IF v_load.published THEN
                 DELETE FROM slipring.load l WHERE l.load_id = v_load.load_id;
             ELSE
