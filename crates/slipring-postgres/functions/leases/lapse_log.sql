@@ -32,11 +32,6 @@ BEGIN
     busy := false;
     next := (slipring.settle_next(p_queue, 'lapse', 1, NULL, NULL)).next;
     v_dead := next = 'dead_letter' AND p_target.queue_id IS NOT NULL;
-    IF NOT slipring.ack_many_none(p_queue.lock_key) THEN
-        -- Each lease would be left, see lease_free.
-        busy := true;
-        RETURN;
-    END IF;
     FOR v_lease IN
         SELECT l.* FROM (
             SELECT * FROM lease t WHERE p_holder IS NULL
@@ -55,6 +50,11 @@ BEGIN
             cost := greatest(cost, p_left);
         END IF;
         EXIT WHEN cost >= p_left;
+        IF NOT slipring.ack_many_none(p_queue.lock_key) THEN
+            -- This lease and the others would be left, each with a lock that is of no use.
+            busy := true;
+            EXIT;
+        END IF;
         -- What is larger than a turn goes alone.
         SELECT coalesce(array_agg(m.id ORDER BY m.id) FILTER (WHERE m.free), '{}') AS ids,
             count(*) AS n, sum(m.bytes) FILTER (WHERE m.free) AS bytes INTO v_part

@@ -3,17 +3,15 @@
 -- Inputs:  p_queue; p_fence, p_message.
 -- Lock:    both are tried, to the end of the transaction: the lease's lock for acks, shared, where an ack of
 --          all of it may have no other (ack_lease: of leases of several messages of receives by SQL), and
---          the message's. Before and after, see ack_many_none: a lock that is of no use is not taken. See locks_fit for many.
+--          the message's; then see ack_many_none. See locks_fit for many.
 -- Index:   see lease_single. Volatile like what it calls, so that it is inlined.
 CREATE OR REPLACE FUNCTION slipring.lease_free(
     p_queue slipring.queue, p_fence bigint, p_message bigint)
 RETURNS boolean LANGUAGE sql VOLATILE AS $$
-    SELECT CASE WHEN NOT slipring.ack_many_none(p_queue.lock_key) THEN false
-    WHEN p_fence >= 0 OR slipring.lease_single(p_queue.queue_id, p_fence)
+    SELECT CASE WHEN p_fence >= 0 OR slipring.lease_single(p_queue.queue_id, p_fence)
         OR pg_try_advisory_xact_lock_shared(slipring.ack_key(p_queue.lock_key, p_fence))
     THEN CASE
         WHEN pg_try_advisory_xact_lock(slipring.lease_key(p_queue.lock_key, p_fence, p_message))
-        -- Once more: who acks many may have come between.
         THEN slipring.ack_many_none(p_queue.lock_key) ELSE false END
     ELSE false END
 $$;
