@@ -9,24 +9,24 @@ LANGUAGE plpgsql SET search_path = pg_catalog, slipring, pg_temp AS $$
 DECLARE
     v_load slipring.load;
 BEGIN
+    ended := false;
     FOR v_load IN SELECT * FROM slipring.store_loads() l ORDER BY l.touched_ms, l.load_id LOOP
-        next_ms := v_load.touched_ms;
-        ended := next_ms <= p_until_ms;
-        EXIT WHEN NOT ended;
+        IF v_load.touched_ms > p_until_ms THEN
+            next_ms := v_load.touched_ms;
+            RETURN;
+        END IF;
         -- A transaction may append to it, or have its queue, for as long as it likes: others are ended.
         PERFORM FROM slipring.load l WHERE l.load_id = v_load.load_id FOR UPDATE SKIP LOCKED;
         -- What was appended since the look keeps it.
-        IF FOUND AND NOT EXISTS (SELECT FROM slipring.load_part p
-                WHERE p.load_id = v_load.load_id AND p.appended_ms > p_until_ms)
-            AND (v_load.published OR slipring.queue_free(v_load.queue_id)) THEN
-            IF v_load.published THEN
-                DELETE FROM slipring.load l WHERE l.load_id = v_load.load_id;
-            ELSE
-                PERFORM slipring.store_load_abandon(v_load.load_id);
-            END IF;
-            RETURN;
+        CONTINUE WHEN NOT FOUND OR EXISTS (SELECT FROM slipring.load_part p
+            WHERE p.load_id = v_load.load_id AND p.appended_ms > p_until_ms);
+        IF v_load.published THEN
+            DELETE FROM slipring.load l WHERE l.load_id = v_load.load_id;
+            ended := true;
+        ELSIF slipring.queue_free(v_load.queue_id) THEN
+            PERFORM slipring.store_load_abandon(v_load.load_id);
+            ended := true;
         END IF;
-        ended := false;
-        next_ms := NULL;
+        EXIT WHEN ended;
     END LOOP;
 END $$;
