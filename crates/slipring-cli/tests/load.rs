@@ -8,14 +8,14 @@ mod binary;
 
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::process::Stdio;
+use std::process::{Child, Output, Stdio};
 
 use binary::{Folder, until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 use slipring::clock::monotonic_ns;
-use slipring_testbed::{Cluster, OWNER, locked, run};
+use slipring_testbed::{Cluster, Database, OWNER, locked, run};
 
 /// A place with a queue `q`.
 struct Place<'a> {
@@ -221,6 +221,37 @@ fn a_bad_line_of_a_stdin_that_stays_open_is_told_at_once() {
     assert!(error.starts_with("error: line 1: "), "{error}");
 }
 
+/// A load of this text that stands still where it is published or ended; its number, and the
+/// session for which it does: as one who appends a part.
+async fn stuck(
+    place: &Place<'_>,
+    database: &Database,
+    text: &str,
+) -> (Child, String, impl Sized + use<>) {
+    let cluster = Cluster::shared();
+    let mut command = place.folder.command(&place.with(&["-"]));
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    until("it has begun", || !place.loads().is_empty());
+    let load = place.loads()[0]["id"].to_string();
+    let holder = cluster.begin(database, "READ COMMITTED").await;
+    run(&holder, &format!("SELECT slipring.load_lock({load}, false)")).await;
+    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    locked(&cluster.client(database).await, 1).await;
+    (child, load, holder)
+}
+
+/// What a process leaves that is interrupted. The first signal ends its wait, the second the wait
+/// for the call that still runs.
+fn interrupted(mut child: Child) -> Output {
+    let pid = Pid::from_raw(child.id().try_into().unwrap());
+    until("it has ended", || {
+        kill(pid, Signal::SIGINT).unwrap();
+        child.try_wait().unwrap().is_some()
+    });
+    child.wait_with_output().unwrap()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_load_that_waits_for_its_publication_can_be_interrupted_and_gone_on_with() {
     let cluster = Cluster::shared();
@@ -228,25 +259,10 @@ async fn a_load_that_waits_for_its_publication_can_be_interrupted_and_gone_on_wi
     let folder = Folder::new();
     let place = Place::of(&folder, &cluster.url(OWNER, "test", &database.name));
     folder.write("m.ndjson", &lines(3));
-    let mut command = folder.command(&place.with(&["-"]));
-    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    until("it has begun", || !place.loads().is_empty());
-    let load = place.loads()[0]["id"].to_string();
-    // As one who appends a part: others may append, and nobody publishes.
-    let holder = cluster.begin(&database, "READ COMMITTED").await;
-    run(&holder, &format!("SELECT slipring.load_lock({load}, false)")).await;
-    child.stdin.take().unwrap().write_all(lines(3).as_bytes()).unwrap();
-    locked(&cluster.client(&database).await, 1).await;
+    let (child, load, holder) = stuck(&place, &database, &lines(3)).await;
     // Its part is there: what waits is its publication.
     assert_eq!(place.loads()[0]["messages"], 3);
-    let pid = Pid::from_raw(child.id().try_into().unwrap());
-    // The first ends the wait, the second the wait for the call that still runs.
-    until("it has ended", || {
-        kill(pid, Signal::SIGINT).unwrap();
-        child.try_wait().unwrap().is_some()
-    });
-    let output = child.wait_with_output().unwrap();
+    let output = interrupted(child);
     let error = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{error}");
     assert!(error.contains("interrupted; it is not known whether load "), "{error}");
@@ -262,22 +278,8 @@ async fn a_load_that_is_interrupted_while_it_is_ended_is_not_said_to_be_open() {
     let database = cluster.database().await;
     let folder = Folder::new();
     let place = Place::of(&folder, &cluster.url(OWNER, "test", &database.name));
-    let mut command = folder.command(&place.with(&["-"]));
-    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    until("it has begun", || !place.loads().is_empty());
-    let load = place.loads()[0]["id"].to_string();
-    // As one who appends a part: nobody ends the load meanwhile.
-    let holder = cluster.begin(&database, "READ COMMITTED").await;
-    run(&holder, &format!("SELECT slipring.load_lock({load}, false)")).await;
-    child.stdin.take().unwrap().write_all(b"oops\n").unwrap();
-    locked(&cluster.client(&database).await, 1).await;
-    let pid = Pid::from_raw(child.id().try_into().unwrap());
-    until("it has ended", || {
-        kill(pid, Signal::SIGINT).unwrap();
-        child.try_wait().unwrap().is_some()
-    });
-    let error = String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap();
+    let (child, load, holder) = stuck(&place, &database, "oops\n").await;
+    let error = String::from_utf8(interrupted(child).stderr).unwrap();
     drop(holder);
     let told = format!("nothing was loaded; it is not known whether load {load} was ended");
     assert!(error.contains("error: line 1: ") && error.contains(&told), "{error}");

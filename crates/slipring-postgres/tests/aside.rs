@@ -261,36 +261,6 @@ async fn without_a_server_maintain_and_an_admin_set_rows_aside() {
 }
 
 #[tokio::test]
-async fn a_row_that_nothing_can_be_made_of_stops_no_other_queue() {
-    let cluster = Cluster::shared();
-    let database = cluster.database().await;
-    let store = cluster.rotating_store(&database, 1).await;
-    let (bad, good) = (plain(&store).await, queue(&store, "good", &Default::default()).await);
-    for q in [bad, good] {
-        send(&store, q, &["a"]).await;
-    }
-    let owner = cluster.client(&database).await;
-    // No lane of a state can be read.
-    let spoil = format!("UPDATE slipring.state SET open = '{{}}' WHERE queue_id = {}", bad.0);
-    run(&owner, &spoil).await;
-    store.expire_in(good, at(0)).await.unwrap();
-    assert_eq!(drain(&store, good).await, ["a"]);
-    let left = format!(
-        "SELECT count(*) FROM slipring.message m JOIN slipring.queue q
-        ON q.place = m.place / 4 WHERE q.queue_id = {}",
-        good.0
-    );
-    let retired = async {
-        let mut round = 0;
-        while one(&owner, &left).await > 0 {
-            store.prune(at(round)).await.expect("other queues rotate");
-            round += 1;
-        }
-    };
-    soon("the rotation of another queue", retired).await;
-}
-
-#[tokio::test]
 async fn what_was_handed_out_beside_a_message_that_cannot_be_read_is_not_lost_for_its_lease() {
     // S2.1, S11.4
     let cluster = Cluster::shared();

@@ -14,7 +14,7 @@ use slipring::store::{Demand, Store};
 use slipring::{AdminStore, LoadStore, QueueId, QueueSettings};
 use slipring_conformance::verbs::{at, claim_with, counts, drain, plain, queue, send};
 use slipring_postgres::{PostgresOptions, PostgresStore};
-use slipring_testbed::{Cluster, one, run, soon};
+use slipring_testbed::{Cluster, Database, one, run, soon};
 use tokio_postgres::Client;
 
 /// Takes the tables of a queue's messages from the owner of the schema.
@@ -29,32 +29,57 @@ async fn take_away(admin: &Client, queue: QueueId) {
     run(admin, &take).await;
 }
 
-#[tokio::test]
-async fn a_queue_whose_tables_cannot_be_read_keeps_no_other_from_being_rotated() {
-    // S14.4
-    let cluster = Cluster::shared();
-    let database = cluster.database().await;
-    let store = cluster.rotating_store(&database, 1).await;
-    let (bad, good) = (plain(&store).await, queue(&store, "good", &Default::default()).await);
-    for q in [bad, good] {
+/// A store that empties its tables whatever they hold, with two queues that have a message each.
+async fn two_queues(database: &Database) -> (Arc<PostgresStore>, [QueueId; 2]) {
+    let store = Cluster::shared().rotating_store(database, 1).await;
+    let both = [plain(&store).await, queue(&store, "good", &Default::default()).await];
+    for q in both {
         send(&store, q, &["a"]).await;
     }
-    assert_eq!(drain(&store, good).await, ["a"]);
-    let admin = cluster.superuser(&database.name).await;
-    take_away(&admin, bad).await;
+    (store, both)
+}
+
+/// Passes until the messages of a queue are retired: none of them fails.
+async fn retired(client: &Client, store: &PostgresStore, queue: QueueId) {
     let left = format!(
         "SELECT count(*) FROM slipring.message m JOIN slipring.queue q
          ON q.place = m.place / 4 WHERE q.queue_id = {}",
-        good.0
+        queue.0
     );
     let retired = async {
         let mut round = 0;
-        while one(&admin, &left).await > 0 {
+        while one(client, &left).await > 0 {
             store.prune(at(round)).await.expect("other queues rotate");
             round += 1;
         }
     };
     soon("the rotation of another queue", retired).await;
+}
+
+#[tokio::test]
+async fn a_row_that_nothing_can_be_made_of_stops_no_other_queue() {
+    let cluster = Cluster::shared();
+    let database = cluster.database().await;
+    let (store, [bad, good]) = two_queues(&database).await;
+    let owner = cluster.client(&database).await;
+    // No lane of a state can be read.
+    let spoil = format!("UPDATE slipring.state SET open = '{{}}' WHERE queue_id = {}", bad.0);
+    run(&owner, &spoil).await;
+    store.expire_in(good, at(0)).await.unwrap();
+    assert_eq!(drain(&store, good).await, ["a"]);
+    retired(&owner, &store, good).await;
+}
+
+#[tokio::test]
+async fn a_queue_whose_tables_cannot_be_read_keeps_no_other_from_being_rotated() {
+    // S14.4
+    let cluster = Cluster::shared();
+    let database = cluster.database().await;
+    let (store, [bad, good]) = two_queues(&database).await;
+    assert_eq!(drain(&store, good).await, ["a"]);
+    let admin = cluster.superuser(&database.name).await;
+    take_away(&admin, bad).await;
+    retired(&admin, &store, good).await;
 }
 
 #[tokio::test]
