@@ -102,7 +102,7 @@ pub fn error_in_json(error: &Failure, now: Timestamp) -> String {
         .to_string()
 }
 
-/// Writes to stderr what ends the program. Whether anybody reads it changes nothing.
+/// Writes to stderr what ends the program. An error of the write is ignored.
 pub fn last_words(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }

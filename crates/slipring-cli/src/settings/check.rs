@@ -55,7 +55,7 @@ impl Settings {
     }
 }
 
-/// Refuses a limit that lets nobody in.
+/// Refuses a limit of no connections.
 pub(super) fn check_connections(most: &Setting<usize>) -> Result<(), Failure> {
     if most.value > 0 {
         return Ok(());

@@ -59,7 +59,7 @@ pub async fn run(
             Stopped::Clean => tracing::info!("stopped; the store is closed"),
             Stopped::OutOfTime => tracing::warn!("stopped before everything was finished"),
         },
-        // Whoever asks a second time does not want to wait.
+        // A second signal ends the wait.
         name = signals.stop() => tracing::warn!("{name} again: stopped at once"),
         () = show_what_is_left(&server) => {}
     }
@@ -135,7 +135,7 @@ async fn hung_up(signal: &mut Option<Signal>) {
     }
 }
 
-/// Whether whoever started this process has it ignore SIGHUP. A handler would end that.
+/// Whether this process was started with SIGHUP ignored, as by nohup. A handler would replace that.
 fn is_hang_up_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -112,8 +112,8 @@ async fn patiently<T, F: Future<Output = Result<T, Error>>>(
 struct Shared {
     feed: Feed,
     parts: Mutex<mpsc::Receiver<(Chunk, u64)>>,
-    /// Something failed: no part is taken any more. Whoever fails has taken its part after all
-    /// parts before it, so that a bad line before it is found all the same.
+    /// Something failed: no further part is taken. All parts before the one that failed have been
+    /// taken, so a bad line in one of them is still found.
     failed: watch::Sender<bool>,
     /// The reader failed: what it has read before is looked at, not appended.
     unread: Arc<AtomicBool>,
@@ -136,7 +136,7 @@ impl Feed {
             let shared = Arc::clone(&shared);
             tasks.spawn(async move { shared.append_parts().await });
         }
-        // Holds nothing of `shared`: it ends when there is nobody any more who takes a part.
+        // Holds nothing of `shared`: it ends when all tasks that take parts have ended.
         let reading = tokio::task::spawn_blocking(move || {
             let read = read(source, &sender);
             unread.store(read.is_err(), Ordering::Release);
@@ -161,7 +161,7 @@ impl Feed {
     }
 }
 
-/// Reads parts until there is none any more, or nobody takes one; answers how many messages they
+/// Reads parts until the input ends, or all receivers are gone; answers how many messages they
 /// have.
 fn read(mut source: Source, sender: &mpsc::Sender<(Chunk, u64)>) -> Result<u64, Broken> {
     let mut messages = 0;

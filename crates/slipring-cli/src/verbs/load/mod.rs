@@ -92,7 +92,7 @@ impl LoadArgs {
         let done = self.run_on(&engine).await;
         tokio::select! {
             () = engine.shutdown() => {}
-            // Whoever asks again does not want to wait.
+            // A second signal ends the wait.
             _ = tokio::signal::ctrl_c() => {}
         }
         done
